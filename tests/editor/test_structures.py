@@ -245,3 +245,42 @@ def test_a_tensor_that_is_in_a_dict_is_no_argument_by_its_own_name() -> None:
     module = tgw.edit(nested.get_concrete_function({"x": VECTOR})).module()
     with pytest.raises(UnknownName, match="no input 'x'"):
         module(x=X)
+
+
+def test_a_function_whose_results_are_others_now_returns_them_by_key() -> None:
+    @tf.function
+    def nested(inputs: Any) -> Any:
+        return (inputs["x"] * 2.0, inputs["x"] + 1.0)
+
+    structure = tgw.edit(nested.get_concrete_function({"x": VECTOR})).core.source.structure
+    assert structure is not None
+    assert structure.with_results(("output_0", "output_1")) is structure
+    assert structure.with_results(("b", "a", "c")).packed([1, 2, 3]) == {"b": 1, "a": 2, "c": 3}
+
+
+def test_functions_of_a_loaded_model_are_called_as_they_were_saved(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.w = tf.Variable(2.0)
+
+    @tf.function
+    def nested(inputs: Any, *, scale: Any) -> Any:
+        return {"x": inputs["x"] * module.w * scale, "pair": (inputs["y"], [inputs["x"]])}
+
+    nested.get_concrete_function({"x": VECTOR, "y": VECTOR}, scale=tf.TensorSpec([]))
+    module.nested = nested
+    tf.saved_model.save(module, str(tmp_path / "saved"))
+    loaded = tf.saved_model.load(str(tmp_path / "saved"))
+    expected = nested({"x": X, "y": Y}, scale=tf.constant(3.0))
+    module = tgw.edit(loaded.nested).module()
+    check_same(module({"x": X, "y": Y}, scale=3.0), expected)
+    assert module.signature.get_concrete_function().structured_outputs.keys() == {"pair/0", "pair/1/0", "x"}
+
+
+def test_a_saved_model_s_signature_is_called_by_its_names(tmp_path: Path) -> None:
+    module = tf.Module()
+    function = tf.function(lambda a, b: {"sum": a + b}, autograph=False)
+    module.f = function.get_concrete_function(tf.TensorSpec([2], name="a"), tf.TensorSpec([2], name="b"))
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.f)
+    signature = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
+    check_same(tgw.edit(signature).function()(a=X, b=Y), signature(a=X, b=Y))
+    check_same(tgw.edit(str(tmp_path / "saved")).module()(a=X, b=Y), X + Y)

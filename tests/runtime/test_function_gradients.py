@@ -373,3 +373,41 @@ def test_second_derivatives_are_those_of_the_function() -> None:
         return outer.jacobian(first, x)
 
     np.testing.assert_allclose(hessian(module), hessian(function), rtol=1e-4, atol=1e-6)
+
+
+def test_a_copy_of_a_loop_in_a_loop_in_a_graph_has_the_gradient_of_the_original() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        w = tf.compat.v1.get_variable("w", initializer=W, use_resource=True)
+        x = tf.compat.v1.placeholder(tf.float32, [4, 5, 3], name="x")
+        y = tf.identity(tf.function(CASES["loop_in_a_loop"])(x, w), name="y")
+    with tf.compat.v1.Session(graph=graph) as session:
+        session.run(w.initializer)
+        editor = tgw.edit(graph, session=session)
+        copy = editor.clone("x:0", "y:0", into="copy")
+        with graph.as_default():
+            expected = tf.gradients(tf.reduce_sum(y**2), [w])
+            found = tf.gradients(tf.reduce_sum(copy["y:0"] ** 2), [copy["w:0"]])
+    with tf.compat.v1.Session(graph=graph) as session:
+        session.run(w.initializer)
+        session.run([v.initializer for v in copy.variables])
+        a, b = session.run([expected, found], {x: X})
+    np.testing.assert_allclose(b[0], a[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["loop_in_a_loop", "conditional_in_a_loop", "map_fn_in_map_fn", "call_in_a_loop"])
+def test_a_function_s_loops_in_a_graph_have_its_gradients(name: str) -> None:
+    w, body = tf.Variable(W, name="w"), CASES[name]
+    function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
+    expected = gradients(function, X, [w])
+    graph = tf.Graph()
+    with tf.compat.v1.Session(graph=graph) as session:
+        copy = tgw.edit(function).clone(into="copy", graph=graph, session=session)
+        with graph.as_default():
+            loss = tf.reduce_sum(copy["output_0"] ** 2)
+            made = tf.gradients(loss, [copy["x:0"], copy["w:0"]])
+    with tf.compat.v1.Session(graph=graph) as session:
+        copy.sync(session=session)
+        found = session.run(made, {copy["x:0"]: X})
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-4)

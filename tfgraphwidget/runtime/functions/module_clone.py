@@ -248,7 +248,8 @@ class _Body:
             return excerpt(index, names, ends[0], outputs, also, self.arguments), None
         results = tuple(self.returns.values())
         ops = {*also, *(index.op(name) for name in results)}  # takes arguments that nothing here reads, too
-        return excerpt(index, names, arguments, results, ops, self.arguments), self.structure
+        part = excerpt(index, names, arguments, results, ops, self.arguments)
+        return part, self.structure.with_results(tuple(self.returns))
 
     def results(self) -> dict[str, str]:
         """The results but for handles of state, which a loop's body hands on."""

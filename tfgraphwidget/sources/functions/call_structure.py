@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tfgraphwidget.sources.live.shapes import static_shape
 
+_ANY = tf.TensorSpec(static_shape(None))
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -36,8 +37,7 @@ class CallStructure:
         """One tensor for each parameter; a tensor is the result, or a tuple of several."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
-        leaf = tf.TensorSpec(static_shape(None))
-        return cls(parameters, specs, leaf if results == 1 else (leaf,) * results)
+        return cls(parameters, specs, _ANY if results == 1 else (_ANY,) * results)
 
     @property
     def tensor_specs(self) -> tuple[tf.TensorSpec, ...]:
@@ -76,10 +76,18 @@ class CallStructure:
 
     def packed(self, tensors: Iterable[Any]) -> Any:
         """The results as the function returns them."""
+        if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
+            return dict(zip(self.results, tensors, strict=True))
         rest = iter(tensors)
         leaves = tf.nest.flatten(self.results, expand_composites=True)
         filled = [next(rest) if isinstance(leaf, tf.Tensor | tf.TensorSpec) else leaf for leaf in leaves]
         return tf.nest.pack_sequence_as(self.results, filled, expand_composites=True)
+
+    def with_results(self, keys: Sequence[str]) -> CallStructure:
+        """The same if these are as many results as there were; else with a dict of them as the result."""
+        if len(keys) == self.result_count:
+            return self
+        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
 
     def refined(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
@@ -97,6 +105,10 @@ class CallStructure:
 
         now = {p.name: tf.nest.map_structure(refine, self.specs[p.name]) for p in self.parameters}
         return CallStructure(self.parameters, now, self.results)
+
+
+class _ResultsByKey(dict[str, tf.TensorSpec]):
+    """Results that an edit has added to or taken from, in their order."""
 
 
 def _leaves(structure: Any, kinds: Any) -> list[Any]:

@@ -59,6 +59,9 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     structured = graph.structured_outputs
     pairs = flatten_with_paths(structured)
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
+    specs = [path for path, item in pairs if isinstance(item, tf.TensorSpec)]  # of a function that was loaded
+    if len(specs) == len(graph.outputs):
+        tensors = list(zip(specs, graph.outputs, strict=True))
     if not tensors:
         tensors = [((k,), tensor) for k, tensor in enumerate(graph.outputs)]
     results: dict[str, str] = {}
