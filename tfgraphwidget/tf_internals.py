@@ -1089,7 +1089,8 @@ def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequen
 def traces(polymorphic: Any) -> list[Any]:
     """Return the ConcreteFunctions that a tf.function has traced, or was loaded with, in their order.
 
-    Private: `Function._function_cache`, `RestoredFunction.concrete_functions`. The public list (`_list_all_concrete_functions`) is private too.
+    Private: `Function._function_cache`, `RestoredFunction.concrete_functions`. The public list
+    (`_list_all_concrete_functions`) is private too.
     """
     return list(polymorphic._function_cache.values()) or list(getattr(polymorphic, "concrete_functions", ()))
 
