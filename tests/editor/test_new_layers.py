@@ -164,7 +164,7 @@ def test_a_function_makes_variables_of_what_it_computes() -> None:
     editor = tgw.edit(module.call)
     editor.insert("relu:0", lambda y: y * tf.Variable(tf.ones([2]) * 2, name="twice"))
     edited = editor.module()
-    assert edited(tf.ones([1, 2])).numpy().tolist() == [[6, 6]]
+    assert edited(tf.ones([1, 2]))["y"].numpy().tolist() == [[6, 6]]
     assert [variable.name for variable in edited.trainable_variables] == ["scale:0", "twice:0"]
     assert edited.trainable_variables[0] is module.scale
 
@@ -222,7 +222,7 @@ def test_a_tensor_that_a_function_reads_from_outside_goes_along() -> None:
     weights = tf.constant([2.0, 5.0])
     editor = tgw.edit(scaled().call)
     editor.insert("relu:0", lambda y: y * weights)
-    assert editor.module()(tf.ones([1, 2])).numpy().tolist() == [[6, 15]]
+    assert editor.module()(tf.ones([1, 2]))["y"].numpy().tolist() == [[6, 15]]
 
 
 def test_a_layer_goes_into_a_graph_of_tensorflow_1_too() -> None:

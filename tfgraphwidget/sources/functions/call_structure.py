@@ -84,9 +84,15 @@ class CallStructure:
         return tf.nest.pack_sequence_as(self.results, filled, expand_composites=True)
 
     def with_results(self, keys: Sequence[str]) -> CallStructure:
-        """The same if these are as many results as there were; else with a dict of them as the result."""
+        """The same with other results, where an edit has added some or taken some away.
+
+        One tensor, or a plain tuple or list, becomes a tensor or a tuple; any other structure becomes a dict by `keys`.
+        """
         if len(keys) == self.result_count:
             return self
+        is_plain = type(self.results) in (tuple, list) and len(self.results) == self.result_count
+        if is_plain or isinstance(self.results, tf.Tensor | tf.TensorSpec):
+            return CallStructure(self.parameters, self.specs, _ANY if len(keys) == 1 else (_ANY,) * len(keys))
         return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
 
     def refined(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
