@@ -25,6 +25,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 from tensorflow.python.ops import (
     control_flow_ops,
     control_flow_state,
+    control_flow_util_v2,
     custom_gradient,
     handle_data_util,
     ref_variable,
@@ -439,6 +440,43 @@ def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
     operation._gradient_function = gradient
+
+
+_BODY_GRAPHS = {
+    "cond": "_cond_graph",
+    "body": "_body_graph",
+    "then_branch": "_true_graph",
+    "else_branch": "_false_graph",
+}
+
+
+def _body_graph_field(label: str) -> str:
+    """The field of an op for the graph of a function; `label` is the attribute, or "branches[1]"."""
+    return _BODY_GRAPHS.get(label) or f"_branch_graph_{label.rstrip(']').partition('[')[2]}"
+
+
+def body_graph(operation: tf.Operation, label: str) -> Any:
+    """The FuncGraph of a loop's or a conditional's function that gradients are computed of; None if there is none.
+
+    Private: `Operation._body_graph` and the like. There is no public attribute.
+    """
+    return getattr(operation, _body_graph_field(label), None)
+
+
+def set_body_graph(operation: tf.Operation, label: str, graph: Any) -> None:
+    """Set what `body_graph` returns; for None, TensorFlow makes a graph of the library's function when it needs one.
+
+    Private: `Operation._body_graph` and the like, which `tf.while_loop` and `tf.cond` set.
+    """
+    setattr(operation, _body_graph_field(label), graph)
+
+
+def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], name: str) -> Any:
+    """Return a FuncGraph of a function that an op calls, whose inputs have these shapes.
+
+    Private: `control_flow_util_v2.get_func_graph`. Public functions trace Python, and read no library.
+    """
+    return control_flow_util_v2.get_func_graph(operation, shapes, name)
 
 
 def is_reference(dtype: tf.DType) -> bool:

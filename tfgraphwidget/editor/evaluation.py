@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.edits import Patch, ends_now, follow
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -130,12 +129,8 @@ class Evaluator:
     # Graphs to run
 
     def current_run(self) -> GraphRun:
-        """The current graph; for a function's body, with the edits of the functions that it calls."""
-        navigator, view = self._executor.navigator, self._executor.view
-        index = view.index
-        if self._executor.in_function:
-            index = function_bodies.with_edited_calls(navigator, navigator.path, index)
-        return GraphRun(self._executor.source, view.body, index)
+        """The current graph."""
+        return GraphRun(self._executor.source, self._executor.view.body, self._executor.index)
 
     def _other_run(self, other: Any) -> GraphRun:
         """Another graph: the current one of another editor, an index, or what `tgw.edit` opens."""

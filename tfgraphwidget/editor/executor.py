@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
+from tfgraphwidget.editor.body_target import BodyTarget, change_of
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import Grow, Grown
 from tfgraphwidget.editor.transaction import Snapshot, Transaction
@@ -53,6 +54,8 @@ _STALE = (
     "new ones."
 )
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
+
+_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
 
 
 class _StepOptions(TypedDict, total=False):
@@ -107,8 +110,8 @@ class EditExecutor:
         """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
         if len(self.navigator.path) > 1:
             return (
-                f"{self.view.title!r} is a function that the graph calls: edits here make a new function "
-                "(editor.module()); leave it (editor.leave(0)) for the graph itself."
+                f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that calls it; "
+                "leave it (editor.leave(0)) for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or ("" if self.source.graph is not None else self.source.stopped)
@@ -135,19 +138,22 @@ class EditExecutor:
         return Copies((copy.scope, copy) for step in self.history.done for copy in step.made)
 
     def patches(self) -> tuple[Patch, ...]:
-        """The patches of the edits of the current graph, oldest first."""
-        return tuple(step.patch for step in self.history.done if step.place is self.view.target)
+        """What the edits have changed in the current graph, those of functions that it calls too; oldest first."""
+        found = (change_of(self.view.target, step.patch, step.place) for step in self.history.done)
+        return tuple(patch for patch in found if patch is not None)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of a SavedModel or MetaGraphDef after the edits."""
-        steps = ((step.patch, step.place is self.target) for step in self.history.done)
-        patches = (patch if is_here else Patch(keys=patch.keys) for patch, is_here in steps)
+        found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
+        patches = (patch for patch in found if patch is not None)
         return tuple(renamed_keys(self.source.signatures, patches))
 
     def function_ends(self) -> Ends:
         """The arguments and results of the current function after the edits."""
-        body = self.view.body
+        target, body = self.view.target, self.view.body
+        if isinstance(target, BodyTarget):
+            return target.edition.ends
         return ends_now(body.arguments, body.returns, self.patches())
 
     def _called_for(self) -> tuple[str, ...]:
@@ -224,8 +230,11 @@ class EditExecutor:
             planned = plan(command, context)
             command = rebind_selections(command, context.index)  # planning may have imported the graph
             patch = target.fitted(planned)
-            reserved_names = self._reserved(patch)
-            is_imported = patch is not planned and self.source.revive is not None
+            change = change_of(self.target, patch, target)
+            assert change is not None  # every graph here is the source's, or in it
+            reserved_names = self._reserved(change)
+            is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
+            is_imported = is_exchanged and self.source.revive is not None
             with steps.uninterrupted():
                 lost = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
@@ -237,20 +246,21 @@ class EditExecutor:
                 self.view.follow(patch.renamed)
                 self.lost = lost
                 self.listeners.notify()
-        return Edits.of(patch, lost, self._notes(patch, renew))
+        return Edits.of(patch, lost, self._notes(change, renew))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
         if self.in_function:
             check_called(target.index, self.function_ends(), patch)
         traced, session = patch.traced, self.source.session
+        if traced is not None and self.source.graph is not None:
+            traced_ops.keep_alive(self.source.graph, traced)
         if traced is None or target is not self.target or self.source.graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
             traced_ops.rehearse(session, traced)
 
         def initialize() -> None:
-            traced_ops.keep_alive(self.source.graph, traced)
             if session is not None and traced.has_state:
                 traced_ops.initialise(Answered(session), patch.add.variables, traced_ops.tables_of(patch.add.members))
 
@@ -258,21 +268,22 @@ class EditExecutor:
 
     def _reserved(self, patch: Patch) -> tuple[str, ...]:
         """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
-        target = self.view.target
-        taken = target.index.reserved if target is self.target and self.source.graph is not None else frozenset()
+        target = self.target
+        taken = target.index.reserved if self.source.graph is not None else frozenset()
         functions = [function.signature.name for function in patch.add.functions]
         new = [node.name for node in patch.add.nodes]
         new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
         found = {tried for name in new for tried in tried_before(name) if tried in taken}
         if not found:
             return ()
-        removed = {node.name for step in self.history.done if step.place is target for node in step.patch.remove.nodes}
+        changes = (change_of(target, step.patch, step.place) for step in self.history.done)
+        removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
         return tuple(sorted(found - reserved({*removed, *(node.name for node in patch.remove.nodes)})))
 
-    def _notes(self, patch: Any, renew: Renew) -> tuple[str, ...]:
-        """What TensorFlow cannot follow."""
-        if self.view.target is not self.target or self.source.graph is None:
-            return ()
+    def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
+        """What TensorFlow cannot follow; `patch` is what an edit changes in the source's own graph."""
+        if self.source.graph is None:
+            return (_TRACED.format(self.source.title),) if self.source.refusal else ()
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []
         if patch.changed and (renew == "never" or self.source.session is None):

@@ -129,6 +129,8 @@ class Patch:
 
     `function` is the function whose body the patch is for, "" for the graph itself. `init` says what the new variables
     hold, see `edits.clone.command.Clone`; `traced` is the call of a Python function that made the new ops.
+
+    `caller` is what an edit of a function's body changes in the graph that calls the function: it calls another one.
     """
 
     add: Change = Change()
@@ -146,6 +148,7 @@ class Patch:
     function: str = ""
     init: Any = "none"
     traced: Any = field(default=None, repr=False)
+    caller: Patch | None = field(default=None, repr=False)
 
     @property
     def new_shapes(self) -> dict[tuple[str, int], Shape]:
@@ -167,6 +170,7 @@ class Patch:
             changed=tuple(Edited(edited.after, edited.before) for edited in self.changed),
             shapes=tuple(shape._replace(before=shape.after, after=shape.before) for shape in self.shapes),
             renamed=tuple((new, old) for old, new in self.renamed),
+            caller=None if self.caller is None else self.caller.inverse(),
         )
 
     def with_dependents(self, index: GraphIndex) -> Patch:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import original_name
-from tfgraphwidget.edits import ends_now
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, HANDLES, Door, control_flow
 from tfgraphwidget.naming import split_tensor
@@ -146,7 +145,7 @@ class Inspector:
             calls = [] if door.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             for sort, shown, text in definition_signature(body.function(door.function), calls):
                 yield f"{door.label} {sort}" if len(ways) > 1 else sort, shown, text
-        arguments, returns = ends_now(body.arguments, body.returns, editor.core.executor.patches())
+        arguments, returns = editor.core.executor.function_ends()
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if name in ends or (name.strip("/") == "" and ends):
             yield from body_signature(index, arguments, returns)

@@ -28,7 +28,8 @@ class Record:
     failed; `failed_functions` are the latter, whose names are free. `growing` is the scope in which a person's function
     is making ops just now. `imported` counts the ops that edits have added, hidden ones too; `lock` is held by the edit
     that is carried out just now. `notes` are for each thread the names of the ops that it adds, see `noting`.
-    `numbered` is the number of transfer ops that have got a name.
+    `numbered` is the number of transfer ops that have got a name. `called` is what TensorFlow's Python side knows of an
+    op that calls functions, by the op and the functions (`runtime.live.call_gradients`).
     """
 
     hidden: set[str] = field(default_factory=set)
@@ -43,6 +44,7 @@ class Record:
     veils: dict[str, str] = field(default_factory=dict)
     transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)
     numbered: int = 0
+    called: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, Any]]] = field(default_factory=dict, repr=False)
     imported: int = 0
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)

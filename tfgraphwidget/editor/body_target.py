@@ -1,0 +1,179 @@
+"""Bodies of functions as targets of edits: an edit of a body is an edit of the graph that calls the function.
+
+What a body is follows from its caller: the function that the op calls now. An edit makes a function of the edited
+body, and lets the op call that; which changes the caller, and if that is a function's body too, its caller in turn, up
+to the graph. So the graph alone has what edits have made, and undo, files, sessions and differences are the graph's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.edits import Change, Entrance, Patch
+from tfgraphwidget.graph import Door, GraphIndex, build, doors
+from tfgraphwidget.runtime.functions import edited_function
+from tfgraphwidget.runtime.functions.edited_function import Edition
+from tfgraphwidget.sources import Body, open_function
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.transaction import Transaction
+
+_MOST_KNOWN = 64
+"""So many states of a body are kept; others are read again from their functions."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Library:
+    """A body with the functions of the graph as edits have left it."""
+
+    body: Body
+    graph: GraphIndex
+
+    @property
+    def origins(self) -> Mapping[str, str] | None:
+        return self.body.origins
+
+    @property
+    def called(self) -> Mapping[str, str]:
+        return self.body.called
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        return self.body.constants
+
+    def functions(self) -> frozenset[str]:
+        return self.graph.functions
+
+    def function(self, name: str) -> Any:
+        return self.graph.beside.function(name)
+
+    def envelope(self) -> Any:
+        return self.body.envelope()
+
+
+class BodyTarget:
+    """The body of a function that an op calls, or of one of the library that is entered by its own name.
+
+    `outer` is the graph, or the body, that it was entered from; `root` the graph itself.
+    """
+
+    def __init__(self, outer: LiveTarget | BodyTarget, entrance: Entrance) -> None:
+        self.outer, self.entrance = outer, entrance
+        self.root: LiveTarget = outer if isinstance(outer, LiveTarget) else outer.root
+        self._is_named = entrance.op not in outer.index.ids
+        self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
+        self._seen: tuple[GraphIndex, str] | None = None
+        self._known: dict[str, Edition] = {}
+        self.first = self.index
+
+    # What it is
+
+    @property
+    def function(self) -> str:
+        """The name of the function now."""
+        if self._is_named:
+            return self._handles[-1]
+        index = self.outer.index
+        if self._seen is None or self._seen[0] is not index:
+            door = self._door(index)
+            self._seen = index, self._seen[1] if door is None and self._seen is not None else door.function
+        return self._seen[1]
+
+    def _door(self, index: GraphIndex) -> Door | None:
+        """The function that the op calls; None when the graph has the op no more, as after edits of another editor."""
+        at = index.ids.get(self._handles[-1])
+        found = () if at is None else doors(index.nodes[at], index.functions)
+        return next((door for door in found if self.entrance.label in ("", door.label)), None)
+
+    @property
+    def edition(self) -> Edition:
+        """The body now: its ops, its arguments and its results."""
+        name = self.function
+        found = self._known.pop(name, None) or self._opened(name)
+        self._known[name] = found  # behind those that were used before
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return found
+
+    def _opened(self, name: str) -> Edition:
+        library, caller = _Library(self.outer.body, self.root.index), self.outer.index
+        op = None if self._is_named else caller.ids.get(self._handles[-1])
+        body = open_function(name, library, None if op is None else caller, op)
+        context: dict[str, Any] = {"typing": body.typing, "functions": library.functions(), "beside": body}
+        index = build(body.nodes(), *body.collections(), origin=self, **context)
+        return Edition(library.function(name), body, index, (tuple(body.arguments), dict(body.returns)))
+
+    @property
+    def index(self) -> GraphIndex:
+        """The ops of the body now."""
+        return self.edition.index
+
+    @property
+    def body(self) -> Body:
+        """The body as it was read."""
+        return self.edition.body
+
+    # Edits
+
+    @property
+    def caller(self) -> LiveTarget | BodyTarget:
+        """What `Patch.caller` of an edit here changes: the graph that it was entered from, or all of them at once."""
+        return self.root if self.entrance.everywhere or self._is_named else self.outer
+
+    def fitted(self, patch: Patch) -> Patch:
+        """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
+        if not _changes_ops(patch):
+            return replace(patch, caller=self.caller.fitted(Patch(keys=patch.keys)))
+        graph, name, handle = self.root.index, self.function, self._handles[-1]
+        edited_function.check_entered_once(graph, name)
+        after = self.edition.after(patch)
+        new = edited_function.rewritten(graph.beside.function(name), after, dict(patch.renamed))
+        if self.entrance.everywhere or self._is_named:
+            call = edited_function.call_everywhere(graph, name, new, after.index)
+        else:
+            call = edited_function.call_instead(self.outer.index, handle, self.entrance.label, new, after.index)
+        notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
+        call = self.caller.fitted(replace(call, notes=(*call.notes, *notes), keys=patch.keys))
+        return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
+
+    def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
+        """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit."""
+        assert patch.caller is not None  # `fitted` has put it there
+        after, old, handle = self.edition.after(patch), self.function, self._handles[-1]
+        lost = self.caller.apply(patch.caller, steps, renew=renew)
+        if not _changes_ops(patch):
+            return lost
+        steps.on_failure(setattr, self, "_handles", self._handles)
+        if self._is_named:
+            definition = self.root.index.beside.function(old)
+            handle = edited_function.rewritten(definition, after, dict(patch.renamed)).signature.name
+        elif self.outer is self.caller:
+            handle = dict(patch.caller.given).get(handle, handle)  # a live graph's op may have become a new one
+        self._handles = (*self._handles, handle)
+        self._known[self.function] = after
+        return lost
+
+    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit; the patch that does it, and what was lost by it."""
+        assert patch.caller is not None
+        inverse, lost = self.caller.revert(patch.caller, steps, renew=renew)
+        if not _changes_ops(patch):
+            return replace(patch.inverse(), caller=inverse), lost
+        steps.on_failure(setattr, self, "_handles", self._handles)
+        self._handles = self._handles[:-1]
+        return replace(patch.inverse(), caller=inverse), lost
+
+
+def _changes_ops(patch: Patch) -> bool:
+    """Whether a patch changes more than keys of signatures."""
+    return patch.add != Change() or patch.remove != Change() or bool(patch.changed or patch.shapes)
+
+
+def change_of(target: object, patch: Patch, place: object) -> Patch | None:
+    """What a patch of `place` changes in another graph, `target`, that calls it; None when it is none of those."""
+    while place is not target and isinstance(place, BodyTarget) and patch.caller is not None:
+        place, patch = place.caller, patch.caller
+    return patch if place is target else None
