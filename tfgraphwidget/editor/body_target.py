@@ -169,7 +169,8 @@ class BodyTarget:
 
 def _changes_ops(patch: Patch) -> bool:
     """Whether a patch changes more than keys of signatures."""
-    return patch.add != Change() or patch.remove != Change() or bool(patch.changed or patch.shapes)
+    ends = patch.fed or patch.given
+    return patch.add != Change() or patch.remove != Change() or bool(patch.changed or patch.shapes or ends)
 
 
 def change_of(target: object, patch: Patch, place: object) -> Patch | None:

@@ -138,8 +138,8 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
     attributes = graph.beside.function(function).attr
     if scopes:
         notes.append(
-            f"The gradient ops in {listed(scopes)} are those of {op!r} as it was before the edit; make them again: "
-            "tf.gradients(ys, xs)."
+            f"The gradient ops in {listed(list(scopes))} are those of {op!r} as it was before the edit; make them "
+            "again: tf.gradients(ys, xs)."
         )
     elif _BACKWARD in attributes:
         notes.append(

@@ -47,8 +47,8 @@ def check_calls(graph: tf.Graph, changed: Iterable[Edited]) -> None:
         now = _called(graph.get_operation_by_name(edited.name).node_def, functions)
         if now != planned:
             raise GraphEditError(
-                f"Op {edited.name!r} calls {', '.join(now)} now, and no more {', '.join(planned)}: tf.gradients makes "
-                "the op that it differentiates call another function; call editor.refresh(), and edit that.",
+                f"tf.gradients has differentiated op {edited.name!r} since, and let it call {', '.join(now)} in place "
+                f"of {', '.join(planned)}; call editor.refresh() to edit what it calls now.",
                 [edited.name],
             )
 

@@ -1,0 +1,434 @@
+"""An edit in a function's body is an edit of the graph that calls it: it runs, is saved, undone and made again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+
+FEED = {"x:0": [-1.0, 2.0]}
+
+
+class Live(NamedTuple):
+    """A graph that calls functions, its session, and an editor of it."""
+
+    graph: tf.Graph
+    session: v1.Session
+    editor: GraphEditor
+
+    def y(self, feed: Any = None) -> list[float]:
+        return self.session.run("y:0", FEED if feed is None else feed).tolist()
+
+
+def live(build: Callable[[tf.Tensor, tf.Variable], tf.Tensor]) -> Live:
+    """y = build(x, v), where v is trained from 2 to 3."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x, v = v1.placeholder(tf.float32, [None], name="x"), tf.Variable(2.0, name="v")
+        tf.identity(build(x, v), name="y")
+        session = v1.Session()
+        session.run(v1.global_variables_initializer())
+        session.run(v.assign(3.0))
+    return Live(graph, session, tgw.edit(graph, session=session))
+
+
+def opened(path: Path) -> GraphEditor:
+    """An editor of a file's graph, with the values beside it; at the graph itself."""
+    beside = {"checkpoint": str(path.with_suffix(""))} if path.suffix == ".meta" else {}
+    editor = tgw.edit(path, **beside)
+    editor.leave(0)
+    return editor
+
+
+def found(editor: GraphEditor, kind: str, number: int = 0) -> str:
+    """The op of the current graph whose type ends like this."""
+    return [n for n, t in zip(editor.index.names, editor.index.types, strict=True) if t.endswith(kind)][number]
+
+
+def bypass_relu(editor: GraphEditor) -> Any:
+    relu = editor.of_type("Relu").ops[0]
+    return editor.bypass(relu)
+
+
+def called(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
+    @tf.function
+    def scaled(x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(x * v) + 1.0
+
+    return scaled(x)
+
+
+def looped(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
+    return tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * v) + a * a * 0.1), [0, x])[1]
+
+
+def chosen(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
+    return tf.cond(tf.reduce_sum(x) > 0, lambda: tf.nn.relu(x * v), lambda: x)
+
+
+def switched(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
+    which = tf.cast(tf.reduce_sum(x) * 0, tf.int32)
+    return tf.switch_case(which, [lambda: tf.nn.relu(x * v), lambda: x])
+
+
+def mapped(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
+    return tf.map_fn(lambda e: tf.nn.relu(e * v) * e, x)
+
+
+KINDS = {
+    "call": (called, "PartitionedCall", "", [-2, 7]),
+    "while": (looped, "While", "body", [-7.859, 23.296]),
+    "cond": (chosen, "If", "then_branch", [-3, 6]),
+    "case": (switched, "Case", "branches[0]", [-3, 6]),
+    "map_fn": (mapped, "While", "body", [3, 12]),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Iterator[tuple[Live, str, str, list[float]]]:
+    build, op_type, label, wanted = KINDS[request.param]
+    built = live(build)
+    yield built, found(built.editor, op_type), label, wanted
+    built.session.close()
+
+
+def test_the_session_follows_an_edit_in_a_body_and_keeps_what_was_trained(kind: Any) -> None:
+    built, op, label, wanted = kind
+    before = built.y()
+    built.editor.enter(op, label)
+    bypass_relu(built.editor)
+    assert np.allclose(built.y(), wanted)
+    built.editor.leave()
+    built.editor.undo()
+    assert built.y() == before
+    built.editor.redo()
+    assert np.allclose(built.y(), wanted)
+    assert built.editor.breadcrumb[-1].partition(":")[0] == op
+
+
+def test_undo_takes_an_edit_in_a_body_back_exactly_and_redo_makes_the_same(kind: Any) -> None:
+    built, op, label, _ = kind
+    editor = built.editor
+    editor.enter(op, label)
+    nodes, body = editor.core.target.index.nodes, editor.index
+    bypass_relu(editor)
+    edited = editor.core.target.index, editor.index
+    editor.undo()
+    assert editor.core.target.index.nodes == nodes
+    assert editor.index is body
+    assert not editor.core.target.index.functions - editor.core.target.first.functions
+    editor.redo()
+    assert editor.core.target.index.nodes == edited[0].nodes
+    assert editor.core.target.index.functions == edited[0].functions
+    assert editor.index.nodes == edited[1].nodes
+
+
+def test_the_gradient_after_an_edit_is_that_of_the_edited_body(kind: Any) -> None:
+    built, op, label, wanted = kind
+    built.editor.enter(op, label)
+    assert not any("gradient" in note for note in bypass_relu(built.editor).notes)
+    with built.graph.as_default():
+        y, v = built.graph.get_tensor_by_name("y:0"), v1.global_variables()[0]
+        gradients = tf.gradients(y, [built.graph.get_tensor_by_name("x:0"), v])
+        assign = v.assign(v1.placeholder(tf.float32, [], name="value"))
+    tgw.renew(built.session)  # TensorFlow adds outputs to the op, which the session has run already
+    of_x, of_v = built.session.run(gradients, FEED)
+    assert np.allclose(built.y(), wanted)
+    step = 1e-2
+    for k in range(2):
+        there, back = (np.array(FEED["x:0"]) + sign * step * np.eye(2)[k] for sign in (1, -1))
+        slope = (np.array(built.y({"x:0": there})) - built.y({"x:0": back})).sum() / (2 * step)
+        assert np.isclose(of_x[k], slope, atol=1e-2)
+    totals = []
+    for value in (3 + step, 3 - step):
+        built.session.run(assign, {"value:0": value})
+        totals.append(sum(built.y()))
+    assert np.isclose(of_v, (totals[0] - totals[1]) / (2 * step), atol=1e-2)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_gradient_after_an_undo_is_that_of_the_body_as_it_was(name: str) -> None:
+    build, op_type, label, _ = KINDS[name]
+    values = []
+    for is_edited in (True, False):
+        built = live(build)
+        if is_edited:
+            built.editor.enter(found(built.editor, op_type), label)
+            bypass_relu(built.editor)
+            built.editor.undo()
+        with built.graph.as_default():
+            y, x = (built.graph.get_tensor_by_name(name) for name in ("y:0", "x:0"))
+            gradients = tf.gradients(y, [x, *v1.global_variables()])
+        tgw.renew(built.session)
+        values.append(built.session.run([y, *gradients], FEED))
+    for one, other in zip(*values, strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_ones_are_right(name: str) -> None:
+    build, op_type, label, wanted = KINDS[name]
+    graph = tf.Graph()
+    with graph.as_default():
+        x, v = v1.placeholder(tf.float32, [None], name="x"), tf.Variable(3.0, name="v")
+        y = tf.identity(build(x, v), name="y")
+        old = tf.gradients(y, x)[0]
+        session = v1.Session()
+        session.run(v1.global_variables_initializer())
+    editor = tgw.edit(graph, session=session)
+    editor.enter(found(editor, op_type), label)
+    notes = " ".join(bypass_relu(editor).notes)
+    assert "gradients/" in notes
+    assert "as it was before the edit; make them again: tf.gradients" in notes
+    assert np.allclose(session.run(y, FEED), wanted)
+    assert np.isfinite(session.run(old, FEED)).all()
+    with graph.as_default():
+        new = tf.gradients(y, x)[0]
+    tgw.renew(session)
+    fresh = live(build)
+    fresh.editor.enter(found(fresh.editor, op_type), label)
+    bypass_relu(fresh.editor)
+    with fresh.graph.as_default():
+        right = tf.gradients(fresh.graph.get_tensor_by_name("y:0"), fresh.graph.get_tensor_by_name("x:0"))[0]
+    tgw.renew(fresh.session)
+    assert np.allclose(session.run(new, FEED), fresh.session.run(right, FEED))
+
+
+def test_an_op_that_was_differentiated_since_is_not_changed_back_without_a_word() -> None:
+    built = live(called)
+    built.editor.enter(found(built.editor, "PartitionedCall"))
+    bypass_relu(built.editor)
+    with built.graph.as_default():
+        gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))[0]
+    tgw.renew(built.session)
+    before = built.y(), built.session.run(gradient, FEED).tolist()
+    with pytest.raises(GraphEditError, match=r"tf\.gradients has differentiated"):
+        built.editor.undo()
+    assert before == (built.y(), built.session.run(gradient, FEED).tolist()) == ([-2, 7], [3, 3])
+
+
+# What the root says and holds
+
+
+def test_the_difference_at_the_root_names_the_call_and_the_function(kind: Any) -> None:
+    built, op, label, _ = kind
+    built.editor.enter(op, label)
+    old = built.editor.core.navigator.function
+    bypass_relu(built.editor)
+    built.editor.leave()
+    difference = built.editor.diff()
+    new = next(iter(difference.functions.added))
+    assert [change.name for change in difference.changed] == [op]
+    assert old in str(difference.changed[0])
+    assert new.startswith(f"{old}_edited_")
+    built.editor.undo()
+    built.editor.leave(0)
+    assert not built.editor.diff()
+
+
+@pytest.mark.parametrize("file", ["graph.pb", "graph.pbtxt", "frozen.pb", "model.meta", "model/"])
+def test_what_is_saved_at_the_root_holds_the_edit(kind: Any, file: str, tmp_path: Path) -> None:
+    built, op, label, wanted = kind
+    built.editor.enter(op, label)
+    bypass_relu(built.editor)
+    built.editor.leave()
+    options = {"frozen": True} if file.startswith("frozen") else {}
+    saved = built.editor.save(f"{tmp_path}/{file}", "x:0", "y:0", **options)
+    again = opened(saved)
+    with again.session as session:
+        if not file.startswith("graph"):
+            assert np.allclose(session.run("y:0", FEED), wanted)
+        else:
+            session.run([o.name for o in again.graph.get_operations() if o.type == "AssignVariableOp"][:1])
+            session.run(again.graph.get_operation_by_name("v/Assign"), {"v/Initializer/initial_value:0": 3.0})
+            assert np.allclose(session.run("y:0", FEED), wanted)
+
+
+def test_a_file_is_edited_in_a_body_before_and_after_its_import(kind: Any, tmp_path: Path) -> None:
+    built, op, label, wanted = kind
+    path = built.editor.save(f"{tmp_path}/model.meta", "x:0", "y:0")
+    as_file, imported = opened(path), opened(path)
+    assert imported.session is not None
+    for editor in (as_file, imported):
+        editor.enter(op, label)
+        bypass_relu(editor)
+        editor.leave()
+    for editor in (as_file, imported):
+        assert np.allclose(editor.session.run("y:0", FEED), wanted)
+        editor.undo()
+        editor.leave(0)
+        assert np.allclose(editor.session.run("y:0", FEED), built_y(path))
+
+
+def built_y(path: Path) -> Any:
+    with opened(path).session as session:
+        return session.run("y:0", FEED)
+
+
+def test_edits_in_bodies_are_made_again_from_json_and_by_code(kind: Any, tmp_path: Path) -> None:
+    built, op, label, wanted = kind
+    path = built.editor.save(f"{tmp_path}/model.meta", "x:0", "y:0")
+    editor = opened(path)
+    editor.enter(op, label)
+    bypass_relu(editor)
+    editor.leave()
+    written = editor.save(tmp_path / "one.pb").read_bytes()
+    other = opened(path)
+    assert other.replay(json.loads(json.dumps(editor.edits()))) == 1
+    other.leave(0)
+    assert other.save(tmp_path / "two.pb").read_bytes() == written
+    assert np.allclose(other.session.run("y:0", FEED), wanted)
+    names: dict[str, Any] = {}
+    exec(editor.code(), names)
+    names["editor"].leave(0)
+    assert names["editor"].save(tmp_path / "three.pb").read_bytes() == written
+
+
+# Calls of one function
+
+
+class Shared(tf.Module):
+    """Two calls of one function, and one of a function that calls it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = tf.Variable(2.0, name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def inner(self, t: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(t * self.w)
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def middle(self, t: tf.Tensor) -> tf.Tensor:
+        return self.inner(t) + 1.0
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def outer(self, t: tf.Tensor) -> tf.Tensor:
+        return self.middle(t) * 10.0
+
+    @tf.function(input_signature=[tf.TensorSpec([None], name="x")])
+    def call(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        one, two = self.inner(x), self.inner(x + 0.0)
+        return {"one": tf.identity(one), "two": tf.identity(two), "three": self.middle(x), "four": self.outer(x)}
+
+
+@pytest.fixture
+def shared() -> Iterator[Live]:
+    graph = tf.Graph()
+    with graph.as_default():
+        module = Shared()
+        outputs = module.call.python_function(v1.placeholder(tf.float32, [None], name="x"))
+        tf.stack([tf.reduce_sum(outputs[key]) for key in ("one", "two", "three", "four")], name="y")
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            yield Live(graph, session, tgw.edit(graph, session=session))
+
+
+ONE = {"x:0": [-1.0]}
+
+
+def test_only_the_call_that_was_entered_changes(shared: Live) -> None:
+    assert shared.y(ONE) == [0, 0, 1, 10]
+    editor = shared.editor
+    editor.enter(found(editor, "PartitionedCall", 1))
+    bypass_relu(editor)
+    assert shared.y(ONE) == [0, -2, 1, 10]
+    editor.leave()
+    editor.enter(found(editor, "PartitionedCall", 0))
+    assert editor.of_type("Relu").outputs  # this call's body is as it was
+    editor.leave()
+    editor.undo()
+    assert shared.y(ONE) == [0, 0, 1, 10]
+
+
+@pytest.mark.parametrize("is_by_name", [False, True])
+def test_everywhere_changes_all_calls_those_in_other_functions_too(shared: Live, is_by_name: bool) -> None:
+    editor = shared.editor
+    op = found(editor, "PartitionedCall")
+    if is_by_name:
+        editor.enter(editor.called_functions(op)[0].function)
+    else:
+        editor.enter(op, everywhere=True)
+        assert editor.breadcrumb[-1] == f"{op} everywhere"
+    bypass_relu(editor)
+    assert shared.y(ONE) == [-2, -2, -1, -10]
+    editor.insert(found(editor, "Mul"), lambda t: t * 2.0)
+    assert shared.y(ONE) == [-4, -4, -3, -30]
+    editor.undo()
+    assert shared.y(ONE) == [-2, -2, -1, -10]
+    editor.undo()
+    assert shared.y(ONE) == [0, 0, 1, 10]
+    editor.redo()
+    assert shared.y(ONE) == [-2, -2, -1, -10]
+
+
+def test_everywhere_is_in_code_and_json(shared: Live, tmp_path: Path) -> None:
+    with shared.graph.as_default():
+        path = shared.editor.save(f"{tmp_path}/model.meta", "x:0", "y:0")
+    editor = opened(path)
+    op = found(editor, "PartitionedCall", 2)
+    editor.enter(op)
+    editor.enter(found(editor, "PartitionedCall"), everywhere=True)
+    bypass_relu(editor)
+    editor.leave(0)
+    assert "everywhere=True" in editor.code()
+    other = opened(path)
+    other.replay(editor.edits())
+    other.leave(0)
+    written = [one.save(f"{tmp_path}/{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
+    names: dict[str, Any] = {}
+    exec(editor.code(), names)
+    names["editor"].leave(0)
+    assert {*written, names["editor"].save(f"{tmp_path}/3.pb").read_bytes()} == {written[0]}
+    assert editor.session.run("y:0", ONE).tolist() == [-2, -2, -1, -10]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_an_edit_at_any_depth_is_in_the_graph(shared: Live, depth: int) -> None:
+    editor = shared.editor
+    editor.enter(found(editor, "PartitionedCall", (0, 2, 3)[depth - 1]))
+    for _ in range(depth - 1):
+        editor.enter(found(editor, "PartitionedCall"))
+    assert len(editor.breadcrumb) == depth + 1
+    bypass_relu(editor)
+    wanted = [[-2, 0, 1, 10], [0, 0, -1, 10], [0, 0, 1, -10]][depth - 1]
+    assert shared.y(ONE) == wanted
+    for level in reversed(range(depth)):
+        editor.leave()
+        assert len(editor.breadcrumb) == level + 1
+        assert editor.diff().changed
+    editor.undo()
+    assert shared.y(ONE) == [0, 0, 1, 10]
+    editor.redo()
+    assert shared.y(ONE) == wanted
+
+
+def test_edits_at_several_depths_are_undone_one_by_one(shared: Live) -> None:
+    editor, seen = shared.editor, [shared.y(ONE)]
+    editor.enter(found(editor, "PartitionedCall", 3))
+    editor.insert(found(editor, "Mul"), lambda t: t + 100.0)
+    seen.append(shared.y(ONE))
+    editor.enter(found(editor, "PartitionedCall"))
+    editor.enter(found(editor, "PartitionedCall"))
+    bypass_relu(editor)
+    seen.append(shared.y(ONE))
+    editor.leave()
+    editor.insert(found(editor, "AddV2"), lambda t: t - 1.0)
+    seen.append(shared.y(ONE))
+    editor.leave(0)
+    editor.insert("y", lambda t: t * 2.0, into="doubled")
+    seen.append(shared.y(ONE))
+    assert [values[3] for values in seen] == [10, 110, 90, 80, 80]
+    for number in (3, 2, 1, 0, 1, 2, 3, 4, 0, 4):
+        editor.jump(number)
+        assert shared.y(ONE) == seen[number]
