@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +15,11 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.runtime.test_patch_application import failing
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.runtime.live import patch_application
+from tfgraphwidget.runtime.session.renewal import Renewal
 
 FEED = {"x:0": [-1.0, 2.0]}
 
@@ -432,3 +437,211 @@ def test_edits_at_several_depths_are_undone_one_by_one(shared: Live) -> None:
     for number in (3, 2, 1, 0, 1, 2, 3, 4, 0, 4):
         editor.jump(number)
         assert shared.y(ONE) == seen[number]
+
+
+# What Python has traced
+
+
+class Nested(tf.Module):
+    """Functions in functions, with a loop and a conditional."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = tf.Variable(2.0, name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def inner(self, t: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(t * self.w)
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def middle(self, t: tf.Tensor) -> tf.Tensor:
+        for _ in tf.range(2):
+            t = self.inner(t) + 1.0
+        return t
+
+    @tf.function(input_signature=[tf.TensorSpec([None], name="x")])
+    def call(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": self.middle(x)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], name="x")])
+    def other(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"z": self.inner(x)}
+
+
+def enter_inner(editor: GraphEditor) -> None:
+    """Into the function that is called in a loop, from wherever in the calls around that."""
+    enter_loop(editor)
+    editor.enter(found(editor, "PartitionedCall"))
+
+
+def enter_loop(editor: GraphEditor) -> None:
+    while not any(kind.endswith("While") for kind in editor.index.types):
+        editor.enter(found(editor, "PartitionedCall"))
+    editor.enter(found(editor, "While"), "body")
+
+
+def test_an_edit_four_levels_deep_in_a_tf_function_is_in_its_module_and_its_function() -> None:
+    nested = Nested()
+    editor = tgw.edit(nested.call)
+    enter_inner(editor)
+    report = bypass_relu(editor)
+    assert any("editor.function() is the edited one" in note for note in report.notes)
+    editor.leave(0)
+    assert editor.diff().changed
+    module = editor.module()
+    x = tf.constant([-1.0, 1.0])
+    assert module(x).numpy().tolist() == [-1, 7] == editor.function()(x).numpy().tolist()
+    assert nested.call(x)["y"].numpy().tolist() == [3, 7]
+    editor.undo()
+    editor.leave(0)
+    assert editor.module()(x).numpy().tolist() == [3, 7]
+    assert not editor.diff()
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_body_of_a_keras_model_is_edited_though_the_model_is_deleted(is_kept: bool) -> None:
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([tf.keras.Input([3, 2]), layers.LSTM(4, activation="relu"), layers.Dense(1)])
+    x = tf.constant(np.random.default_rng(0).normal(size=[5, 3, 2]), tf.float32)
+    weights = model.get_weights()
+    before = model(x).numpy()
+    editor = tgw.edit(model)
+    if not is_kept:
+        del model
+    editor.enter(found(editor, "While"), "body")
+    for relu in editor.of_type("Relu").ops:
+        editor.bypass(relu)
+    editor.leave()
+    module = editor.module()
+    linear = tf.keras.Sequential([tf.keras.Input([3, 2]), layers.LSTM(4, activation="linear"), layers.Dense(1)])
+    linear.set_weights(weights)
+    assert np.allclose(module(x), linear(x), atol=1e-5)
+    assert not np.allclose(before, linear(x), atol=1e-5)
+    while editor.core.executor.history.done:
+        editor.undo()
+    editor.leave(0)
+    assert np.allclose(editor.module()(x), before, atol=1e-6)
+
+
+# SavedModels and files
+
+
+def signature_values(path: Path, name: str, x: list[float]) -> dict[str, list[float]]:
+    served = tf.saved_model.load(str(path)).signatures[name]
+    return {key: value.numpy().tolist() for key, value in served(x=tf.constant(x)).items()}
+
+
+def test_an_edit_deep_in_a_saved_model_is_in_the_graph_that_is_saved_and_run(tmp_path: Path) -> None:
+    nested = Nested()
+    tf.saved_model.save(nested, f"{tmp_path}/left", signatures={"call": nested.call, "other": nested.other})
+    editor = tgw.edit(f"{tmp_path}/left", signature="call")
+    enter_inner(editor)
+    bypass_relu(editor)
+    assert len(editor.breadcrumb) >= 5
+    editor.leave(0)
+    assert editor.diff().functions.added
+    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in editor.signatures}
+    path = editor.save(f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")})
+    assert signature_values(path, "call", [-1.0, 1.0]) == {"y": [-1, 7]}
+    assert signature_values(path, "other", [-1.0]) == {"z": [0]}
+    assert signature_values(tmp_path / "left", "call", [-1.0]) == {"y": [3]}
+    ends = signatures["call"]
+    assert editor.session.run(ends[1]["y"], {ends[0]["x"]: [-1.0, 1.0]}).tolist() == [-1, 7]
+    editor.undo()
+    assert editor.session.run(ends[1]["y"], {ends[0]["x"]: [-1.0, 1.0]}).tolist() == [3, 7]
+
+
+def test_everywhere_in_a_saved_model_is_for_all_signatures(tmp_path: Path) -> None:
+    nested = Nested()
+    tf.saved_model.save(nested, f"{tmp_path}/left", signatures={"call": nested.call, "other": nested.other})
+    editor = tgw.edit(f"{tmp_path}/left", signature="call")
+    enter_loop(editor)
+    editor.enter(found(editor, "PartitionedCall"), everywhere=True)
+    bypass_relu(editor)
+    editor.leave(0)
+    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in editor.signatures}
+    path = editor.save(f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")})
+    assert signature_values(path, "call", [-1.0, 1.0]) == {"y": [-1, 7]}
+    assert signature_values(path, "other", [-1.0]) == {"z": [-2]}
+
+
+def test_a_keras_export_is_edited_in_the_body_that_it_opens_on(tmp_path: Path) -> None:
+    inputs = tf.keras.Input([2])
+    hidden = tf.keras.layers.Dense(3, activation="relu", name="hidden")
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(1, name="head")(hidden(inputs)))
+    x = np.array([[1.0, -2.0], [0.5, 3.0]], np.float32)
+    model.export(f"{tmp_path}/left", verbose=False)
+    editor = tgw.edit(f"{tmp_path}/left")
+    assert len(editor.breadcrumb) > 1
+    bypass_relu(editor)
+    editor.leave(0)
+    signature = next(s for s in editor.signatures if s.name == "serving_default")
+    ((_, fed),), ((_, fetched),) = signature.inputs, signature.outputs
+    head = model.get_layer("head")
+    wanted = (x @ hidden.kernel + hidden.bias) @ head.kernel + head.bias
+    assert np.allclose(editor.session.run(fetched, {fed: x}), wanted, atol=1e-5)
+    again = tgw.edit(editor.save(f"{tmp_path}/mine/"))
+    again.leave(0)
+    signature = next(s for s in again.signatures if s.name == "serving_default")
+    ((_, fed),), ((_, fetched),) = signature.inputs, signature.outputs
+    assert np.allclose(again.session.run(fetched, {fed: x}), wanted, atol=1e-5)
+
+
+def test_a_saved_model_of_tensorflow_1_is_edited_in_a_loop(tmp_path: Path) -> None:
+    built = live(looped)
+    with built.graph.as_default():
+        ends = ({name: built.graph.get_tensor_by_name(f"{name}:0")} for name in "xy")
+        v1.saved_model.simple_save(built.session, f"{tmp_path}/left", *ends)
+    editor = tgw.edit(f"{tmp_path}/left")
+    editor.leave(0)
+    editor.enter("while", "body")
+    bypass_relu(editor)
+    editor.leave()
+    assert np.allclose(editor.session.run("y:0", FEED), KINDS["while"][3])
+    path = editor.save(f"{tmp_path}/mine/")
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.saved_model.load(session, ["serve"], str(path))
+        assert np.allclose(session.run("y:0", FEED), KINDS["while"][3])
+
+
+def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path) -> None:
+    nested = Nested()
+    tf.saved_model.save(nested, f"{tmp_path}/left", signatures=nested.call)
+    editor = tgw.edit(f"{tmp_path}/left")
+    enter_inner(editor)
+    bypass_relu(editor)
+    editor.leave(0)
+    written = editor.save(tmp_path / "here.pb").read_bytes()
+    script = f"{editor.code()}\neditor.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert (tmp_path / "there.pb").read_bytes() == written
+
+
+# Failures
+
+
+@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize(
+    "step",
+    [(patch_application, "rewire"), (patch_application, "show_shapes"), (Renewal, "carry")],
+    ids=lambda step: step[1],
+)
+def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
+    shared: Live, step: tuple[Any, str], error: BaseException
+) -> None:
+    editor = shared.editor
+    editor.enter(found(editor, "PartitionedCall", 2))
+    editor.enter(found(editor, "PartitionedCall"))
+    before = editor.core.target.index, editor.index, editor.breadcrumb, editor.core.navigator.function
+    with failing(*step, 1, error), pytest.raises(type(error)):
+        bypass_relu(editor)
+    assert editor.core.target.index.nodes == before[0].nodes
+    assert editor.core.target.index.functions == before[0].functions
+    assert (editor.index.nodes, editor.breadcrumb, editor.core.navigator.function) == (before[1].nodes, *before[2:])
+    assert not editor.history.done
+    assert shared.y(ONE) == [0, 0, 1, 10]
+    bypass_relu(editor)
+    assert shared.y(ONE) == [0, 0, -1, 10]
+    editor.undo()
+    editor.insert(editor.of_type("Relu").ops[0], lambda t: t - 1.0)
+    assert shared.y(ONE) == [0, 0, 0, 10]

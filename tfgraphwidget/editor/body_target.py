@@ -15,7 +15,6 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits import Change, Entrance, Patch
 from tfgraphwidget.graph import Door, GraphIndex, build, doors
 from tfgraphwidget.runtime.functions import edited_function
-from tfgraphwidget.runtime.functions.edited_function import Edition
 from tfgraphwidget.sources import Body, open_function
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class BodyTarget:
         self._is_named = entrance.op not in outer.index.ids
         self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
         self._seen: tuple[GraphIndex, str] | None = None
-        self._known: dict[str, Edition] = {}
+        self._known: dict[str, edited_function.Edition] = {}
         self.first = self.index
 
     # What it is
@@ -89,7 +88,7 @@ class BodyTarget:
         return next((door for door in found if self.entrance.label in ("", door.label)), None)
 
     @property
-    def edition(self) -> Edition:
+    def edition(self) -> edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function
         found = self._known.pop(name, None) or self._opened(name)
@@ -98,13 +97,13 @@ class BodyTarget:
             del self._known[next(iter(self._known))]
         return found
 
-    def _opened(self, name: str) -> Edition:
+    def _opened(self, name: str) -> edited_function.Edition:
         library, caller = _Library(self.outer.body, self.root.index), self.outer.index
         op = None if self._is_named else caller.ids.get(self._handles[-1])
         body = open_function(name, library, None if op is None else caller, op)
         context: dict[str, Any] = {"typing": body.typing, "functions": library.functions(), "beside": body}
         index = build(body.nodes(), *body.collections(), origin=self, **context)
-        return Edition(library.function(name), body, index, (tuple(body.arguments), dict(body.returns)))
+        return edited_function.Edition(library.function(name), body, index, (tuple(body.arguments), dict(body.returns)))
 
     @property
     def index(self) -> GraphIndex:

@@ -19,6 +19,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     calls,
     comes_from_outside,
+    doors,
     joined,
     saying,
 )
@@ -220,11 +221,16 @@ def check_unchanged(index: GraphIndex, patch: Patch) -> None:
     """Raise when an op that the patch changes is not what it was planned for."""
     for edited in patch.changed:
         at = index.ids.get(edited.name)
-        if at is None or index.nodes[at].input[:] != edited.before.input[:]:
+        if at is None or not _is_alike(index, index.nodes[at], edited.before):
             raise GraphEditError(
                 f"Op {edited.name!r} was changed by another edit meanwhile; edit it as it is now.",
                 [edited.name],
             )
+
+
+def _is_alike(index: GraphIndex, node: NodeDef, planned: NodeDef) -> bool:
+    """Whether an op reads the same and calls the same functions as when an edit was planned."""
+    return node.input[:] == planned.input[:] and doors(node, index.functions) == doors(planned, index.functions)
 
 
 def _with_dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:

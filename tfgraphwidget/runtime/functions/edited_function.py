@@ -94,6 +94,7 @@ def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphI
 
     `index` is the graph itself; the functions that call `old`, or one that does, are new ones too.
     """
+    _check_called_alike(index, old)
     names, made = {old: new.signature.name}, [new]
     active = {function.signature.name for function in made if _acts(function)}
     for name in _callers_last(index, old):
@@ -153,6 +154,23 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
             "the edited function is differentiated op by op."
         )
     return tuple(notes)
+
+
+def _check_called_alike(index: GraphIndex, function: str) -> None:
+    """Raise GraphEditError when calls give the attributes that a function takes from them different values."""
+    attributes = [attribute.name for attribute in index.beside.function(function).signature.attr]
+    if not attributes:
+        return
+    bodies = (index.beside.function(name).node_def for name in calls(index.functions, index.beside, index.nodes))
+    nodes = (node for held in (index.nodes, *bodies) for node in held)
+    callers = [node for node in nodes if any(door.function == function for door in doors(node, index.functions))]
+    for name in attributes:
+        if any(node.attr[name] != callers[0].attr[name] for node in callers):
+            raise GraphEditError(
+                f"The calls of the function {function!r} differ in the attribute {name!r}, which its body takes from "
+                "them, and an edit here is of the body as one of them has it; enter that call without everywhere=True.",
+                [node.name for node in callers],
+            )
 
 
 def _callers_last(index: GraphIndex, function: str) -> list[str]:
