@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tensorflow as tf
+from google.protobuf import text_format
+from tensorflow.python.framework import function
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
@@ -645,3 +648,185 @@ def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
     editor.undo()
     editor.insert(editor.of_type("Relu").ops[0], lambda t: t - 1.0)
     assert shared.y(ONE) == [0, 0, 0, 10]
+
+
+# Functions of all sorts
+
+POLYMORPHIC = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "i" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
+node { name: "a" op: "poly" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "b" op: "poly" input: "i" attr { key: "T" value { type: DT_INT32 } } }
+library { function {
+  signature {
+    name: "poly" input_arg { name: "t" type_attr: "T" } output_arg { name: "r" type_attr: "T" }
+    attr { name: "T" type: "type" }
+  }
+  node_def { name: "relu" op: "Relu" input: "t" attr { key: "T" value { placeholder: "T" } } }
+  node_def { name: "neg" op: "Neg" input: "relu:activations:0" attr { key: "T" value { placeholder: "T" } } }
+  ret { key: "r" value: "neg:y:0" }
+} }
+versions { producer: 1900 }
+"""
+
+
+def test_a_body_that_two_calls_give_different_dtypes_is_edited_for_one_of_them_or_by_its_name() -> None:
+    graph_def = text_format.Parse(POLYMORPHIC, v1.GraphDef())
+    editor = tgw.edit(graph_def)
+    editor.enter("a", everywhere=True)
+    with pytest.raises(
+        GraphEditError, match=r"'poly' differ in the attribute 'T'.* enter that call without everywhere"
+    ):
+        editor.bypass("relu")
+    assert not editor.history.done
+    editor.leave()
+    editor.enter("a")
+    editor.bypass("relu")
+    editor.leave()
+    assert [editor.core.index.types[editor.index.op(name)] == "poly" for name in "ab"] == [False, True]
+    editor.undo()
+    editor.leave(0)
+    editor.enter("poly")
+    editor.bypass("relu")
+    editor.leave()
+    assert len({editor.index.types[editor.index.op(name)] for name in "ab"} - {"poly"}) == 1
+
+
+def test_a_function_that_calls_itself_is_not_edited() -> None:
+    graph_def = live(called).graph.as_graph_def()
+    (function,) = graph_def.library.function
+    again = function.node_def.add(name="again", op="StatefulPartitionedCall")
+    again.input.extend(argument.name for argument in function.signature.input_arg)
+    again.attr["f"].func.name = function.signature.name
+    again.attr["Tin"].list.type.extend(argument.type for argument in function.signature.input_arg)
+    again.attr["Tout"].list.type.append(tf.float32.as_datatype_enum)
+    editor = tgw.edit(graph_def)
+    editor.enter(found(editor, "PartitionedCall"))
+    with pytest.raises(GraphEditError, match="calls itself, and an edited one would go on calling it as it was"):
+        bypass_relu(editor)
+    editor.leave()
+    assert not editor.diff()
+    assert not editor.history.done
+
+
+def test_a_python_function_in_a_body_goes_on_being_called_and_a_new_one_stays_alive() -> None:
+    def scaled(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
+        return tf.function(lambda x: tf.nn.relu(tf.py_function(lambda t: t * 3.0, [x], tf.float32)))(x)
+
+    built = live(scaled)
+    built.editor.enter(found(built.editor, "PartitionedCall"))
+    bypass_relu(built.editor)
+    assert built.y() == [-3, 6]
+    built.editor.insert(found(built.editor, "PyFunc"), lambda t: tf.py_function(lambda u: u + 1.0, [t], tf.float32))
+    gc.collect()
+    assert built.y() == [-2, 7]
+    built.editor.undo()
+    assert built.y() == [-3, 6]
+
+
+def test_a_captured_placeholder_is_an_argument_that_stays() -> None:
+    def scaled(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
+        factor = v1.placeholder_with_default(5.0, [], name="factor")
+        return tf.function(lambda x: tf.nn.relu(x * factor))(x)
+
+    built = live(scaled)
+    built.editor.enter(found(built.editor, "PartitionedCall"))
+    bypass_relu(built.editor)
+    assert built.y() == [-5, 10]
+    assert built.y({**FEED, "factor:0": 2.0}) == [-2, 4]
+    argument = next(name for name in built.editor.index.names if "factor" in name)
+    with pytest.raises(GraphEditError, match="is an argument of the function, which its callers give"):
+        built.editor.remove(argument, readers=True)
+    assert built.y() == [-5, 10]
+
+
+def test_a_variable_of_its_own_is_refused_in_a_body() -> None:
+    built = live(called)
+    built.editor.enter(found(built.editor, "PartitionedCall"))
+    with pytest.raises(GraphEditError, match="a function's body can have none of its own"):
+        built.editor.insert(found(built.editor, "Mul"), lambda t: t * tf.Variable(1.0))
+    assert built.y() == [1, 7]
+
+
+def test_the_function_of_a_dataset_is_edited() -> None:
+    def element(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
+        numbers = tf.data.Dataset.range(5).map(lambda i: tf.nn.relu(tf.cast(i, tf.float32) - 2.0))
+        iterator = v1.data.make_initializable_iterator(numbers)
+        v1.add_to_collection("initializers", iterator.initializer)
+        return x * 0.0 + iterator.get_next()
+
+    built = live(element)
+    initializers = built.graph.get_collection("initializers")
+    built.session.run(initializers)
+    assert [built.y()[0] for _ in range(5)] == [0, 0, 0, 1, 2]
+    built.editor.enter(found(built.editor, "MapDataset"))
+    bypass_relu(built.editor)
+    built.session.run(initializers)
+    assert [built.y()[0] for _ in range(5)] == [-2, -1, 0, 1, 2]
+    built.editor.undo()
+    built.session.run(initializers)
+    assert [built.y()[0] for _ in range(5)] == [0, 0, 0, 1, 2]
+
+
+def test_an_op_of_a_function_s_own_type_becomes_one_of_the_edited_function_s() -> None:
+    def defined(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
+        return function.Defun(tf.float32, func_name="defined")(lambda t: tf.nn.relu(t * 3.0) + 1.0)(x)
+
+    built = live(defined)
+    editor = built.editor
+    editor.enter("defined")
+    bypass_relu(editor)
+    editor.insert(found(editor, "Mul"), lambda t: t * 2.0)
+    assert built.y() == [-5, 13]
+    with built.graph.as_default():
+        gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))
+    assert built.session.run(gradient, FEED)[0].tolist() == [6, 6]
+    editor.jump(0)
+    assert built.y() == [1, 7]
+    assert editor.index is editor.core.view.target.first
+    editor.jump(2)
+    assert built.y() == [-5, 13]
+
+
+def test_state_in_a_body_makes_its_call_one_that_has_state() -> None:
+    built = live(lambda x, _: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * 2.0)), [0, x])[1])
+    loop = found(built.editor, "StatelessWhile")
+    built.editor.enter(loop, "body")
+    built.editor.insert(found(built.editor, "Relu"), lambda t: t + tf.random.uniform([2]))
+    assert built.editor.core.target.index.types.count("While") == 1
+    assert built.y() != built.y()
+    built.editor.undo()
+    assert built.y() == [0, 8]
+    built.editor.leave(0)
+    assert found(built.editor, "StatelessWhile") == loop
+
+
+def test_a_gradient_function_of_the_library_is_said_to_be_of_the_function_as_it_was() -> None:
+    def defined(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
+        backward = function.Defun(tf.float32, tf.float32, func_name="backward")(lambda t, g: g * 100.0 + t * 0.0)
+        forward = function.Defun(tf.float32, func_name="forward", grad_func=backward)(lambda t: tf.nn.relu(t) * 3.0)
+        return forward(x)
+
+    built = live(defined)
+    built.editor.enter("forward")
+    assert any("has the gradient function 'backward'" in note for note in bypass_relu(built.editor).notes)
+    with built.graph.as_default():
+        gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))
+    assert built.session.run(gradient, FEED)[0].tolist() == [3, 3]
+
+
+def test_two_editors_of_one_graph_do_not_take_back_each_other_s_edits_of_a_call() -> None:
+    built = live(called)
+    other = tgw.edit(built.graph, session=built.session)
+    op = found(built.editor, "PartitionedCall")
+    built.editor.enter(op)
+    bypass_relu(built.editor)
+    other.enter(op)
+    other.insert(found(other, "Mul"), lambda t: t * 2.0)
+    assert built.y() == [-5, 13]
+    with pytest.raises(GraphEditError, match="was changed by another edit meanwhile"):
+        built.editor.undo()
+    assert built.y() == [-5, 13]
+    other.undo()
+    built.editor.undo()
+    assert built.y() == [1, 7]

@@ -130,6 +130,8 @@ class BodyTarget:
         edited_function.check_entered_once(graph, name)
         after = self.edition.after(patch)
         new = edited_function.rewritten(graph.beside.function(name), after, dict(patch.renamed))
+        if self.entrance.everywhere:
+            edited_function.check_called_alike(graph, name)
         if self.entrance.everywhere or self._is_named:
             call = edited_function.call_everywhere(graph, name, new, after.index)
         else:

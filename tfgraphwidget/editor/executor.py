@@ -229,6 +229,8 @@ class EditExecutor:
             command = rebind_selections(command, context.index)
             planned = plan(command, context)
             command = rebind_selections(command, context.index)  # planning may have imported the graph
+            if self.in_function:
+                check_called(target.index, self.function_ends(), planned)
             patch = target.fitted(planned)
             change = change_of(self.target, patch, target)
             assert change is not None  # every graph here is the source's, or in it
@@ -250,8 +252,6 @@ class EditExecutor:
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
-        if self.in_function:
-            check_called(target.index, self.function_ends(), patch)
         traced, session = patch.traced, self.source.session
         if traced is not None and self.source.graph is not None:
             traced_ops.keep_alive(self.source.graph, traced)

@@ -94,7 +94,6 @@ def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphI
 
     `index` is the graph itself; the functions that call `old`, or one that does, are new ones too.
     """
-    _check_called_alike(index, old)
     names, made = {old: new.signature.name}, [new]
     active = {function.signature.name for function in made if _acts(function)}
     for name in _callers_last(index, old):
@@ -156,8 +155,11 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
     return tuple(notes)
 
 
-def _check_called_alike(index: GraphIndex, function: str) -> None:
-    """Raise GraphEditError when calls give the attributes that a function takes from them different values."""
+def check_called_alike(index: GraphIndex, function: str) -> None:
+    """Raise GraphEditError when calls give the attributes that a function takes from them different values.
+
+    A body that was entered by a call has those of that call.
+    """
     attributes = [attribute.name for attribute in index.beside.function(function).signature.attr]
     if not attributes:
         return
