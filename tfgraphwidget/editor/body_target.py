@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits import Change, Entrance, Patch
-from tfgraphwidget.graph import Door, GraphIndex, build, doors
+from tfgraphwidget.graph import GraphIndex, build, doors
 from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.sources import Body, open_function
 
@@ -64,7 +64,8 @@ class BodyTarget:
         self.root: LiveTarget = outer if isinstance(outer, LiveTarget) else outer.root
         self._is_named = entrance.op not in outer.index.ids
         self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
-        self._seen: tuple[GraphIndex, str] | None = None
+        self._seen: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_called`
+        self._called = ""
         self._known: dict[str, edited_function.Edition] = {}
         self.first = self.index
 
@@ -76,16 +77,12 @@ class BodyTarget:
         if self._is_named:
             return self._handles[-1]
         index = self.outer.index
-        if self._seen is None or self._seen[0] is not index:
-            door = self._door(index)
-            self._seen = index, self._seen[1] if door is None and self._seen is not None else door.function
-        return self._seen[1]
-
-    def _door(self, index: GraphIndex) -> Door | None:
-        """The function that the op calls; None when the graph has the op no more, as after edits of another editor."""
-        at = index.ids.get(self._handles[-1])
-        found = () if at is None else doors(index.nodes[at], index.functions)
-        return next((door for door in found if self.entrance.label in ("", door.label)), None)
+        if self._seen is not index:
+            at = index.ids.get(self._handles[-1])  # None after another editor has removed the op: the body stays then
+            found = () if at is None else doors(index.nodes[at], index.functions)
+            called = (door.function for door in found if self.entrance.label in ("", door.label))
+            self._seen, self._called = index, next(called, self._called)
+        return self._called
 
     @property
     def edition(self) -> edited_function.Edition:
@@ -98,7 +95,8 @@ class BodyTarget:
         return found
 
     def _opened(self, name: str) -> edited_function.Edition:
-        library, caller = _Library(self.outer.body, self.root.index), self.outer.index
+        library: Any = _Library(self.outer.body, self.root.index)  # what `open_function` asks of a Body
+        caller = self.outer.index
         op = None if self._is_named else caller.ids.get(self._handles[-1])
         body = open_function(name, library, None if op is None else caller, op)
         context: dict[str, Any] = {"typing": body.typing, "functions": library.functions(), "beside": body}

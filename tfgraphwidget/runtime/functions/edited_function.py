@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tfgraphwidget.edits import Change, Edited, Ends, Patch, ends_now, patched
@@ -302,9 +302,11 @@ class _Written:
         body, self._index = edition.body, edition.index
         self._types = OpTypes(self._index.beside.function)
         opened = [argument.name for argument in edition.opened.signature.input_arg]
-        self.names: Sequence[str] = [argument.name for argument in definition.signature.input_arg]
+        self.names: list[str] = [argument.name for argument in definition.signature.input_arg]
         now = dict(zip(opened, self.names, strict=True))
-        self.arguments = {shown: now[argument] for argument, shown in reversed(list(body.alias.items()))}
+        self.arguments: dict[str, str] = {
+            shown: now[argument] for argument, shown in reversed(list(body.alias.items()))
+        }
         for was, tensor in zip(body.arguments, edition.ends[0], strict=True):
             op, argument = split_tensor(tensor)[0], split_tensor(was)[0]
             if op in self._index.ids and self._index.types[self._index.ids[op]] not in REQUIRED_PLACEHOLDERS:
