@@ -20,9 +20,12 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.runtime.test_patch_application import failing
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.html.page_data import packed, unpacked
 from tfgraphwidget.runtime.live import patch_application
 from tfgraphwidget.runtime.session.renewal import Renewal
+from tfgraphwidget.widget.inspector import Inspector
 
 FEED = {"x:0": [-1.0, 2.0]}
 
@@ -828,3 +831,20 @@ def test_two_editors_of_one_graph_do_not_take_back_each_other_s_edits_of_a_call(
     other.undo()
     built.editor.undo()
     assert built.y() == [1, 7]
+
+
+def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
+    nested = Nested()
+    editor = tgw.edit(nested.call)
+    call = found(editor, "PartitionedCall")
+    before = editor.cost().set_index("name").loc[call, "flops"]
+    editor.enter(call)
+    enter_inner(editor)
+    editor.insert(found(editor, "Mul"), lambda t: tf.linalg.matvec(tf.ones([8, 8]), tf.ones([8]))[:1] * t)
+    added = set(editor.index.names)
+    editor.leave(0)
+    assert editor.cost().set_index("name").loc[call, "flops"] > before
+    (shown,) = Inspector(editor).inspect(call, lambda _: None).doors
+    assert "_edited_" in shown.name
+    _, rooms = unpacked(packed(page_input(editor.core)))
+    assert any(set(room.head["names"]) == added for room in rooms)

@@ -7,8 +7,7 @@ to the graph. So the graph alone has what edits have made, and undo, files, sess
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.targets import LiveTarget
@@ -22,35 +21,6 @@ if TYPE_CHECKING:
 
 _MOST_KNOWN = 64
 """So many states of a body are kept; others are read again from their functions."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Library:
-    """A body with the functions of the graph as edits have left it."""
-
-    body: Body
-    graph: GraphIndex
-
-    @property
-    def origins(self) -> Mapping[str, str] | None:
-        return self.body.origins
-
-    @property
-    def called(self) -> Mapping[str, str]:
-        return self.body.called
-
-    @property
-    def constants(self) -> Mapping[str, Any]:
-        return self.body.constants
-
-    def functions(self) -> frozenset[str]:
-        return self.graph.functions
-
-    def function(self, name: str) -> Any:
-        return self.graph.beside.function(name)
-
-    def envelope(self) -> Any:
-        return self.body.envelope()
 
 
 class BodyTarget:
@@ -95,13 +65,13 @@ class BodyTarget:
         return found
 
     def _opened(self, name: str) -> edited_function.Edition:
-        library: Any = _Library(self.outer.body, self.root.index)  # what `open_function` asks of a Body
-        caller = self.outer.index
+        caller = self.root.index if self._is_named else self.outer.index
         op = None if self._is_named else caller.ids.get(self._handles[-1])
-        body = open_function(name, library, None if op is None else caller, op)
-        context: dict[str, Any] = {"typing": body.typing, "functions": library.functions(), "beside": body}
+        body = open_function(name, self.outer.body, caller, op)
+        context: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body}
         index = build(body.nodes(), *body.collections(), origin=self, **context)
-        return edited_function.Edition(library.function(name), body, index, (tuple(body.arguments), dict(body.returns)))
+        ends = tuple(body.arguments), dict(body.returns)
+        return edited_function.Edition(body.function(name), body, index, ends)
 
     @property
     def index(self) -> GraphIndex:

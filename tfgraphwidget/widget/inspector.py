@@ -67,7 +67,7 @@ class Inspector:
         return p.Inspected(name=name, **details)
 
     def _function(self, called: Door) -> p.Door:
-        definition = self._editor.core.view.body.function(called.function)
+        definition = self._editor.index.beside.function(called.function)
         return p.Door(called.label, called.function, len(definition.signature.input_arg) + len(definition.node_def))
 
     def examine(self, name: str) -> p.Examined:
@@ -138,12 +138,12 @@ class Inspector:
 
     def _signature(self, name: str) -> Iterator[tuple[str, str, str]]:
         """Of the functions that an op calls; of the one that one stands in, for its own arguments and results."""
-        editor, index, body = self._editor, self._editor.index, self._editor.core.view.body
+        editor, index = self._editor, self._editor.index
         ways = editor.called_functions(name) if name in index.ids else ()
         for door in ways:
             op = index.ids[name]
             calls = [] if door.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            for sort, shown, text in definition_signature(body.function(door.function), calls):
+            for sort, shown, text in definition_signature(index.beside.function(door.function), calls):
                 yield f"{door.label} {sort}" if len(ways) > 1 else sort, shown, text
         arguments, returns = editor.core.executor.function_ends()
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}

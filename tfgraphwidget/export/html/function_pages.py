@@ -116,7 +116,7 @@ class _Search:
             found = doors(index.nodes[op], index.functions)
             for door in found:
                 title = index.names[op] if len(found) == 1 else f"{index.names[op]}:{door.label}"
-                definition = body.function(door.function)
+                definition = index.beside.function(door.function)
                 size = len(definition.signature.input_arg) + len(definition.node_def)
                 path = (*room.path, title)
                 number, why = self._behind(path, known.get(title), lambda d=door, o=op: _read(d, body, index, o), size)
