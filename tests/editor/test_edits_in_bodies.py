@@ -629,7 +629,7 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path)
 @pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
 @pytest.mark.parametrize(
     "step",
-    [(patch_application, "rewire"), (patch_application, "show_shapes"), (Renewal, "carry")],
+    [(patch_application, "rewire"), (patch_application, "set_static_shapes"), (Renewal, "apply")],
     ids=lambda step: step[1],
 )
 def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
@@ -845,6 +845,6 @@ def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
     editor.leave(0)
     assert editor.cost().set_index("name").loc[call, "flops"] > before
     (shown,) = Inspector(editor).inspect(call, lambda _: None).doors
-    assert "_edited_" in shown.name
+    assert "_edited_" in shown.function
     _, rooms = unpacked(packed(page_input(editor.core)))
     assert any(set(room.head["names"]) == added for room in rooms)

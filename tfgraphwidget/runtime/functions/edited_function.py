@@ -16,7 +16,7 @@ from tfgraphwidget.edits import Change, Edited, Ends, Patch, ends_now, patched
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, calls, doors
 from tfgraphwidget.naming import listed, split_input, split_tensor
-from tfgraphwidget.runtime.sandbox.shape_inference import shaped
+from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -86,7 +86,7 @@ def call_instead(index: GraphIndex, op: str, label: str, new: FunctionDef, inner
     door = next(door for door in doors(node, index.functions) if label in ("", door.label, door.function))
     changed = Edited(node, _calling(node, {door.label: new.signature.name}, {new.signature.name} if _acts(new) else ()))
     functions = _lacking((new,), index, inner)
-    return shaped(index, Patch(add=Change(functions=tuple(functions)), changed=(changed,)))
+    return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=(changed,)))
 
 
 def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphIndex) -> Patch:
@@ -111,7 +111,7 @@ def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphI
         if (labels := _exchanged(node, index.functions, names))
     )
     functions = _lacking(made, index, inner)
-    return shaped(index, Patch(add=Change(functions=tuple(functions)), changed=changed))
+    return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=changed))
 
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
