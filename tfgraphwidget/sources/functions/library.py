@@ -95,11 +95,14 @@ class EditedLibrary:
 
     def functions(self) -> frozenset[str]:
         """The names."""
-        return self.index.functions
+        return self.index.functions or self.body.functions()
 
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when there is none."""
-        return self.index.beside.function(name)
+        try:
+            return self.index.beside.function(name)
+        except KeyError:  # an index alone, without what is beside its ops
+            return self.body.function(name)
 
     def envelope(self) -> Any:
         """A GraphDef with the versions and the library of the graph as it was read, and no nodes."""
