@@ -20,6 +20,8 @@ import tensorflow as tf
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.client import session as client_session
 from tensorflow.python.eager import context
+from tensorflow.python.eager.polymorphic_function import concrete_function as polymorphic_concrete_function
+from tensorflow.python.eager.polymorphic_function import function_type_utils
 from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 from tensorflow.python.ops import (
@@ -462,7 +464,10 @@ _BODY_GRAPHS = {
 
 
 def _body_graph_field(label: str) -> str:
-    """The field of an op for the graph of a function; `label` is the attribute, or "branches[1]"."""
+    """Return the field of an op for the graph of a function; `label` is the attribute, or "branches[1]".
+
+    Private: `Operation._branch_graph_0` and the like. See `body_graph`.
+    """
     return _BODY_GRAPHS.get(label) or f"_branch_graph_{label.rstrip(']').partition('[')[2]}"
 
 
@@ -1016,6 +1021,15 @@ def registered_gradient(name: str) -> Any:
     Private: `ops.gradient_registry`. `tf.RegisterGradient` adds to it; nothing public reads it.
     """
     return ops.gradient_registry.lookup(name)
+
+
+def concrete_function(graph: Any, attributes: Mapping[str, Any]) -> Any:
+    """Return the ConcreteFunction of a FuncGraph, with these attributes of its FunctionDef.
+
+    Private: `ConcreteFunction.from_func_graph`, `function_type_utils.derive_from_graph`. Public functions trace Python.
+    """
+    signature = function_type_utils.derive_from_graph(graph)
+    return polymorphic_concrete_function.ConcreteFunction.from_func_graph(graph, signature, attributes)
 
 
 def call_gradient_function(concrete: Any) -> Any:

@@ -167,6 +167,96 @@ def test_the_gradient_after_an_edit_is_that_of_the_edited_body(kind: Any) -> Non
     assert np.isclose(of_v, (totals[0] - totals[1]) / (2 * step), atol=1e-2)
 
 
+@tf.custom_gradient
+def with_gradient_of_seven(t: tf.Tensor) -> Any:
+    return tf.identity(t), lambda gradient: gradient * 7.0
+
+
+def with_a_table(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
+    """A call of a loop that gathers rows of a variable."""
+    table = tf.Variable(tf.ones([4, 2]), name="table")
+
+    @tf.function
+    def summed(x: tf.Tensor) -> tf.Tensor:
+        def body(i: tf.Tensor, a: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return i + 1, tf.nn.relu(a * v) + tf.reduce_sum(tf.gather(table, [1, 2])) * a * a * 0.01
+
+        return tf.while_loop(lambda i, _: i < 2, body, [0, x])[1]
+
+    return summed(x)
+
+
+def loop_of(body: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
+    return tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, body(i, a)), [0, x])[1]
+
+
+CALL, WHILE, IF = ("PartitionedCall", ""), ("While", "body"), ("If", "then_branch")
+DEEP: dict[str, tuple[Callable[[tf.Tensor, tf.Variable], tf.Tensor], list[tuple[str, str]], float]] = {
+    "a call in a call": (lambda x, v: tf.function(lambda t: called(t, v) + t)(x), [CALL, CALL], 1),
+    "a call in a loop in a call": (
+        lambda x, v: tf.function(lambda t: loop_of(lambda _, a: called(a, v), t))(x),
+        [CALL, WHILE, CALL],
+        1,
+    ),
+    "a conditional in a loop": (
+        lambda x, v: loop_of(lambda i, a: tf.cond(i > 0, lambda: tf.nn.relu(a * v) + a * a, lambda: a * 2.0), x),
+        [WHILE, IF],
+        1,
+    ),
+    "a loop in a loop": (
+        lambda x, v: loop_of(lambda _, a: loop_of(lambda _, b: tf.nn.relu(b * v) * 0.3 + b * 0.1, a), x),
+        [WHILE, WHILE],
+        1,
+    ),
+    "a loop that gathers, in a call": (with_a_table, [CALL, WHILE], 1),
+    "a compiled call": (lambda x, v: tf.function(lambda t: tf.nn.relu(t * v), jit_compile=True)(x), [CALL], 1),
+    "a custom gradient": (
+        lambda x, v: tf.function(lambda t: with_gradient_of_seven(tf.nn.relu(t * v)))(x),
+        [CALL],
+        7,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_it_is(name: str) -> None:
+    build, path, factor = DEEP[name]
+    built = live(build)
+    for kind, label in path:
+        built.editor.enter(found(built.editor, kind), label)
+    built.editor.insert(f"{built.editor.of_type('Relu').ops[0]}:0", lambda t: t * t * 0.1 + 1.0)
+    with built.graph.as_default():
+        y, variables = built.graph.get_tensor_by_name("y:0"), v1.global_variables()
+        total = tf.reduce_sum(y)
+        gradients = tf.gradients(total, [built.graph.get_tensor_by_name("x:0"), *variables])
+        scales = v1.placeholder_with_default(np.ones(len(variables), np.float32), [None])
+        changes = [variable.assign(variable * scales[k]) for k, variable in enumerate(variables)]
+    tgw.renew(built.session)
+    at = np.array([0.5, 0.7])
+    slopes = built.session.run(gradients, {"x:0": at})
+    step = 1e-2
+    for k, slope in enumerate(slopes[0]):
+        there, back = (built.session.run(total, {"x:0": at + sign * step * np.eye(2)[k]}) for sign in (1, -1))
+        assert np.isclose(slope, factor * (there - back) / (2 * step), rtol=2e-2)
+    for k, (variable, slope) in enumerate(zip(variables, slopes[1:], strict=True)):
+        values = built.session.run(variable)
+        totals = []
+        for scale in (1 + step, (1 - step) / (1 + step), 1 / (1 - step)):
+            built.session.run(changes, {scales: [scale if n == k else 1.0 for n in range(len(variables))]})
+            totals.append(built.session.run(total, {"x:0": at}))
+        directional = np.sum(dense(slope, values.shape) * values)
+        assert np.isclose(directional, factor * (totals[0] - totals[1]) / (2 * step), rtol=2e-2)
+
+
+def dense(gradient: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of a variable as an array; that of rows that were gathered comes as the rows and their numbers."""
+    if not hasattr(gradient, "indices"):
+        return gradient
+    whole = np.zeros(shape)
+    np.add.at(whole, gradient.indices, gradient.values)
+    return whole
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_the_gradient_after_an_undo_is_that_of_the_body_as_it_was(name: str) -> None:
     build, op_type, label, _ = KINDS[name]

@@ -10,24 +10,30 @@ with the function, and comes back with it.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfgraphwidget.edits import Edited
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW, WHILE_LOOPS, doors
+from tfgraphwidget.graph import (
+    FIRST_INPUT_FORWARDING,
+    FUNCTION_CALLS,
+    FUNCTIONAL_CONTROL_FLOW,
+    PORTWISE_FORWARDING,
+    WHILE_LOOPS,
+    doors,
+)
 from tfgraphwidget.runtime.live.edit_record import record_of
-from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_internals import (
     body_graph,
     call_gradient_function,
+    concrete_function,
     copy_tensor_handle_data,
     function_graph,
     gradient_function,
     graph_functions,
-    load_functions,
     registered_gradient,
     set_body_graph,
     set_gradient_function,
@@ -102,32 +108,41 @@ def _library(graph: Any) -> Mapping[str, Any]:
 
 
 def _gradient_of_call(op: tf.Operation) -> Any:
-    library = _library(op.graph)
+    """What computes the gradient of the function that an op calls."""
     name = op.get_attr("f").name
-    found: dict[str, FunctionDef] = {}
-    stack = [name]
-    while stack:
-        function = stack.pop()
-        if function not in found:
-            found[function] = library[function].cached_definition
-            stack += [door.function for node in found[function].node_def for door in doors(node, library)]
-    return call_gradient_function(load_functions(tf_protos.FunctionDefLibrary(function=found.values()))[name])
+    graph = _graph_of(op, name, list(op.inputs), [tensor.shape for tensor in op.inputs])
+    attributes = dict(_library(op.graph)[name].cached_definition.attr)
+    return call_gradient_function(concrete_function(graph, attributes))
 
 
 def _gradient_of_branches(op: tf.Operation) -> Any:
     """Have the graphs of a loop's or a conditional's functions made; the gradient that TensorFlow has for the op."""
-    library = _library(op.graph)
     is_loop = op.type in WHILE_LOOPS
     inputs = list(op.inputs) if is_loop else list(op.inputs)[1:]
     shapes = list(map(tf.TensorShape, op.get_attr("output_shapes"))) if is_loop else [t.shape for t in inputs]
-    for door in doors(op.node_def, library):
+    for door in doors(op.node_def, _library(op.graph)):
         if body_graph(op, door.label) is None:
-            graph = function_graph(op, shapes, door.function)
-            for outside, inside in zip(inputs, graph.inputs, strict=True):
-                if outside.dtype in (tf.resource, tf.variant):
-                    copy_tensor_handle_data(outside, inside)
-            for inner in graph.get_operations():
-                if inner.type in _DIFFERENTIATED and gradient_function(inner) is None:
-                    set_gradient_function(inner, CallGradient())
-            set_body_graph(op, door.label, graph)
+            set_body_graph(op, door.label, _graph_of(op, door.function, inputs, shapes))
     return registered_gradient(op.type)
+
+
+def _graph_of(op: tf.Operation, function: str, inputs: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape]) -> Any:
+    """A FuncGraph of a function that `op` calls with these inputs, whose own calls are differentiated in this way too.
+
+    What resources hold is known of the inputs alone, and handed on to where the ops pass the resources.
+    """
+    graph = function_graph(op, shapes, function)
+    for outside, inside in zip(inputs, graph.inputs, strict=True):
+        _copy_handle_data(outside, inside)
+    for inner in graph.get_operations():
+        for k, output in enumerate(inner.outputs):
+            if inner.type in FIRST_INPUT_FORWARDING or inner.type in PORTWISE_FORWARDING:
+                _copy_handle_data(inner.inputs[k if inner.type in PORTWISE_FORWARDING else 0], output)
+        if inner.type in _DIFFERENTIATED:
+            set_gradient_function(inner, CallGradient())
+    return graph
+
+
+def _copy_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
+    if source.dtype == target.dtype and source.dtype in (tf.resource, tf.variant):
+        copy_tensor_handle_data(source, target)
