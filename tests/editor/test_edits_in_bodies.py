@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_data import packed, unpacked
+from tfgraphwidget.graph import doors
 from tfgraphwidget.runtime.live import patch_application
 from tfgraphwidget.runtime.session.renewal import Renewal
 from tfgraphwidget.widget.inspector import Inspector
@@ -938,3 +941,137 @@ def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
     assert "_edited_" in shown.function
     _, rooms = unpacked(packed(page_input(editor.core)))
     assert any(set(room.head["names"]) == added for room in rooms)
+
+
+def test_an_edit_without_a_renewal_says_that_the_session_goes_on_as_it_was() -> None:
+    built = live(called)
+    op = found(built.editor, "PartitionedCall")
+    assert built.y() == [1, 7]
+    built.editor.enter(op)
+    report = built.editor.bypass("Relu", renew="never")
+    assert any(f"A session that has run {op!r} already goes on running it as it was" in note for note in report.notes)
+    assert built.y() == [1, 7]
+    tgw.renew(built.session)
+    assert built.y() == [-2, 7]
+
+
+def test_an_edit_of_a_function_that_nobody_calls_says_so() -> None:
+    built = live(called)
+    editor = built.editor
+    op = found(editor, "PartitionedCall")
+    (door,) = editor.called_functions(op)
+    editor.enter(op)
+    bypass_relu(editor)
+    editor.leave()
+    editor.enter(door.function)
+    report = bypass_relu(editor)
+    assert any(f"No op of the graph calls {door.function!r}" in note for note in report.notes)
+    assert built.y() == [-2, 7]
+
+
+def test_the_same_edit_of_two_calls_gives_one_function(shared: Live) -> None:
+    editor = shared.editor
+    for number in range(2):
+        editor.enter(found(editor, "PartitionedCall", number))
+        bypass_relu(editor)
+        editor.leave()
+    assert shared.y(ONE) == [-2, -2, 1, 10]
+    assert len(editor.diff().functions.added) == 1
+    editor.undo()
+    assert shared.y(ONE) == [-2, 0, 1, 10]
+    editor.undo()
+    assert shared.y(ONE) == [0, 0, 1, 10]
+    assert not editor.core.target.index.functions - editor.core.target.first.functions
+
+
+# Random edits
+
+
+def wander(choose: random.Random, editor: GraphEditor) -> None:
+    """Go into functions at random, now and then for all calls."""
+    editor.leave(0)
+    for _ in range(choose.randrange(5)):
+        index = editor.index
+        calling = [name for name, node in zip(index.names, index.nodes, strict=True) if doors(node, index.functions)]
+        if not calling:
+            return
+        op = choose.choice(calling)
+        ways = editor.called_functions(op)
+        label = choose.choice(ways).label if len(ways) > 1 else ""
+        editor.enter(op, label, everywhere=choose.random() < 0.2)
+
+
+def edit_at_random(choose: random.Random, editor: GraphEditor) -> None:
+    wander(choose, editor)
+    index = editor.index
+    ops = [name for i, name in enumerate(index.names) if index.types[i] in {"Relu", "Mul", "AddV2", "Identity", "Sub"}]
+    ops = [name for name in ops if index.dtypes(index.ids[name]) == ("float32",)]
+    if ops:
+        op, verb = choose.choice(ops), choose.randrange(5)
+        if verb < 2:
+            editor.insert(f"{op}:0", choose.choice(["Tanh", "Neg", "Relu"]))
+        elif verb == 2:
+            editor.bypass(op)
+        elif verb == 3:
+            editor.rename(op, f"renamed_{choose.randrange(10**6)}/op")
+        else:
+            editor.connect(f"{choose.choice(ops)}:0", op, 0)
+
+
+def mixed(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
+    """Calls of one function, some in loops and conditionals."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def inner(t: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(t * v) + 1.0
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def middle(t: tf.Tensor) -> tf.Tensor:
+        return loop_of(lambda _, a: inner(a) - 0.5, t)
+
+    each = tf.map_fn(lambda e: tf.cond(e > 0, lambda: tf.nn.relu(e * 2.0), lambda: e - 1.0), x)
+    return inner(x) + inner(x * 0.5) + middle(x) + each
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_lead_back(seed: int) -> None:
+    choose, built = random.Random(seed), live(mixed)
+    editor, seen = built.editor, [built.y()]
+    for _ in range(12):
+        done = len(editor.history.done)
+        with contextlib.suppress(GraphEditError):
+            edit_at_random(choose, editor)
+        if len(editor.history.done) > done:
+            seen = [*seen[: done + 1], built.y()]
+        elif editor.history.undone or editor.history.done:
+            editor.jump(choose.randrange(len(editor.history.done) + len(editor.history.undone) + 1))
+        assert built.y() == seen[len(editor.history.done)]
+        fresh, mine = tgw.edit(built.graph).index, editor.core.target.index
+        assert fresh.functions == mine.functions
+        assert {node.name: node for node in fresh.nodes} == {node.name: node for node in mine.nodes}
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: int, tmp_path: Path) -> None:
+    path = live(mixed).editor.save(tmp_path / "model.meta", "x:0", "y:0")
+    choose, editor = random.Random(seed), opened(path)
+    for number in range(10):
+        with contextlib.suppress(GraphEditError):
+            edit_at_random(choose, editor)
+        if editor.history.done and choose.random() < 0.3:
+            editor.undo()
+        assert number != 5 or editor.session is not None
+    editor.leave(0)
+    other = opened(path)
+    other.replay(json.loads(json.dumps(editor.edits())))
+    other.leave(0)
+    assert np.array_equal(other.session.run("y:0", FEED), editor.session.run("y:0", FEED))
+    written = [one.save(tmp_path / f"{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
+    libraries = [
+        {function.signature.name: function for function in v1.GraphDef.FromString(data).library.function}
+        for data in written
+    ]
+    assert libraries[0] == libraries[1]
+    nodes = [{node.name: node for node in v1.GraphDef.FromString(data).node} for data in written]
+    assert nodes[0] == nodes[1]

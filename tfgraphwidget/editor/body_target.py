@@ -105,6 +105,8 @@ class BodyTarget:
         else:
             call = edited_function.call_instead(self.outer.index, handle, self.entrance.label, new, after.index)
         notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
+        if not call.changed:
+            notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
         call = self.caller.fitted(replace(call, notes=(*call.notes, *notes), keys=patch.keys))
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
 
