@@ -1075,3 +1075,26 @@ def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: i
     assert libraries[0] == libraries[1]
     nodes = [{node.name: node for node in v1.GraphDef.FromString(data).node} for data in written]
     assert nodes[0] == nodes[1]
+
+
+def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shared: Live, tmp_path: Path) -> None:
+    editor = shared.editor
+    editor.enter(found(editor, "PartitionedCall", 2))
+    editor.enter(found(editor, "PartitionedCall"))
+    made = []
+    for factor in (2.0, 3.0, 4.0):
+        editor.insert(found(editor, "Mul"), lambda t, factor=factor: t * factor)
+        made.append(editor.core.target.index.functions - editor.core.target.first.functions)
+    assert [len(names) for names in made] == [2, 2, 2]
+    assert len(frozenset().union(*made)) == 6
+    editor.leave(0)
+    assert set(editor.diff().functions.added) == made[-1]
+    library = v1.GraphDef.FromString(editor.save(tmp_path / "edited.pb").read_bytes()).library
+    edited = {function.signature.name for function in library.function if "_edited_" in function.signature.name}
+    assert edited == made[-1]
+    for names in (made[1], made[0], frozenset()):
+        editor.undo()
+        assert editor.core.target.index.functions - editor.core.target.first.functions == names
+    editor.jump(3)
+    assert editor.core.target.index.functions - editor.core.target.first.functions == made[-1]
+    assert shared.y({"x:0": [1.0]}) == [2, 2, 49, 30]

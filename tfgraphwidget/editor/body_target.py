@@ -107,6 +107,8 @@ class BodyTarget:
         notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
         if not call.changed:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
+        if self.caller is self.root:
+            call = edited_function.without_superseded(graph, call, self.root.first)
         call = self.caller.fitted(replace(call, notes=(*call.notes, *notes), keys=patch.keys))
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
 

@@ -16,6 +16,7 @@ from tfgraphwidget.edits import Change, Edited, Ends, Patch, ends_now, patched
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, calls, doors
 from tfgraphwidget.naming import listed, split_input, split_tensor
+from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
@@ -112,6 +113,27 @@ def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphI
     )
     functions = _lacking(made, index, inner)
     return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=changed))
+
+
+def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Patch:
+    """The patch, removing the functions of earlier edits too that no op calls after it.
+
+    Args:
+        index: The graph that has the library.
+        patch: What `call_instead` or `call_everywhere` gave for it.
+        first: The graph before all edits, whose functions stay: other things than ops may name them.
+    """
+    pairs = ((doors(e.before, index.functions), e.after) for e in patch.changed)
+    exchanged = {
+        door.function for before, after in pairs for door in before if door not in doors(after, index.functions)
+    }
+    if exchanged <= first.functions:
+        return patch
+    after = patched(index, patch)
+    before, now = (calls(graph.functions, graph.beside, graph.nodes) for graph in (index, after))
+    gone = [name for name in before if name not in now and name not in first.functions]
+    functions = tuple(index.beside.function(name) for name in gone)
+    return replace(patch, remove=replace(patch.remove, functions=functions))
 
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
@@ -283,6 +305,7 @@ def rewritten(definition: FunctionDef, edition: Edition, renamed: Mapping[str, s
 def _named(definition: FunctionDef, old: str) -> FunctionDef:
     """The function under a name that tells what it was made of, and what it does."""
     base = definition.signature.name = _EDITED.sub("", old)
+    definition.attr.pop(CONSTRUCTION_CONTEXT, None)
     digest = hashlib.blake2b(definition.SerializeToString(deterministic=True), digest_size=4).hexdigest()
     definition.signature.name = f"{base}_edited_{digest.translate(_LETTERS)}"
     return definition
