@@ -21,6 +21,7 @@ from tfgraphwidget.runtime.live.edit_record import track_new_ops
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import, serialize_nodes
 from tfgraphwidget.sources.variables import read_variable_def
+from tfgraphwidget.tf_internals import add_function, functions_from_library, remove_function
 
 
 def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
@@ -683,3 +684,93 @@ def test_a_saveable_object_comes_back_as_an_op_that_no_saver_takes() -> None:
     assert meta.collection_def[v1.GraphKeys.SAVEABLE_OBJECTS].node_list.value == ["table"]
     with tf.Graph().as_default(), pytest.raises(TypeError, match="can't convert Operation 'table' to Tensor"):
         v1.train.import_meta_graph(meta)
+
+
+# Functions that ops call
+
+
+def _with_a_sum(graph: tf.Graph, op: tf.Operation, key: str, branch: int | None = None) -> None:
+    """Let an op call a copy of its function that adds where the function multiplies."""
+    value = v1.AttrValue()
+    value.CopyFrom(op.node_def.attr[key])
+    called = value.func if branch is None else value.list.func[branch]
+    definition = next(f for f in graph.as_graph_def().library.function if f.signature.name == called.name)
+    called.name = definition.signature.name = f"{called.name}_edited"
+    for node in definition.node_def:
+        node.op = {"Mul": "AddV2"}.get(node.op, node.op)
+    (made,) = functions_from_library(type(graph.as_graph_def().library)(function=[definition]))
+    add_function(graph, made)
+    op._set_attr(key, value)
+
+
+def _call(x: tf.Tensor) -> tf.Tensor:
+    return tf.function(lambda t: t * 3.0)(x)
+
+
+_CALLS = {
+    "call": (_call, "f", None),
+    "while": (lambda x: tf.while_loop(lambda i, _: i < 1, lambda i, t: (i + 1, t * 3.0), [0, x])[1], "body", None),
+    "cond": (lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 3.0, lambda: x), "then_branch", None),
+    "case": (lambda x: tf.switch_case(tf.size(x) - 2, [lambda: x * 3.0, lambda: x]), "branches", 0),
+}
+
+
+@pytest.mark.parametrize("kind", _CALLS)
+def test_a_new_session_sees_another_function_of_an_op_and_one_that_has_run_it_does_not(kind: str) -> None:
+    build, key, branch = _CALLS[kind]
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        y = build(x)
+        with v1.Session() as session:
+            assert session.run(y, {x: [1.0, 2.0]}).tolist() == [3, 6]
+            op = next(op for op in graph.get_operations() if key in op.node_def.attr)
+            _with_a_sum(graph, op, key, branch)
+            assert session.run(y, {x: [1.0, 2.0]}).tolist() == [3, 6]
+        with v1.Session() as session:
+            assert session.run(y, {x: [1.0, 2.0]}).tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("kind", _CALLS)
+def test_the_gradient_of_a_call_goes_by_what_python_knows_of_it(kind: str) -> None:
+    build, key, branch = _CALLS[kind]
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        y = build(x)
+        op = next(op for op in graph.get_operations() if key in op.node_def.attr)
+        _with_a_sum(graph, op, key, branch)
+        (gradient,) = tf.gradients(y, x)
+        with v1.Session() as session:
+            value, slope = session.run([y, gradient], {x: [1.0, 2.0]})
+    assert slope.tolist() == [3, 3]  # of the function that was exchanged; the sum's is 1
+    assert value.tolist() == ([3, 6] if kind in ("call", "while") else [4, 5])  # some call it again, too
+
+
+def test_gradients_let_a_call_call_another_function_that_gives_more() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        y = tf.function(lambda t: tf.exp(t) * t)(x)
+        op = next(op for op in graph.get_operations() if op.type == "PartitionedCall")
+        before = op.get_attr("f").name, len(op.outputs)
+        tf.gradients(y, x)
+    assert op.get_attr("f").name != before[0]
+    assert len(op.outputs) > before[1]
+
+
+def test_a_session_takes_no_second_definition_of_a_function() -> None:
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        y = tf.function(lambda t: t * 3.0)(x)
+        session.run(y, {x: [1.0]})
+        library = graph.as_graph_def().library
+        for op_type in ("AddV2", "Sub"):
+            definition = type(library.function[0])()
+            definition.CopyFrom(library.function[0])
+            definition.signature.name = "other"
+            next(node for node in definition.node_def if node.op == "Mul").op = op_type
+            add_function(graph, *functions_from_library(type(library)(function=[definition])))
+            tf.constant(1.0)  # functions come to a session with new ops
+            if op_type == "AddV2":
+                session.run(y, {x: [1.0]})
+                remove_function(graph, "other")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="different function with the same name"):
+            session.run(y, {x: [1.0]})

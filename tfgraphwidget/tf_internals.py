@@ -24,13 +24,15 @@ from tensorflow.python.checkpoint import graph_view
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.client import session as client_session
 from tensorflow.python.eager import context
-from tensorflow.python.eager.polymorphic_function import polymorphic_function, tracing_compilation
+from tensorflow.python.eager.polymorphic_function import concrete_function as polymorphic_concrete_function
+from tensorflow.python.eager.polymorphic_function import function_type_utils, polymorphic_function, tracing_compilation
 from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 from tensorflow.python.ops import (
     cond_v2,
     control_flow_ops,
     control_flow_state,
+    control_flow_util_v2,
     custom_gradient,
     handle_data_util,
     ref_variable,
@@ -457,6 +459,46 @@ def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
     cast("Any", operation)._gradient_function = gradient
+
+
+_BODY_GRAPHS = {
+    "cond": "_cond_graph",
+    "body": "_body_graph",
+    "then_branch": "_true_graph",
+    "else_branch": "_false_graph",
+}
+
+
+def _body_graph_field(label: str) -> str:
+    """Return the field of an op for the graph of a function; `label` is the attribute, or "branches[1]".
+
+    Private: `Operation._branch_graph_0` and the like. See `body_graph`.
+    """
+    return _BODY_GRAPHS.get(label) or f"_branch_graph_{label.rstrip(']').partition('[')[2]}"
+
+
+def body_graph(operation: tf.Operation, label: str) -> Any:
+    """The FuncGraph of a loop's or a conditional's function that gradients are computed of; None if there is none.
+
+    Private: `Operation._body_graph` and the like. There is no public attribute.
+    """
+    return getattr(operation, _body_graph_field(label), None)
+
+
+def set_body_graph(operation: tf.Operation, label: str, graph: Any) -> None:
+    """Set what `body_graph` returns; for None, TensorFlow makes a graph of the library's function when it needs one.
+
+    Private: `Operation._body_graph` and the like, which `tf.while_loop` and `tf.cond` set.
+    """
+    setattr(operation, _body_graph_field(label), graph)
+
+
+def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], name: str) -> Any:
+    """Return a FuncGraph of a function that an op calls, whose inputs have these shapes.
+
+    Private: `control_flow_util_v2.get_func_graph`. Public functions trace Python, and read no library.
+    """
+    return control_flow_util_v2.get_func_graph(operation, shapes, name)
 
 
 def is_reference(dtype: tf.DType) -> bool:
@@ -985,6 +1027,15 @@ def registered_gradient(name: str) -> Any:
     Private: `ops.gradient_registry`. `tf.RegisterGradient` adds to it; nothing public reads it.
     """
     return ops.gradient_registry.lookup(name)
+
+
+def concrete_function(graph: Any, attributes: Mapping[str, Any]) -> Any:
+    """Return the ConcreteFunction of a FuncGraph, with these attributes of its FunctionDef.
+
+    Private: `ConcreteFunction.from_func_graph`, `function_type_utils.derive_from_graph`. Public functions trace Python.
+    """
+    signature = function_type_utils.derive_from_graph(graph)
+    return polymorphic_concrete_function.ConcreteFunction.from_func_graph(graph, signature, attributes)
 
 
 def call_gradient_function(concrete: Any) -> Any:

@@ -137,13 +137,18 @@ def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, 
     assert not (tmp_path / "part").exists()
 
 
-def test_it_is_said_when_edits_inside_a_function_are_not_in_what_is_saved(scaled: tf.Module, tmp_path: Path) -> None:
+def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(scaled: tf.Module, tmp_path: Path) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     editor = tgw.edit(tmp_path / "left")
-    editor.bypass(editor.of_type("Relu").ops[0])
+    relu = editor.of_type("Relu").ops[0]
+    editor.bypass(relu)
+    editor.remove(relu)
+    path = editor.breadcrumb
     editor.leave(0)
-    with pytest.warns(UserWarning, match=r"The edits inside '.*' are not in 'whole\.pb'"):
-        editor.save(tmp_path / "whole.pb")
+    again = tgw.edit(editor.save(tmp_path / "whole.pb"))
+    for op in path[1:]:
+        again.enter(op)
+    assert "Relu" not in again.index.types
 
 
 def test_a_graph_is_no_function(mlp: tf.Graph) -> None:
@@ -165,7 +170,7 @@ def test_a_body_that_a_graph_calls_is_a_module_too() -> None:
     editor.bypass(editor.of_type("Relu").ops[0])
     assert editor.module()(X).numpy().tolist() == [-4, 6]
     with v1.Session(graph=graph) as session:
-        assert session.run("y:0", {"x:0": [-2.0, 3.0]}).tolist() == [0, 6]
+        assert session.run("y:0", {"x:0": [-2.0, 3.0]}).tolist() == [-4, 6]
 
 
 # Functions behind the ops of a function
@@ -256,9 +261,10 @@ def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(de
     counts = next(f"{n}:0" for i, n in enumerate(index.names) if index.dtypes(i) == ("int32",))
     floats = next(key for key, tensor in body.returns.items() if index.dtypes(index.op(tensor)) == ("float32",))
     name = next(name for name in index.functions if "body" in name)
-    edition = Edition(body, index, (body.arguments, {**body.returns, floats: counts}), {})
+    function = index.beside.function(name)
+    edition = Edition(function, body, index, (body.arguments, {**body.returns, floats: counts}))
     with pytest.raises(GraphEditError, match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a"):
-        rewritten(index.extras.function(name), edition, "new")
+        rewritten(function, edition, {})
 
 
 def test_a_saved_body_says_other_shapes_after_an_edit(deep: Deep, tmp_path: Path) -> None:

@@ -237,7 +237,8 @@ def test_threads_that_add_and_train_while_edits_go_on() -> None:
             choose.choice(EDITS_OF_EXAMPLE)(editor)
             known = added.copy()
             assert editor.index.ids.keys() >= set(known)
-            assert len(set(editor.index.names)) == len(editor.index)
+            index = editor.index  # the next one may have more
+            assert len(set(index.names)) == len(index)
             editor.jump(choose.randrange(len(editor.history.done) + 1))
     ops = [op.name for op in graph.get_operations()]
     record = record_of(graph)

@@ -134,12 +134,9 @@ class Evaluator:
     # Graphs to run
 
     def current_run(self) -> GraphRun:
-        """The current graph; for a function's body, with the edits of the functions that it calls."""
-        navigator, view = self._executor.navigator, self._executor.view
-        index = view.index
-        if self._executor.in_function:
-            index = function_bodies.with_edited_calls(navigator, navigator.path, index)
-        return GraphRun(self._executor.source, view.body, index, self._executor.patches())
+        """The current graph."""
+        executor = self._executor
+        return GraphRun(executor.source, executor.view.body, executor.index, executor.patches())
 
     def _other_run(self, other: Any) -> GraphRun:
         """Another graph: the current one of another editor, an index, or what `tgw.edit` opens."""

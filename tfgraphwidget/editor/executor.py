@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
+from tfgraphwidget.editor.body_target import BodyTarget, change_of
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
@@ -56,6 +57,8 @@ _STALE = (
     "new ones."
 )
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
+
+_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
 
 
 _CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
@@ -117,8 +120,8 @@ class EditExecutor:
         """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
         if len(self.navigator.path) > 1:
             return (
-                f"{self.view.title!r} is a function that the graph calls: edits here make a new function "
-                "(editor.module()); leave it (editor.leave(0)) for the graph itself."
+                f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that calls it; "
+                "leave it (editor.leave(0)) for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or ("" if self.source.graph is not None else self.source.stopped)
@@ -145,25 +148,26 @@ class EditExecutor:
         return Copies((copy.scope, copy) for step in self.history.done for copy in step.made)
 
     def patches(self) -> tuple[Patch, ...]:
-        """The patches of the edits of the current graph, oldest first."""
+        """What edits have changed in the current graph, those of functions that it calls too; oldest first."""
         return self.patches_of(self.view)
 
     def patches_of(self, view: GraphView) -> tuple[Patch, ...]:
-        """The patches of the edits of a graph, oldest first."""
-        return tuple(step.patch for step in self.history.done if step.place is view.target)
+        """What edits have changed in a graph, oldest first."""
+        found = (change_of(view.target, step.patch, step.place) for step in self.history.done)
+        return tuple(patch for patch in found if patch is not None)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of a SavedModel or MetaGraphDef after the edits."""
-        steps = ((step.patch, step.place is self.target) for step in self.history.done)
-        patches = (
-            patch if is_here else Patch(signature_key_renames=patch.signature_key_renames) for patch, is_here in steps
-        )
+        found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
+        patches = (patch for patch in found if patch is not None)
         return tuple(track_signatures(self.source.signatures, patches))
 
     def function_ends(self) -> FunctionBoundary:
         """The arguments and results of the current function after the edits."""
-        body = self.view.body
+        target, body = self.view.target, self.view.body
+        if isinstance(target, BodyTarget):
+            return target.edition.ends
         return track_boundary(body.arguments, body.returns, self.patches())
 
     def state(self) -> BodyState:
@@ -251,9 +255,14 @@ class EditExecutor:
             command = rebind_selections(command, context.index)
             planned = plan(command, context)
             command = rebind_selections(command, context.index)  # planning may have imported the graph
+            if self.in_function:
+                check_called(target.index, self.function_ends(), planned)
             patch = target.fitted(planned)
-            reserved_names = self._reserved(patch)
-            is_imported = patch is not planned and self.source.revive is not None
+            change = change_of(self.target, patch, target)
+            assert change is not None  # every graph here is the source's, or in it
+            reserved_names = self._reserved(change)
+            is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
+            is_imported = is_exchanged and self.source.revive is not None
             with steps.uninterrupted():
                 lost = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
@@ -263,20 +272,19 @@ class EditExecutor:
                 }
                 self._record(steps, command, patch, target, (), lost, **options)
                 self.listeners.notify()
-        return Edits.of(patch, lost, self._notes(patch, renew))
+        return Edits.of(patch, lost, self._notes(change, renew))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
-        if self.in_function:
-            check_called(target.index, self.function_ends(), patch)
-        traced, graph, session = patch.traced, self.source.graph, self.source.session
-        if traced is None or target is not self.target or graph is None:
+        traced, session = patch.traced, self.source.session
+        if traced is not None and self.source.graph is not None:
+            traced_ops.keep_alive(self.source.graph, traced)
+        if traced is None or target is not self.target or self.source.graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
             traced_ops.check_initializers(session, traced)
 
         def initialize() -> None:
-            traced_ops.keep_alive(graph, traced)
             if session is not None and traced.has_state:
                 traced_ops.initialize(
                     TimedSession(session), patch.add.variables, traced_ops.tables_of(patch.add.members)
@@ -286,21 +294,22 @@ class EditExecutor:
 
     def _reserved(self, patch: Patch) -> tuple[str, ...]:
         """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
-        target = self.view.target
-        taken = target.index.reserved if target is self.target and self.source.graph is not None else frozenset()
+        target = self.target
+        taken = target.index.reserved if self.source.graph is not None else frozenset()
         functions = [function.signature.name for function in patch.add.functions]
         new = [node.name for node in patch.add.nodes]
         new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
         found = {tried for name in new for tried in tried_before(name) if tried in taken}
         if not found:
             return ()
-        removed = {node.name for step in self.history.done if step.place is target for node in step.patch.remove.nodes}
+        changes = (change_of(target, step.patch, step.place) for step in self.history.done)
+        removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
         return tuple(sorted(found - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
     def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
-        """What TensorFlow cannot follow."""
-        if self.view.target is not self.target or self.source.graph is None:
-            return ()
+        """What TensorFlow cannot follow; `patch` is what an edit changes in the source's own graph."""
+        if self.source.graph is None:
+            return (_TRACED.format(self.source.title),) if self.source.refusal else ()
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []
         if patch.changed and (renew == "never" or self.source.session is None):

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import clone_values
 from tfgraphwidget.editor.graph_view import GraphView
-from tfgraphwidget.editor.navigator import Navigator
-from tfgraphwidget.editor.targets import NodeDefTarget
-from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, track_boundary
+from tfgraphwidget.edits import FunctionBoundary, Patch, Preview
 from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.functions import body_graph, edited_function, module_clone
+from tfgraphwidget.runtime.functions import body_graph, module_clone
 from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
 
 if TYPE_CHECKING:
@@ -119,27 +117,6 @@ def _structure(source: Source, body: Body) -> CallStructure | None:
     return source.structure if body.origins is None else None
 
 
-def with_edited_calls(navigator: Navigator, path: tuple[str, ...], index: GraphIndex) -> GraphIndex:
-    """The graph of that path, in which ops call the functions that were edited as they are now."""
-    for title, view in navigator.inside(path).items():
-        inner, patches = with_edited_calls(navigator, (*path, title), view.index), _patches(view)
-        if patches or inner is not view.index:
-            op, _, label = title.partition(":")
-            ends = track_boundary(view.body.arguments, view.body.returns, patches)
-            renamed: dict[str, str] = {}
-            for patch in patches:
-                now = dict(patch.renamed)
-                renamed = {**now, **{old: now.get(name, name) for old, name in renamed.items()}}
-            index = edited_function.taken_along(
-                index, op, label, edited_function.Edition(view.body, inner, ends, renamed)
-            )
-    return index
-
-
-def _patches(view: GraphView) -> tuple[Patch, ...]:
-    return view.target.patches if isinstance(view.target, NodeDefTarget) else ()
-
-
 def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
     return dataclasses.replace(report, dropped=(*notices, *report.dropped))
 
@@ -173,12 +150,10 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
             "module: the current graph is not a function; run it in its session, or take a part as a separate "
             "graph: editor.extract(inputs, outputs)."
         )
-    navigator = executor.navigator
     arguments, returns = executor.function_ends()
-    index = with_edited_calls(navigator, navigator.path, executor.index)
     ends = arguments, _by_key(executor, returns)
-    state = edited_state(executor.source, executor.view.body, index, executor.patches())
-    return _edited(state, index, ends, name, _structure(executor.source, executor.view.body))
+    state = executor.state()
+    return _edited(state, executor.index, ends, name, _structure(executor.source, executor.view.body))
 
 
 def _by_key(executor: EditExecutor, returns: dict[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -40,6 +40,10 @@ class EditTarget(Protocol):
     first: GraphIndex
 
     @property
+    def body(self) -> Body:
+        """Where the graph is read from; a file becomes a live graph."""
+
+    @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
 
@@ -56,12 +60,12 @@ class EditTarget(Protocol):
 class GraphView:
     """What is selected and shown of one graph; `title` is its name in the path.
 
-    `body` is asked for each time: a file becomes a live graph. `target` is what edits are applied to. `layout` is any
-    networkx layout, a callable that takes a graph and returns {node: (x, y)}; None for the layered one.
+    `target` is what edits are applied to. `layout` is any networkx layout, a callable that takes a graph and returns
+    {node: (x, y)}; None for the layered one.
     """
 
-    def __init__(self, title: str, body: Callable[[], Body], target: EditTarget, layout: Any = None) -> None:
-        self.title, self.target, self._body, self._layout = title, target, body, layout
+    def __init__(self, title: str, target: EditTarget, layout: Any = None) -> None:
+        self.title, self.target, self._layout = title, target, layout
         self._marked: Boundary = _UNMARKED
         self._chosen: Selection | None = None
         self._found: tuple[GraphIndex, Selection | None, str] | None = None
@@ -74,7 +78,7 @@ class GraphView:
     @property
     def body(self) -> Body:
         """Where the graph is read from."""
-        return self._body()
+        return self.target.body
 
     @property
     def index(self) -> GraphIndex:

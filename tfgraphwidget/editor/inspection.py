@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.evaluation import original_name
-from tfgraphwidget.edits import track_boundary
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, HANDLES, Conditional, FunctionRef, Loop, enclosing_blocks, frame
 from tfgraphwidget.naming import split_tensor
@@ -61,7 +60,7 @@ class Inspection:
             facts = describe_op(index, op)
             self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
             self.variables = int(self.op_type in HANDLES)
-            self.functions: tuple[FunctionRef, ...] = core.navigator.doors(self.name)
+            self.functions: tuple[FunctionRef, ...] = core.navigator.called_functions(self.name)
             self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
             self.inputs, self.outputs = facts.inputs, facts.outputs
         else:
@@ -137,13 +136,13 @@ class Inspection:
         return tuple(self._signature())
 
     def _signature(self) -> Iterator[tuple[str, str, str]]:
-        core, index, body = self._core, self._core.view.index, self._core.view.body
+        core, index = self._core, self._core.view.index
         for called in self.functions:
             op = index.ids[self.name]
             shapes = [] if called.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            for sort, name, text in definition_signature(body.function(called.function), shapes):
+            for sort, name, text in definition_signature(index.extras.function(called.function), shapes):
                 yield f"{called.label} {sort}" if len(self.functions) > 1 else sort, name, text
-        arguments, returns = track_boundary(body.arguments, body.returns, core.executor.patches())
+        arguments, returns = core.executor.function_ends()
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if self.name in ends or (self.name.strip("/") == "" and ends):
             yield from body_signature(index, arguments, returns)

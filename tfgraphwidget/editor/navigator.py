@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
-from tfgraphwidget.editor.targets import LiveTarget, NodeDefTarget
+from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.edits import Entrance
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
-from tfgraphwidget.graph import FunctionRef, build, called_functions
-from tfgraphwidget.sources import open_function
+from tfgraphwidget.graph import FunctionRef, called_functions
 
 if TYPE_CHECKING:
-    from tfgraphwidget.sources import Body, Source
+    from tfgraphwidget.sources import Source
 
 
 class Navigator:
@@ -40,28 +40,22 @@ class Navigator:
 
     @property
     def function(self) -> str:
-        """The name in the library of the current function; "" in the graph itself, or after a rename."""
-        if len(self.stack) < 2:
-            return ""
-        outer = self.stack[-2].index
-        op, _, label = self.here.title.partition(":")
-        if op not in outer.ids:
-            return op if op in outer.functions else ""
-        ways = called_functions(outer.nodes[outer.ids[op]], outer.functions)
-        return next((door.function for door in ways if label in ("", door.label)), "")
+        """The name in the library of the current function; "" in the graph itself."""
+        target = self.here.target
+        return target.function if isinstance(target, BodyTarget) else ""
 
-    def doors(self, name: str) -> tuple[FunctionRef, ...]:
+    def called_functions(self, name: str) -> tuple[FunctionRef, ...]:
         """The functions that an op of the current graph calls."""
         index = self.here.index
         return called_functions(index.nodes[index.op(name)], index.functions)
 
-    def enter(self, name: str, label: str = "") -> None:
+    def enter(self, name: str, label: str = "", *, everywhere: bool = False) -> None:
         """Enter a function that an op calls, or one of the library by its own name. Raises UnknownName."""
-        index, body = self.here.index, self.here.body
+        index = self.here.index
         if name not in index.ids and name in index.functions:
-            self._go_in(name, lambda: open_function(name, body))
+            self._go_in(Entrance(name))
             return
-        ways = self.doors(name)
+        ways = self.called_functions(name)
         if not ways:
             callers = [index.names[i] for i, node in enumerate(index.nodes) if called_functions(node, index.functions)]
             some = ", ".join(map(repr, callers[:3])) + (f" and {len(callers) - 3} more" if callers[3:] else "")
@@ -71,15 +65,13 @@ class Navigator:
         if way is None:
             known = " or ".join(repr(d.label) for d in ways)
             raise UnknownName(f"Op {name!r} calls no function as {label!r}; enter {known}.", [name])
-        title = name if len(ways) == 1 else f"{name}:{way.label}"
-        self._go_in(title, lambda: open_function(way.function, body, index, index.op(name)))
+        self._go_in(Entrance(index.names[index.op(name)], "" if len(ways) == 1 else way.label, everywhere))
 
-    def _go_in(self, title: str, open_body: Callable[[], Body]) -> None:
-        path = (*self.path, title)
+    def _go_in(self, entrance: Entrance) -> None:
+        path, outer = (*self.path, entrance.title), self.here.target
+        assert isinstance(outer, LiveTarget | BodyTarget)  # there are no others
         if path not in self._known:
-            body = open_body()
-            held = build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
-            self._known[path] = GraphView(title, lambda: body, NodeDefTarget(held), self.outermost.layout)
+            self._known[path] = GraphView(entrance.title, BodyTarget(outer, entrance), self.outermost.layout)
         self.stack = (*self.stack, self._known[path])
 
     @property
@@ -118,6 +110,6 @@ class Navigator:
 def opened_navigator(source: Source, target: LiveTarget | None = None, layout: Any = None) -> Navigator:
     """The navigator of a source, where its chosen signature is computed."""
     target = target or LiveTarget(source)
-    navigator = Navigator(GraphView(source.title, lambda: source.body, target, layout))
+    navigator = Navigator(GraphView(source.title, target, layout))
     navigator.start(source)
     return navigator

@@ -6,8 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tfgraphwidget.editor.body_target import change_of
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.edits import History
+from tfgraphwidget.edits import Entrance, History
 from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
@@ -57,9 +58,10 @@ def _undo_since(executor: EditExecutor, history: History) -> None:
     functions: set[str] = set()
     while len(executor.history.done) > len(history.done):
         step = executor.history.last()
-        if step.place is executor.target:
-            nodes += step.patch.add.nodes
-            functions |= {function.signature.name for function in step.patch.add.functions}
+        patch = change_of(executor.target, step.patch, step.place)
+        if patch is not None:
+            nodes += patch.add.nodes
+            functions |= {function.signature.name for function in patch.add.functions}
         executor.undo()
     executor.history = history
     _free_names(executor, nodes, functions)
@@ -83,9 +85,9 @@ def _enter(executor: EditExecutor, path: tuple[str, ...]) -> None:
     shared = sum(1 for k in range(1, min(len(here), len(path)) + 1) if here[:k] == path[:k])
     if shared < len(here):
         navigator.leave(shared)
-    for title in path[shared:]:
-        op, _, label = title.partition(":")
-        navigator.enter(op if op in executor.index.functions else executor.view.names(op)[0], label)
+    for op, label, everywhere in map(Entrance.of, path[shared:]):
+        name = op if op in executor.index.functions else executor.view.names(op)[0]
+        navigator.enter(name, label, everywhere=everywhere)
 
 
 def _prepare(executor: EditExecutor, edit: EditRecord) -> None:

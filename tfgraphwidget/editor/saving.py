@@ -13,11 +13,8 @@ from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.naming import listed
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import Signature
-
-_WITH_FUNCTION_EDITS = (".py", ".json", ".svg", ".png", ".pdf", ".html")
 
 
 def save(
@@ -62,7 +59,6 @@ def save(
         notices += source.notices[known:]  # of what has another name in TensorFlow's graph
     finally:
         restore_file()
-    _add_notice_of_functions(core, saved)
     for notice in notices:
         warnings.warn(notice, stacklevel=4)  # behind `GraphEditor.save` and the check of its arguments
     return saved
@@ -104,18 +100,6 @@ def page_input(core: EditorCore) -> export.PageInput:
         entered=core.navigator,
         find_encodings=core.coloring.without_a_run,
     )
-
-
-def _add_notice_of_functions(core: EditorCore, saved: Path) -> None:
-    """Say once that the edits of functions are not in a graph's file."""
-    steps = (step for step in core.executor.history.done if step.patch.changed or step.patch.add.nodes)
-    edited = {" / ".join(step.path[1:]) for step in steps if step.place not in (None, core.target)}
-    functions = sorted(edited) if len(core.navigator.path) == 1 else ()
-    if functions and saved.suffix.lower() not in _WITH_FUNCTION_EDITS:
-        core.save_notices.append(
-            f"The edits inside {listed(functions)} are not in {saved.name!r}, where functions keep their bodies; enter "
-            "it (editor.enter) to save it, or use editor.module()."
-        )
 
 
 def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:

@@ -3,7 +3,7 @@
 The index of a live graph follows the graph: ops that came since are read when the index is next asked for. Ops hidden
 by an undo (see `runtime.live.patch_application`), and whatever was built on them, are left out.
 
-A file that was not imported yet is edited as NodeDefs, and so is every function's body. What an edit gives is a new
+A file that was not imported yet is edited as NodeDefs, and so is a function's graph. What an edit gives is a new
 index. The first one is kept, so that undo gives back exactly the graph that was there, and the last ones, and one now
 and then: those between are made again from their edits, which takes less memory than a graph for each edit.
 """
@@ -38,7 +38,7 @@ from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
-    from tfgraphwidget.sources import Source
+    from tfgraphwidget.sources import Body, Source
 
     Members = Mapping[str, tuple[Member, ...]]
 
@@ -163,6 +163,11 @@ class LiveTarget:
         self._imported: GraphIndex | None = None  # as it was then
         self.reread()
         self.first = self._reading.index  # before all edits
+
+    @property
+    def body(self) -> Body:
+        """Where the graph is read from."""
+        return self.source.body
 
     @property
     def index(self) -> GraphIndex:

@@ -52,14 +52,19 @@ class ViewAPI(Checked):
             >>> [function.label for function in editor.called_functions("while")]
             ['body', 'cond']
         """
-        return self._core.navigator.doors(self._core.arguments.name(op))
+        return self._core.navigator.called_functions(self._core.arguments.name(op))
 
-    def enter(self, op: Any, label: str = "") -> None:
+    def enter(self, op: Any, label: str = "", *, everywhere: bool = False) -> None:
         """Make the body of a function that an op calls the current graph.
 
+        An edit of the body is an edit of the graph: the op then calls the edited function, under a new name. Other
+        calls of the function go on calling it as it is, unless `everywhere` is true. The graph's session follows; code
+        that runs a `tf.function` already does not, so that `module` and `function` give the edited one.
+
         Args:
-            op: The op, or the name of a function in the graph's library.
+            op: The op, or the name of a function in the graph's library, for all its calls.
             label: Which of its functions: "body", "cond"; "" for the first.
+            everywhere: Whether edits are for all calls of the function, in the graph and in other functions.
 
         Raises:
             UnknownName: The op is not in the graph, or calls no such function.
@@ -75,7 +80,8 @@ class ViewAPI(Checked):
         """
         core = self._core
         is_function = isinstance(op, str) and op in core.index.functions
-        core.navigator.enter(op if is_function else core.arguments.name(op), str(label))
+        name = op if is_function else core.arguments.name(op)
+        core.navigator.enter(name, str(label), everywhere=bool(everywhere))
         core.listeners.notify()
 
     def leave(self, depth: int | None = None) -> None:

@@ -8,6 +8,7 @@ from tfgraphwidget.edits.clone.command import Add, Clone
 from tfgraphwidget.edits.command import Command, Edits, Renew, rebind_selections
 from tfgraphwidget.edits.context import Array, IndexContext, Options, PlanContext, TracedFunction
 from tfgraphwidget.edits.control_flow_contexts import rename_contexts
+from tfgraphwidget.edits.entrance import Entrance
 from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
 from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
 from tfgraphwidget.edits.history import History, Step
@@ -56,6 +57,7 @@ __all__ = [
     "Detach",
     "EditButton",
     "Edits",
+    "Entrance",
     "FoldBatchNorm",
     "FormField",
     "Freeze",

@@ -17,6 +17,7 @@ from tfgraphwidget.graph import (
     Member,
     Shape,
     VariableDef,
+    called_functions,
     comes_from_outside,
     reachable_functions,
     with_functions,
@@ -142,6 +143,7 @@ class Patch:
         function: The function whose body is edited; "" for the graph itself.
         init: The initial values of new variables, see `edits.clone.command.Clone`.
         traced: The trace of the Python function that made the new ops.
+        caller: What an edit of a function's body changes in the graph that calls the function: it calls another one.
     """
 
     add: Change = Change()
@@ -160,6 +162,7 @@ class Patch:
     function: str = ""
     init: Any = "none"
     traced: Any = field(default=None, repr=False)
+    caller: Patch | None = field(default=None, repr=False)
 
     @property
     def new_shapes(self) -> dict[tuple[str, int], Shape]:
@@ -181,6 +184,7 @@ class Patch:
             changed=tuple(NodeChange(edited.after, edited.before) for edited in self.changed),
             shapes=tuple(shape._replace(before=shape.after, after=shape.before) for shape in self.shapes),
             renamed=tuple((new, old) for old, new in self.renamed),
+            caller=None if self.caller is None else self.caller.inverse(),
         )
 
     def with_dependents(self, index: GraphIndex) -> Patch:
@@ -234,11 +238,17 @@ def check_unchanged(index: GraphIndex, patch: Patch) -> None:
     """Raise when an op that the patch changes is not what it was planned for."""
     for edited in patch.changed:
         at = index.ids.get(edited.name)
-        if at is None or index.nodes[at].input[:] != edited.before.input[:]:
+        if at is None or not _is_alike(index, index.nodes[at], edited.before):
             raise GraphEditError(
                 f"Op {edited.name!r} was changed by another edit meanwhile; edit it as it is now.",
                 [edited.name],
             )
+
+
+def _is_alike(index: GraphIndex, node: NodeDef, planned: NodeDef) -> bool:
+    """Whether an op reads the same and calls the same functions as when an edit was planned."""
+    calls, planned_calls = (called_functions(each, index.functions) for each in (node, planned))
+    return node.input[:] == planned.input[:] and calls == planned_calls
 
 
 def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:

@@ -263,7 +263,9 @@ class CalledFunction(SourceContext):
         )
         after = apply_patch(after, Patch(changed=restored))
         ends = track_boundary(body.arguments, body.returns, (patch,))
-        definition = edited_function.rewritten(self._definition, edited_function.Edition(body, after, ends, {}), name)
+        edition = edited_function.Edition(self._definition, body, after, ends)
+        definition = edited_function.rewritten(self._definition, edition, dict(patch.renamed))
+        definition.signature.name = name
         before, now = _read_arguments(self._definition), _read_arguments(definition)
         known = {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed}
         return definition, tuple(sorted((before - now) & known))

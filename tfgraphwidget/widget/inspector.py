@@ -49,7 +49,7 @@ class Inspector:
         )
 
     def _function(self, called: FunctionRef) -> p.Door:
-        definition = self._editor.core.view.body.function(called.function)
+        definition = self._editor.index.extras.function(called.function)
         return p.Door(called.label, called.function, len(definition.signature.input_arg) + len(definition.node_def))
 
     def examine(self, name: str) -> p.Examined:

@@ -21,6 +21,7 @@ import numpy as np
 
 from tfgraphwidget.edits.command import ValueWriter, literal
 from tfgraphwidget.edits.context import Array
+from tfgraphwidget.edits.entrance import Entrance
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.graph import Part, call, lambda_of
 
@@ -337,9 +338,9 @@ def _moves(here: tuple[str, ...], there: tuple[str, ...]) -> list[str]:
     """The lines that go from one open function to another, by the titles on the way."""
     shared = sum(1 for k in range(1, min(len(here), len(there)) + 1) if here[:k] == there[:k])
     moves = [f"editor.leave({shared - 1})"] if shared < len(here) else []
-    for title in there[shared:]:
-        op, _, label = title.partition(":")
-        moves.append(f"editor.enter({literal(op)}, {literal(label)})" if label else f"editor.enter({literal(op)})")
+    for op, label, everywhere in map(Entrance.of, there[shared:]):
+        given = [literal(op), *([literal(label)] if label else []), *(["everywhere=True"] if everywhere else [])]
+        moves.append(f"editor.enter({', '.join(given)})")
     return moves
 
 

@@ -123,7 +123,7 @@ class _Search:
             functions = called_functions(index.nodes[op], index.functions)
             for door in functions:
                 title = index.names[op] if len(functions) == 1 else f"{index.names[op]}:{door.label}"
-                definition = body.function(door.function)
+                definition = index.extras.function(door.function)
                 size = len(definition.signature.input_arg) + len(definition.node_def)
                 path = (*graph.path, title)
                 number, why = self._find_or_add(

@@ -1,100 +1,297 @@
-"""An edited body as the function that it is: a FunctionDef of the same arguments and results, under a name of its own.
+"""An edited body as a function of its own, and the callers that call it in place of the one that was edited.
 
-The callers of the function still call the old one; `taken_along` lets a caller call the new one, and infers again the
-static shapes that the caller gets from it.
+A function never changes: the edited body is a new FunctionDef, of the same arguments and results. Its name ends with a
+digest of what it does, so that one edit gives one function, whenever and by whomever it is made, and no session ever
+finds another function under a name that it knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from tfgraphwidget.edits import Change, FunctionBoundary, NodeChange, Patch, apply_patch
+from tfgraphwidget.edits import Change, FunctionBoundary, NodeChange, Patch, apply_patch, track_boundary
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, REQUIRED_PLACEHOLDERS, GraphIndex, called_functions
-from tfgraphwidget.naming import free_name, split_input, split_tensor
+from tfgraphwidget.graph import CONSTANTS, REQUIRED_PLACEHOLDERS, GraphIndex, called_functions, reachable_functions
+from tfgraphwidget.naming import listed, split_input, split_tensor
+from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 # What TensorFlow writes beside a function's attributes of other functions, made of it as it was.
 _DERIVED = ("forward_function_name", "backward_function_name", "forward_backward_function_name")
+_BACKWARD = "backward_function_name"
+# What it writes at a call of how the function is differentiated.
+_GRADIENT = "_gradient_op_type"
 _SHAPES = "_output_shapes"
+_EDITED = re.compile(r"_edited_[a-p]{8}\Z")
+# Letters alone: TensorFlow, and `naming`, take digits at the end of a name for a number that was put there.
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+_ARGUMENT = re.compile(r"[a-z][a-z0-9_]*")
+# An op that calls a function without state, and the one that calls a function with state.
+_STATEFUL = {
+    "PartitionedCall": "StatefulPartitionedCall",
+    "StatelessIf": "If",
+    "StatelessCase": "Case",
+    "StatelessWhile": "While",
+}
+_GRADIENT_OF_A_CALL = "SymbolicGradient"
 
 
 @dataclass(frozen=True, eq=False)
 class Edition:
-    """An edited body: `body` as it was read, `index` and `ends` as edits have left it; `renamed` are its ops' names."""
+    """A function's body as edits have left it.
 
+    Attributes:
+        opened: The FunctionDef that the body was read from.
+        body: The body as it was read.
+        index: Its ops now.
+        ends: Its arguments and results now.
+    """
+
+    opened: FunctionDef
     body: Body
     index: GraphIndex
     ends: FunctionBoundary
-    renamed: Mapping[str, str]
+
+    def after(self, patch: Patch) -> Edition:
+        """The body after one more edit."""
+        return replace(self, index=apply_patch(self.index, patch), ends=track_boundary(*self.ends, (patch,)))
 
 
-def taken_along(index: GraphIndex, op: str, label: str, edition: Edition) -> GraphIndex:
-    """The graph whose `op` calls the edited body where it called, as `label`, the one that the body was read from.
+# The callers
 
-    `op` may be the function's own name: then all ops of `index` that call it do. The index as it is when no op does.
-    Raises GraphEditError when the caller cannot take what the body gives now.
+
+def call_instead(index: GraphIndex, op: str, label: str, new: FunctionDef, inner: GraphIndex) -> Patch:
+    """The patch of `index` whose `op` calls the function `new` as `label`.
+
+    Args:
+        index: The graph that calls the function.
+        op: The calling op.
+        label: Which of its functions; "" for the only one.
+        new: The edited function.
+        inner: The body of `new`, whose library has the functions that it calls.
+
+    Raises:
+        GraphEditError: An op cannot take the results of the new function.
     """
-    found = [(k, door) for k in _callers(index, op) for door in called_functions(index.nodes[k], index.functions)]
-    calls = [(k, door) for k, door in found if door.function == op or label in ("", door.label)]
-    if not calls:
-        return index
-    old = calls[0][1].function
-    new = rewritten(
-        index.extras.function(old), edition, free_name(f"{old}_edited", {n.lower() for n in index.functions})
+    node = index.nodes[index.ids[op]]
+    if node.op == _GRADIENT_OF_A_CALL:
+        raise GraphEditError(
+            f"{op!r} differentiates the function, and is not a call of it; enter the function by the op that calls it.",
+            [op],
+        )
+    door = next(door for door in called_functions(node, index.functions) if label in ("", door.label, door.function))
+    changed = NodeChange(
+        node, _calling(node, {door.label: new.signature.name}, {new.signature.name} if _acts(new) else ())
     )
+    functions = _lacking((new,), index, inner)
+    return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=(changed,)))
+
+
+def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphIndex) -> Patch:
+    """The patch of a whole graph in which all calls of `old` are calls of `new`, those by other functions included.
+
+    `index` is the graph itself; the functions that call `old`, or one that does, are new ones too.
+    """
+    names, made = {old: new.signature.name}, [new]
+    active = {function.signature.name for function in made if _acts(function)}
+    for name in _callers_last(index, old):
+        definition = index.extras.function(name)
+        caller = type(definition)()
+        caller.CopyFrom(definition)
+        for node in caller.node_def:
+            node.CopyFrom(_calling(node, _exchanged(node, index.functions, names), active))
+        made.append(_named(caller, name))
+        active |= {made[-1].signature.name} if _acts(made[-1]) else set()
+        names[name] = made[-1].signature.name
     changed = tuple(
-        NodeChange(index.nodes[k], _calling(index.nodes[k], door.label, new.signature.name)) for k, door in calls
+        NodeChange(node, _calling(node, labels, active))
+        for node in index.nodes
+        if (labels := _exchanged(node, index.functions, names))
     )
-    patch = Patch(add=Change(functions=(new, *_new_ones(new, index, edition.index))), changed=changed)
-    return apply_patch(index, infer_patch_shapes(index, patch))
+    functions = _lacking(made, index, inner)
+    return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=changed))
 
 
-def _callers(index: GraphIndex, op: str) -> Sequence[int]:
-    return [index.ids[op]] if op in index.ids else range(len(index)) if op in index.functions else []
+def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Patch:
+    """The patch, removing the functions of earlier edits too that no op calls after it.
+
+    Args:
+        index: The graph that has the library.
+        patch: What `call_instead` or `call_everywhere` gave for it.
+        first: The graph before all edits, whose functions stay: other things than ops may name them.
+    """
+    pairs = ((called_functions(e.before, index.functions), e.after) for e in patch.changed)
+    exchanged = {
+        door.function
+        for before, after in pairs
+        for door in before
+        if door not in called_functions(after, index.functions)
+    }
+    if exchanged <= first.functions:
+        return patch
+    after = apply_patch(index, patch)
+    before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
+    gone = [name for name in before if name not in now and name not in first.functions]
+    functions = tuple(index.extras.function(name) for name in gone)
+    return replace(patch, remove=replace(patch.remove, functions=functions))
 
 
-def _new_ones(definition: Any, index: GraphIndex, inner: GraphIndex) -> Iterable[Any]:
-    """The functions that edits brought into a body, or specialized there."""
-    seen, stack = set(index.functions), list(definition.node_def)
-    while stack:
-        for door in called_functions(stack.pop(), inner.functions):
-            if door.function not in seen:
-                seen.add(door.function)
-                function = inner.extras.function(door.function)
-                stack += function.node_def
-                yield function
+def check_entered_once(index: GraphIndex, function: str) -> None:
+    """Raise GraphEditError for a function that calls itself: an edit would be for its first call alone."""
+    if function in reachable_functions(index.functions, index.extras, index.extras.function(function).node_def):
+        raise GraphEditError(
+            f"The function {function!r} calls itself, and an edited one would go on calling it as it was; write it "
+            "without recursion to edit it."
+        )
 
 
-def _calling(node: NodeDef, label: str, name: str) -> Any:
-    """The op with another function as `label`: "f", "branches[1]", or "" for one that is of the function's type."""
+def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str) -> tuple[str, ...]:
+    """Sentences on gradients that were made of a call, or of its function, before the function was edited.
+
+    Args:
+        index: The graph that has the calling op.
+        op: That op, or the function's own name.
+        graph: The graph whose library has the function.
+        function: The function before the edit.
+    """
+    notes = []
+    scope = re.compile(rf"(?:.*/)?{re.escape(op)}_grad(?:_\d+)?(?=/)")
+    scopes = dict.fromkeys(found.group() for found in map(scope.match, index.names) if found)
+    attributes = graph.extras.function(function).attr
+    if scopes:
+        notes.append(
+            f"The gradient ops in {listed(list(scopes))} are those of {op!r} as it was before the edit; make them "
+            "again: tf.gradients(ys, xs)."
+        )
+    elif _BACKWARD in attributes:
+        notes.append(
+            f"{function!r} is the forward pass of {attributes[_BACKWARD].s.decode()!r}, which computes the gradient "
+            "of the function as it was before the edit; edit it too, or trace the gradient again."
+        )
+    gradient = graph.extras.gradient(function)
+    if gradient:
+        notes.append(
+            f"The function {function!r} has the gradient function {gradient!r}, which is of the function as it was; "
+            "the edited function is differentiated op by op."
+        )
+    return tuple(notes)
+
+
+def check_called_alike(index: GraphIndex, function: str) -> None:
+    """Raise GraphEditError when calls give the attributes that a function takes from them different values.
+
+    A body that was entered by a call has those of that call.
+    """
+    attributes = [attribute.name for attribute in index.extras.function(function).signature.attr]
+    if not attributes:
+        return
+    bodies = (
+        index.extras.function(name).node_def for name in reachable_functions(index.functions, index.extras, index.nodes)
+    )
+    nodes = (node for held in (index.nodes, *bodies) for node in held)
+    callers = [
+        node for node in nodes if any(door.function == function for door in called_functions(node, index.functions))
+    ]
+    for name in attributes:
+        if any(node.attr[name] != callers[0].attr[name] for node in callers):
+            raise GraphEditError(
+                f"The calls of the function {function!r} differ in the attribute {name!r}, which its body takes from "
+                "them, and an edit here is of the body as one of them has it; enter that call without everywhere=True.",
+                [node.name for node in callers],
+            )
+
+
+def _callers_last(index: GraphIndex, function: str) -> list[str]:
+    """The functions which the graph's ops call that call `function`, each behind those that it calls itself."""
+    called = {
+        name: {
+            door.function
+            for node in index.extras.function(name).node_def
+            for door in called_functions(node, index.functions)
+        }
+        for name in reachable_functions(index.functions, index.extras, index.nodes)
+    }
+    affected = {function}
+    while more := {name for name, inner in called.items() if inner & affected} - affected:
+        affected |= more
+    found = {function: None}
+    while ready := [n for n in called if n in affected - found.keys() and called[n] & affected <= found.keys()]:
+        found.update(dict.fromkeys(ready))
+    endless = sorted(affected - found.keys())
+    if endless:
+        raise GraphEditError(
+            f"The function {endless[0]!r} calls itself and {function!r}, so its call cannot be exchanged; enter "
+            f"{function!r} without everywhere=True."
+        )
+    return list(found)[1:]
+
+
+def _exchanged(node: NodeDef, functions: Collection[str], names: Mapping[str, str]) -> dict[str, str]:
+    """The new functions of a node, by the label that it calls each by."""
+    return {door.label: names[door.function] for door in called_functions(node, functions) if door.function in names}
+
+
+def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str]) -> NodeDef:
+    """The op with other functions by their labels: "f", "branches[1]", or "" for an op of the function's type.
+
+    `active` are those of the functions that have state or side effects, which TensorFlow wants another op type for.
+    """
     new = type(node)()
     new.CopyFrom(node)
-    key, _, number = label.rstrip("]").partition("[")
-    if not key:
-        new.op = name
-    elif number:
-        new.attr[key].list.func[int(number)].name = name
-    else:
-        new.attr[key].func.name = name
+    for label, name in functions.items():
+        key, _, number = label.rstrip("]").partition("[")
+        if not key:
+            new.op = name
+        elif number:
+            new.attr[key].list.func[int(number)].name = name
+        else:
+            new.attr[key].func.name = name
+    if functions:
+        new.attr.pop(_GRADIENT, None)  # of another function it would be another's
+    if not set(active).isdisjoint(functions.values()):
+        new.op = _STATEFUL.get(new.op, new.op)
     return new
 
 
-def rewritten(definition: Any, edition: Edition, name: str) -> Any:
-    """The FunctionDef of an edited body; `definition` is that of the body as it was.
+def _lacking(made: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex) -> Iterator[FunctionDef]:
+    """Those of some functions, and of those that they call, that `index` lacks; `inner` has those that are called."""
+    seen, stack = set(index.functions), list(made)
+    while stack:
+        function = stack.pop(0)
+        if function.signature.name in seen:
+            continue
+        seen.add(function.signature.name)
+        yield function
+        called = (door.function for node in function.node_def for door in called_functions(node, inner.functions))
+        stack += [inner.extras.function(name) for name in called if name not in seen]
 
-    Raises GraphEditError when it does not take or give any more what its callers count on.
+
+# The function
+
+
+def rewritten(definition: FunctionDef, edition: Edition, renamed: Mapping[str, str]) -> FunctionDef:
+    """The FunctionDef of an edited body.
+
+    Args:
+        definition: That of the body before the edit.
+        edition: The body after it.
+        renamed: The new names of ops that the edit renamed.
+
+    Raises:
+        GraphEditError: It does not take or give any more what its callers count on.
     """
     index, written = edition.index, _Written(definition, edition)
     new = type(definition)()
     new.CopyFrom(definition)
-    new.signature.name = name
     for key in _DERIVED:
         new.attr.pop(key, None)
+    for argument, name in zip(new.signature.input_arg, written.names, strict=True):
+        argument.name = name
     del new.node_def[:]
     for k, node in enumerate(index.nodes):
         if node.name not in written.arguments:
@@ -106,37 +303,61 @@ def rewritten(definition: Any, edition: Edition, name: str) -> Any:
         _check_dtype(index, definition, key, tensor)
         new.ret[key] = written.tensor(*split_tensor(tensor))
     for key, op in definition.control_ret.items():
-        now = edition.renamed.get(op, op)
+        now = renamed.get(op, op)
         if now in index.ids:
             new.control_ret[key] = now
         else:
             del new.control_ret[key]
     kept = [key for key in definition.signature.control_output if key in new.control_ret]
     new.signature.control_output[:] = kept
-    return new
+    known = (index.typing.definition(node.op) for node in new.node_def)
+    new.signature.is_stateful |= any(found is not None and found.is_stateful for found in known)
+    return _named(new, definition.signature.name)
+
+
+def _named(definition: FunctionDef, old: str) -> FunctionDef:
+    """The function under a name that tells what it was made of, and what it does."""
+    base = definition.signature.name = _EDITED.sub("", old)
+    definition.attr.pop(CONSTRUCTION_CONTEXT, None)
+    digest = hashlib.blake2b(definition.SerializeToString(deterministic=True), digest_size=4).hexdigest()
+    definition.signature.name = f"{base}_edited_{digest.translate(_LETTERS)}"
+    return definition
+
+
+def _acts(definition: FunctionDef) -> bool:
+    return bool(definition.signature.is_stateful)
 
 
 class _Written:
-    """How a FunctionDef writes what its ops read; `arguments` maps ops of the body to the arguments they stand for."""
+    """How a FunctionDef writes what its ops read.
 
-    def __init__(self, definition: Any, edition: Edition) -> None:
+    `arguments` maps ops of the body to the arguments that they stand for, `names` are those of all arguments.
+    """
+
+    def __init__(self, definition: FunctionDef, edition: Edition) -> None:
         body, self._index = edition.body, edition.index
         self._types = OpTypes(self._index.extras.function)
+        opened = [argument.name for argument in edition.opened.signature.input_arg]
+        self.names: list[str] = [argument.name for argument in definition.signature.input_arg]
+        now = dict(zip(opened, self.names, strict=True))
         ids, kinds = self._index.ids, self._index.types
-        self.arguments = {
-            shown: argument
+        self.arguments: dict[str, str] = {
+            shown: now[argument]
             for argument, shown in reversed(list(body.alias.items()))
             if shown not in ids or kinds[ids[shown]] not in CONSTANTS  # a variable that an edit has frozen
         }
-        for was, now in zip(body.arguments, edition.ends[0], strict=True):
-            op, argument = split_tensor(now)[0], split_tensor(was)[0]
+        for was, tensor in zip(body.arguments, edition.ends[0], strict=True):
+            op, argument = split_tensor(tensor)[0], split_tensor(was)[0]
             if op in self._index.ids and self._index.types[self._index.ids[op]] not in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
                     f"{op!r} stands where {definition.signature.name!r} has its argument {argument!r}, and is none; "
                     "let it read a Placeholder.",
                     [op],
                 )
-            self.arguments[op] = argument
+            number = opened.index(argument)
+            if _ARGUMENT.fullmatch(op) and op not in self.names:
+                self.names[number] = op
+            self.arguments[op] = self.names[number]
 
     def inputs(self, k: int) -> list[str]:
         """What op k reads and waits for; arguments are always there."""
@@ -160,7 +381,7 @@ class _Written:
         )
 
 
-def _check_dtype(index: GraphIndex, definition: Any, key: str, tensor: str) -> None:
+def _check_dtype(index: GraphIndex, definition: FunctionDef, key: str, tensor: str) -> None:
     op, port = split_tensor(tensor)
     wanted = next((arg.type for arg in definition.signature.output_arg if arg.name == key), 0)
     given = index.dtypes(index.op(op))[port or 0]

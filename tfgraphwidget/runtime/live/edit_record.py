@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import tensorflow as tf
 
@@ -37,6 +38,8 @@ class Record:
         transfer_op_count: How many names transfer ops have taken.
         import_count: How many ops edits have added, hidden ones included.
         notes: For each thread the names of the ops that it adds, see `track_new_ops`.
+        called: What TensorFlow's Python objects hold for an op that calls functions, by the op and the functions, see
+            `runtime.live.call_gradients`.
         lock: Held by the edit that is being applied.
     """
 
@@ -53,6 +56,7 @@ class Record:
     transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)
     transfer_op_count: int = 0
     import_count: int = 0
+    called: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, Any]]] = field(default_factory=dict, repr=False)
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tfgraphwidget.edits import NewShape, NodeChange
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.runtime.live.call_gradients import follow_calls
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import veil
 from tfgraphwidget.tf_internals import (
@@ -59,6 +60,7 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
             clear_attribute(op, key)
         elif key not in before.attr or before.attr[key] != after.attr[key]:
             set_attribute(op, key, after.attr[key])
+    follow_calls(graph, edited)
 
 
 def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int) -> None:

@@ -23,6 +23,7 @@ from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph import Member, no_collections
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.live.call_gradients import check_calls, follow_new_calls
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild_contexts, remove_contexts
 from tfgraphwidget.runtime.live.edit_record import Record, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes, import_validated
@@ -32,7 +33,7 @@ from tfgraphwidget.runtime.live.static_attributes import copy_static_attributes
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
-from tfgraphwidget.tf_internals import collections_lock, delete_collection, operations_by_name
+from tfgraphwidget.tf_internals import collections_lock, delete_collection, graph_functions, operations_by_name
 from tfgraphwidget.tf_types import NodeDef, Session
 
 
@@ -113,6 +114,7 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Sess
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
+        check_calls(graph, patch.changed)
     hidden = record.hidden
     new = [node for node in patch.add.nodes if node.name not in hidden] if hidden else patch.add.nodes
     _check_shown_again(patch.add, record)
@@ -147,15 +149,17 @@ def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, val
 
 @dataclass(frozen=True)
 class _State:
-    """What an edit changes besides ops."""
+    """What an edit changes besides ops; `library` are the functions of the graph, `functions` the hidden ones."""
 
     collections: dict[str, list[Any]]
     hidden: frozenset[str]
     functions: frozenset[str]
+    library: frozenset[str]
 
     @classmethod
     def of(cls, graph: tf.Graph, record: Record) -> _State:
-        return cls(collections_of(graph), frozenset(record.hidden), frozenset(record.functions))
+        library = frozenset(graph_functions(graph))
+        return cls(collections_of(graph), frozenset(record.hidden), frozenset(record.functions), library)
 
 
 def collections_of(graph: tf.Graph) -> dict[str, list[Any]]:
@@ -233,11 +237,9 @@ def _roll_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
     )
     record.hidden = {*before.hidden, *record.transfer_ops.values()}  # those of tables may have come meanwhile
     hide_failed(graph, new)
-    record.functions = set(before.functions)
-    if not record.failed.keys().isdisjoint(names):
-        remaining = _functions(patch.add) - before.functions
-        record.functions |= remaining
-        record.failed_functions |= remaining
+    remaining = (_functions(patch.add) & graph_functions(graph).keys()) - before.library
+    record.functions = {*before.functions, *remaining}
+    record.failed_functions |= remaining
 
 
 def _functions(change: Change) -> set[str]:
@@ -265,6 +267,7 @@ def _validate_new_nodes(graph: tf.Graph, new: Sequence[NodeDef], change: Change)
 
 def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
     import_validated(graph, validated)
+    follow_new_calls(graph, patch.add.nodes, {function.signature.name: function for function in patch.add.functions})
     # Marks the scopes as used: a later tf.name_scope of that name becomes name_1, as it should.
     with graph.as_default(), tf.compat.v1.name_scope(None):
         for scope in patch.scopes:

@@ -50,6 +50,7 @@ _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
 _MOST_BYTES = (1 << 31) - 1  # of a message that protobuf reads
 _NODE_FIELD = tf.compat.v1.GraphDef.NODE_FIELD_NUMBER << 3 | 2  # the tag: the field's number, and 2 for "with length"
 _WITHOUT_PLACEHOLDER_V2 = 23  # GraphDef version
+CONSTRUCTION_CONTEXT = "_construction_context"
 _MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)
 
 
@@ -267,9 +268,19 @@ def _has_function(graph: tf.Graph, definition: Any) -> bool:
     library = graph_functions(graph)
     if name not in library:
         return False
-    if library[name].cached_definition != definition:
+    if _without_context(library[name].cached_definition) != _without_context(definition):
         raise NameTaken(f"The graph has another function {name!r}; copy into another name scope.")
     return True
+
+
+def _without_context(definition: FunctionDef) -> FunctionDef:
+    """The FunctionDef without the attribute that TensorFlow adds when it first uses a function."""
+    if CONSTRUCTION_CONTEXT not in definition.attr:
+        return definition
+    same = type(definition)()
+    same.CopyFrom(definition)
+    del same.attr[CONSTRUCTION_CONTEXT]
+    return same
 
 
 def check_functions(

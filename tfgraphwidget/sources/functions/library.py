@@ -28,7 +28,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import as_input, did_you_mean, free_name
 from tfgraphwidget.sources.inference.dtypes import OpTypes
-from tfgraphwidget.sources.node_body import NodeBody, validate_nodes
+from tfgraphwidget.sources.node_body import Library, NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
@@ -43,19 +43,20 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     Args:
         name: The function's name.
         library: The body whose function library has it.
-        caller: The graph that calls it, if it was entered through a call.
-        op: The calling op's number in `caller`.
+        caller: That graph as edits have left it, with the functions that they have made; None for one without edits.
+        op: The calling op's number in `caller`, if it was entered through a call.
 
     Raises:
         UnknownName: When the library does not have the function.
         GraphEditError: When its body is damaged.
     """
+    functions: Library = getattr(library, "library", library) if caller is None else EditedLibrary(library, caller)
     try:
-        definition = library.function(name)
+        definition = functions.function(name)
     except KeyError:
-        hint = did_you_mean(name, library.functions())
+        hint = did_you_mean(name, functions.functions())
         raise UnknownName(f"The graph's library has no function {name!r}.{hint}") from None
-    types = OpTypes(library.function)
+    types = OpTypes(functions.function)
     called_by = None if caller is None or op is None else caller.nodes[op]
     body = function_nodes(definition, types, {} if called_by is None else called_by.attr)
     handles: dict[str, Any] = {}
@@ -76,13 +77,36 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     validate_nodes(body_nodes, f"Function {name!r}")
     return NodeBody(
         body_nodes,
-        getattr(library, "library", library),
+        functions,
         _variables(body_nodes, variables),
         tuple(f"{a}:0" for a in body.arguments if a not in alias),
         {key: rename_tensor(tensor, alias) for key, tensor in body.returns.items()},
         alias,
         **feeds,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class EditedLibrary:
+    """The functions of a graph as edits have left it; `body` is where the graph was read from."""
+
+    body: Body
+    index: GraphIndex
+
+    def functions(self) -> frozenset[str]:
+        """The names."""
+        return self.index.functions or self.body.functions()
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when there is none."""
+        try:
+            return self.index.extras.function(name)
+        except KeyError:  # an index alone, without what is beside its ops
+            return self.body.function(name)
+
+    def envelope(self) -> Any:
+        """A GraphDef with the versions and the library of the graph as it was read, and no nodes."""
+        return self.body.envelope()
 
 
 def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

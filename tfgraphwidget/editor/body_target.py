@@ -1,0 +1,163 @@
+"""Bodies of functions as targets of edits: an edit of a body is an edit of the graph that calls the function.
+
+What a body is follows from its caller: the function that the op calls now. An edit makes a function of the edited
+body, and lets the op call that; which changes the caller, and if that is a function's body too, its caller in turn, up
+to the graph. So the graph alone has what edits have made, and undo, files, sessions and differences are the graph's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.edits import Change, Entrance, Patch
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import GraphIndex, build, called_functions
+from tfgraphwidget.runtime.functions import edited_function
+from tfgraphwidget.sources import Body, open_function
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.transaction import Transaction
+
+_MOST_KNOWN = 64
+"""So many states of a body are kept; others are read again from their functions."""
+
+
+class BodyTarget:
+    """The body of a function that an op calls, or of one of the library that is entered by its own name.
+
+    `outer` is the graph, or the body, that it was entered from; `root` the graph itself.
+    """
+
+    def __init__(self, outer: LiveTarget | BodyTarget, entrance: Entrance) -> None:
+        self.outer, self.entrance = outer, entrance
+        self.root: LiveTarget = outer if isinstance(outer, LiveTarget) else outer.root
+        self._is_named = entrance.op not in outer.index.ids
+        self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
+        self._seen: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_called`
+        self._called = ""
+        self._known: dict[str, edited_function.Edition] = {}
+        self.first = self.index
+
+    # What it is
+
+    @property
+    def function(self) -> str:
+        """The name of the function now."""
+        if self._is_named:
+            return self._handles[-1]
+        index = self.outer.index
+        if self._seen is not index:
+            at = index.ids.get(self._handles[-1])  # None after another editor has removed the op: the body stays then
+            found = () if at is None else called_functions(index.nodes[at], index.functions)
+            called = (door.function for door in found if self.entrance.label in ("", door.label))
+            self._seen, self._called = index, next(called, self._called)
+        return self._called
+
+    @property
+    def edition(self) -> edited_function.Edition:
+        """The body now: its ops, its arguments and its results."""
+        name = self.function
+        found = self._known.pop(name, None) or self._opened(name)
+        self._known[name] = found  # behind those that were used before
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return found
+
+    def _opened(self, name: str) -> edited_function.Edition:
+        caller = self.root.index if self._is_named else self.outer.index
+        op = None if self._is_named else caller.ids.get(self._handles[-1])
+        body = open_function(name, self.outer.body, caller, op)
+        context: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
+        index = build(body.nodes(), *body.collections(), origin=self, **context)
+        ends = tuple(body.arguments), dict(body.returns)
+        return edited_function.Edition(body.function(name), body, index, ends)
+
+    @property
+    def index(self) -> GraphIndex:
+        """The ops of the body now."""
+        return self.edition.index
+
+    @property
+    def body(self) -> Body:
+        """The body as it was read."""
+        return self.edition.body
+
+    # Edits
+
+    @property
+    def caller(self) -> LiveTarget | BodyTarget:
+        """What `Patch.caller` of an edit here changes: the graph that it was entered from, or all of them at once."""
+        return self.root if self.entrance.everywhere or self._is_named else self.outer
+
+    def fitted(self, patch: Patch) -> Patch:
+        """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
+        if not _changes_ops(patch):
+            return replace(patch, caller=self.caller.fitted(Patch(signature_key_renames=patch.signature_key_renames)))
+        if patch.ends is not None or getattr(patch.traced, "captured", None):
+            raise GraphEditError(
+                f"Function {self.function!r} is called by the graph that was opened, so it cannot get variables or "
+                "results of its own; open the function itself, tgw.edit(function), or clone the part as a module."
+            )
+        graph, name, handle = self.root.index, self.function, self._handles[-1]
+        edited_function.check_entered_once(graph, name)
+        after = self.edition.after(patch)
+        new = edited_function.rewritten(graph.extras.function(name), after, dict(patch.renamed))
+        if self.entrance.everywhere:
+            edited_function.check_called_alike(graph, name)
+        if self.entrance.everywhere or self._is_named:
+            call = edited_function.call_everywhere(graph, name, new, after.index)
+        else:
+            call = edited_function.call_instead(self.outer.index, handle, self.entrance.label, new, after.index)
+        notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
+        if not call.changed:
+            notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
+        if self.caller is self.root:
+            call = edited_function.without_superseded(graph, call, self.root.first)
+        call = self.caller.fitted(
+            replace(call, notes=(*call.notes, *notes), signature_key_renames=patch.signature_key_renames)
+        )
+        return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
+
+    def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
+        """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit."""
+        assert patch.caller is not None  # `fitted` has put it there
+        after, old, handle = self.edition.after(patch), self.function, self._handles[-1]
+        lost = self.caller.apply(patch.caller, steps, renew=renew)
+        if not _changes_ops(patch):
+            return lost
+        steps.on_failure(setattr, self, "_handles", self._handles)
+        if self._is_named:
+            definition = self.root.index.extras.function(old)
+            handle = edited_function.rewritten(definition, after, dict(patch.renamed)).signature.name
+        elif self.outer is self.caller:
+            handle = dict(patch.caller.output_renames).get(
+                handle, handle
+            )  # a live graph's op may have become a new one
+        self._handles = (*self._handles, handle)
+        self._known[self.function] = after
+        return lost
+
+    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit; the patch that does it, and what was lost by it."""
+        assert patch.caller is not None
+        inverse, lost = self.caller.revert(patch.caller, steps, renew=renew)
+        if not _changes_ops(patch):
+            return replace(patch.inverse(), caller=inverse), lost
+        steps.on_failure(setattr, self, "_handles", self._handles)
+        self._handles = self._handles[:-1]
+        return replace(patch.inverse(), caller=inverse), lost
+
+
+def _changes_ops(patch: Patch) -> bool:
+    """Whether a patch changes more than keys of signatures."""
+    ends = patch.input_renames or patch.output_renames
+    return patch.add != Change() or patch.remove != Change() or bool(patch.changed or patch.shapes or ends)
+
+
+def change_of(target: object, patch: Patch, place: object) -> Patch | None:
+    """What a patch of `place` changes in another graph, `target`, that calls it; None when it is none of those."""
+    while place is not target and isinstance(place, BodyTarget) and patch.caller is not None:
+        place, patch = place.caller, patch.caller
+    return patch if place is target else None
