@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ def save(
         written=target.written if is_graph else list,
         meta=None if source.stored is None else source.stored.meta,
         unedited=lambda: _unedited_folder(core, inputs, outputs, signatures),
+        edited=lambda: _edited_saved_model(core, request, inputs, outputs, signatures),
         graph=lambda: core.graph,
         session=lambda: core.session,
         ask=lambda: requested_signatures(core, inputs, outputs, signatures),
@@ -130,6 +132,32 @@ def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
     return stored.folder() if core.target.unedited() else None
+
+
+def _edited_saved_model(core: EditorCore, request: export.Export, *requested: Any) -> export.EditedSavedModel | None:
+    """The SavedModel that was opened, to be written with its signatures as edits have left them.
+
+    None when other signatures are requested, and when the current graph is a function that was entered by the user.
+    """
+    source, target, is_graph = core.source, core.target, core.view.target is core.target
+    folder = None if source.stored is None else source.stored.folder()
+    if source.stored is None or folder is None or any(end is not None for end in requested):
+        return None
+    if not is_graph and core.navigator.path != core.entrance:
+        return None
+    if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
+        return None
+    index = function_bodies.with_edited_calls(core.navigator, core.navigator.path[:1], target.index)
+    graph = replace(
+        request,
+        index=index,
+        envelope=target.envelope,
+        written=target.written,
+        ask=lambda: core.executor.signatures,
+        module=None,
+        read_only="",
+    )
+    return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
 
 
 def _whole_function(core: EditorCore, *requested: Any) -> Callable[[], Any]:

@@ -7,7 +7,6 @@ the ends of its signatures and keeps no order of them.
 from __future__ import annotations
 
 import re
-import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from google.protobuf.message import DecodeError
 
 from tfgraphwidget.edits import Change, rename_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files, write_edited
 from tfgraphwidget.export.formats.function_library import called
 from tfgraphwidget.export.formats.function_module import save_module
 from tfgraphwidget.export.formats.graph_def import check_size
@@ -39,6 +39,9 @@ TAG = "serve"
 _FILES = (
     "saved_model.pb", "saved_model.cpb", "fingerprint.pb", "keras_metadata.pb", "debug/saved_model_debug_info.pb",
 )  # fmt: skip
+_BUILT_ANEW = (
+    "What was written has the signatures of the model, and not the objects that the model was saved from, because {}."
+)
 _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
 # What is run when the model is loaded is told in another way, and all its variables are restored.
 _LEFT_OUT = frozenset({
@@ -52,8 +55,18 @@ def write_saved_model(path: Path, what: Export) -> None:
     """Write a SavedModel of what the signatures need to the folder `path`, and try it; an unedited one is copied."""
     unedited = None if what.unedited is None else what.unedited()
     if unedited is not None and len(_model(unedited).meta_graphs) == 1:  # of several one was chosen by its tags
-        _copy(unedited, path)
+        copy_files(unedited, path, files_of(unedited))
         return
+    edited = None if what.edited is None else what.edited()
+    if edited is not None:
+        try:
+            write_edited(path, edited, files_of(edited.folder))
+        except NotKept as refusal:
+            what = edited.export
+            if edited.meta_graph.object_graph_def.nodes:
+                what.notice(_BUILT_ANEW.format(refusal.why))
+        else:
+            return
     if what.read_only:
         if what.module is None:
             raise NotRunnable(what.read_only)
@@ -69,17 +82,6 @@ def write_saved_model(path: Path, what: Export) -> None:
     _write(path, what, part, state)
     if what.verify:
         check_saved_model(path, Original(what, state))
-
-
-def _copy(folder: Path, path: Path) -> None:
-    """Write the SavedModel of another folder: its graphs, values and files as they are."""
-    for inside in ("variables", "assets"):
-        if (folder / inside).is_dir():
-            (path / inside).mkdir(parents=True)
-    for name in files_of(folder):
-        if (folder / name).is_file():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / name, path / name)
 
 
 def files_of(folder: Path) -> list[str]:
