@@ -25,6 +25,7 @@ from tfgraphwidget.export.state.exported_subgraph import needed_by
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import GraphIndex, definitions, handles
+from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
 from tfgraphwidget.tf_types import NodeDef
@@ -267,6 +268,8 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
         return {}
     reader = tf_protos.checkpoint_reader(str(edited.folder / "variables" / "variables"))
     changed: dict[str, Any] = {}
+    # Keras leaves handles of variables beside that nothing restores.
+    variables = [v for v in variables if variable_values.has_value(session, v.snapshot or v.name)]
     now = session.run({v.handle: v.snapshot or v.name for v in variables})
     # A variable that functions capture is the one that counts where two ops stand for one.
     for variable in sorted(variables, key=lambda v: len(keys[v.handle])):

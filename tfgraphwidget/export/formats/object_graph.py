@@ -8,6 +8,7 @@ name if nothing needs the old function any more, so that objects, and a comparis
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -210,11 +211,37 @@ class ObjectGraphEdit:
         library = tf_protos.FunctionDefLibrary()
         for name in order:
             library.function.add().CopyFrom(found[name])
-            if found[name].signature.name in renamed or any(called in renamed for called in _called(found[name])):
-                _rename(library.function[-1], renamed)
+            function = library.function[-1]
+            if function.signature.name in renamed or any(called in renamed for called in _called(function)):
+                _rename(function, renamed)
+                if name in self._old and self._is_unchanged_wrapper(function):
+                    function.CopyFrom(self._old[name])
         self._add_gradients(library, set(order), renamed)
         self._tell_of_old_versions()
         return library, renamed
+
+    def _is_unchanged_wrapper(self, function: Any) -> bool:
+        """Whether a function that the graph calls does what it did, and gives the static shapes that it gave.
+
+        TensorFlow refuses a function whose ops note other shapes than it infers.
+        """
+        old = self._old[function.signature.name]
+        nodes = [self._before.nodes[k] for k in self._before_calls.get(function.signature.name, ())]
+        ops = [(self._before.ids[node.name], self._after.ids.get(node.name)) for node in nodes]
+        return bool(ops) and all(
+            now is not None
+            and all(self._before.shape(was, k) == self._after.shape(now, k) for k in range(len(self._before.dtypes(was))))
+            for was, now in ops
+        ) and _without_shapes(old) == _without_shapes(function)
+
+    @cached_property
+    def _before_calls(self) -> dict[str, list[int]]:
+        """The ops of the graph as it was opened that call each function as "f"."""
+        found: dict[str, list[int]] = {}
+        for k, node in enumerate(self._before.nodes):
+            if function := called_function(node):
+                found.setdefault(function, []).append(k)
+        return found
 
     def _old_reached(self, names: Iterable[str]) -> set[str]:
         """The functions that functions of the file called as it was opened."""
@@ -418,6 +445,15 @@ def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
     for value in node.attr.values():
         for held in (value.func,) if value.WhichOneof("value") == "func" else value.list.func:
             held.name = renamed.get(held.name, held.name)
+
+
+def _without_shapes(function: Any) -> Any:
+    """A FunctionDef without what its ops note of static shapes."""
+    copy = type(function)()
+    copy.CopyFrom(function)
+    for node in copy.node_def:
+        node.attr.pop(_INFERRED, None)
+    return copy
 
 
 def _rename(function: Any, renamed: Mapping[str, str]) -> None:
