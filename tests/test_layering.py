@@ -22,7 +22,7 @@ ROWS = {
     "runtime": (4, 1),
     "scene": (3, 4), "layout": (3, 3), "visible": (3, 2), "edits": (3, 1), "sources": (3, 1), "hierarchy": (3, 1),
     "graph": (2, 1),
-    "writable": (1, 3), "naming": (1, 2), "argument_checks": (1, 3), "tf_internals": (1, 2), 
+    "writable": (1, 3), "naming": (1, 2), "argument_checks": (1, 3), "tf_internals": (1, 2),
     "errors": (1, 1), "tf_types": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
 }  # fmt: skip
 

@@ -31,7 +31,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
-from tfgraphwidget.naming import did_you_mean, free_name, tried_before
+from tfgraphwidget.naming import did_you_mean, free_name, listed, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import Answered
@@ -52,6 +52,7 @@ _STALE = (
     "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
     "new ones."
 )
+_SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
 
 
@@ -140,10 +141,17 @@ class EditExecutor:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of a SavedModel or MetaGraphDef after the edits."""
+        """The signatures of a SavedModel or MetaGraphDef after the edits, without those whose ends were removed."""
+        if not self.source.signatures:
+            return ()
         steps = ((step.patch, step.place is self.target) for step in self.history.done)
         patches = (patch if is_here else Patch(keys=patch.keys) for patch, is_here in steps)
-        return tuple(renamed_keys(self.source.signatures, patches))
+        ids = self.target.index.ids
+        return tuple(
+            signature
+            for signature in renamed_keys(self.source.signatures, patches)
+            if all(split_tensor(tensor)[0] in ids for _, tensor in (*signature.inputs, *signature.outputs))
+        )
 
     def function_ends(self) -> Ends:
         """The arguments and results of the current function after the edits."""
@@ -226,6 +234,7 @@ class EditExecutor:
             patch = target.fitted(planned)
             reserved_names = self._reserved(patch)
             is_imported = patch is not planned and self.source.revive is not None
+            signatures = self.signatures
             with steps.uninterrupted():
                 lost = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
@@ -237,7 +246,10 @@ class EditExecutor:
                 self.view.follow(patch.renamed)
                 self.lost = lost
                 self.listeners.notify()
-        return Edits.of(patch, lost, self._notes(patch, renew))
+        kept = {signature.name for signature in self.signatures}
+        gone = [signature.name for signature in signatures if signature.name not in kept]
+        notes = [_SIGNATURES_GONE.format(listed(gone))] if gone else []
+        return Edits.of(patch, lost, (*notes, *self._notes(patch, renew)))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""

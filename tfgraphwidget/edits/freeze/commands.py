@@ -17,12 +17,17 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
     HANDLES,
+    TABLE,
     GraphIndex,
+    by_key,
     definitions,
     handles,
+    initializers,
     is_placeholder,
     left_out,
+    mask_of,
     needed,
+    of_type,
     own_ops,
     side_effects,
     traversal,
@@ -64,6 +69,7 @@ class Freeze(Command):
         made = frozen(index, self.outputs, values.__getitem__, self.inputs)
         after = {node.name: node for node in made.nodes}
         kept_ops = {i for i, name in enumerate(index.names) if name in after} | _ops(index, context.arguments)
+        kept_ops |= _table_initializers(index, kept_ops)
         patch = _only(index, kept_ops, keep_members=made.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in made.nodes if node.name not in index.ids)
@@ -102,11 +108,26 @@ class StripTraining(Command):
         own = {op for variable in variables.values() for op in own_ops(index, variable)}
         kept |= set(np.flatnonzero(needed(index, (), [index.names[op] for op in own])).tolist())
         kept |= _ops(index, context.arguments)
+        kept |= _table_initializers(index, kept)
         if len(kept) == len(index):
             raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
         names = {index.names[i] for i in kept}
         lonely = (index.nodes[i] for i in sorted(kept) if not names.issuperset(colocated_with(index.nodes[i])))
         return Patch(remove=_only(index, kept), changed=tuple(_standing_alone(node, names) for node in lonely))
+
+
+def _table_initializers(index: GraphIndex, kept: Collection[int]) -> set[int]:
+    """The ops that fill the tables among some ops, with all that they need: tables are empty without."""
+    found, before = mask_of(index, kept), -1
+    while found.sum() != before:
+        before = found.sum()
+        tables = [ops for key, ops in by_key(index).items() if key[0] == TABLE and found[ops].any()]
+        names = [index.names[i] for ops in tables for op in ops for i in initializers(index, op)]
+        found |= needed(index, (), names)
+        filled = needed(index, (), names) & of_type(index, HANDLES.__contains__)
+        own = [op for v in definitions(index, np.flatnonzero(filled).tolist()).values() for op in own_ops(index, v)]
+        found |= needed(index, (), [index.names[op] for op in own])
+    return set(np.flatnonzero(found).tolist())
 
 
 def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:

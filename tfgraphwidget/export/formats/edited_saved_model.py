@@ -7,7 +7,7 @@ checkpoint, tables, asset files and functions.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,14 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
 from tfgraphwidget.export.request import EditedSavedModel, Export
-from tfgraphwidget.export.signatures import signature_def
+from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import state_of
 from tfgraphwidget.export.state.exported_subgraph import needed_by
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import GraphIndex, definitions, handles
-from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
 from tfgraphwidget.tf_types import NodeDef
 
@@ -37,7 +37,7 @@ _WAY_OUT = "make variables of these constants: a SavedModel keeps the values of 
 
 
 @dataclass
-class NotKept(Exception):  # noqa: N818 - no error of the user's: another way of writing is tried
+class NotKept(Exception):
     """Why the parts of a SavedModel cannot stay what they are; `why` ends a sentence."""
 
     why: str
@@ -127,7 +127,7 @@ def _rewritten(edited: EditedSavedModel) -> Any:
             del made.meta_info_def.function_aliases[name]
     else:
         _set_collections(made, edited, {node.name for node in nodes})
-    _set_signature_defs(made, edited)
+    _set_signature_defs(made, edited, objects)
     for sentence in objects.notices:
         what.notice(sentence)
     return made
@@ -156,8 +156,10 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         added[name] = nodes[name] = raw[name]
         stack += [split_input(text)[0] for text in raw[name].input]
     place = {name: k for k, name in enumerate(raw)}
-    return [*nodes.values()] if not added else sorted(
-        nodes.values(), key=lambda node: (0, place[node.name]) if node.name in added else (1, 0)
+    return (
+        [*nodes.values()]
+        if not added
+        else sorted(nodes.values(), key=lambda node: (0, place[node.name]) if node.name in added else (1, 0))
     )
 
 
@@ -180,11 +182,7 @@ def _check_state(edited: EditedSavedModel) -> None:
     if new:
         raise NotKept(f"{new[0]!r} is a new variable")
     if index.beside.contexts() and not edited.meta_graph.object_graph_def.nodes:
-        _check_contexts(edited)
-
-
-def _check_contexts(edited: EditedSavedModel) -> None:
-    raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
+        raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
 
 
 def _set_collections(made: Any, edited: EditedSavedModel, names: set[str]) -> None:
@@ -207,7 +205,7 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
     return split_tensor(kind.FromString(entry).variable_name)[0] in names
 
 
-def _set_signature_defs(made: Any, edited: EditedSavedModel) -> None:
+def _set_signature_defs(made: Any, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
     """Let the signatures name the tensors that stand for their inputs and outputs now."""
     index, what = edited.export.index, edited.export
     known, now = {each.name: each for each in edited.signatures}, {each.name: each for each in what.signatures}
@@ -220,37 +218,15 @@ def _set_signature_defs(made: Any, edited: EditedSavedModel) -> None:
         if was is None:
             proto.CopyFrom(signature_def(index, signature, signature))
         elif was != signature or _shapes(edited.before, was) != _shapes(index, signature):
-            _set_ends(proto.inputs, was.inputs, signature.inputs, index)
-            _set_ends(proto.outputs, was.outputs, signature.outputs, index)
+            set_signature_def(proto, was, signature, signature, index)
+            for key, info in proto.outputs.items():
+                shape = objects.output_shape(name, key)
+                if info.WhichOneof("encoding") == "name" and info.tensor_shape.unknown_rank and shape is not None:
+                    info.tensor_shape.CopyFrom(shape)
 
 
 def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
     return [index.shape(index.op(tensor), split_tensor(tensor)[1] or 0) for _, tensor in signature.outputs]
-
-
-def _set_ends(infos: Any, was: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]], index: GraphIndex) -> None:
-    """Let TensorInfos name other tensors; a sparse or ragged value is several of them under one key."""
-    kept, plain = dict(now), {key for key, info in infos.items() if info.WhichOneof("encoding") == "name"}
-    for key, tensor in was:
-        name, _, part = key.rpartition("/")
-        if key not in plain and key in kept:
-            _set_part(infos[name], part, kept[key])
-        elif key in plain and key not in kept:
-            del infos[key]
-    for key, tensor in now:
-        if key in plain or key not in dict(was):
-            op, port = index.op(tensor), split_tensor(tensor)[1] or 0
-            info = infos[key]
-            info.name = tensor
-            info.dtype = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
-            info.tensor_shape.CopyFrom(tf.TensorShape(index.shape(op, port)).as_proto())
-
-
-def _set_part(info: Any, part: str, tensor: str) -> None:
-    if info.WhichOneof("encoding") == "coo_sparse":
-        setattr(info.coo_sparse, f"{part}_tensor_name", tensor)
-    else:
-        info.composite_tensor.components[int(part)].name = tensor
 
 
 # Values

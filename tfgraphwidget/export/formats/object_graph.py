@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.signature_function import called_function, signature_function
-from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, calls, doors, needed, pairs
+from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, Shape, calls, doors, needed, pairs
 from tfgraphwidget.naming import free_name, listed, split_input, split_tensor
-from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.sources import Signature, open_source, tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
 _SIGNATURES = "signatures"
+_EMPTY_OBJECT = "_generic_user_object"
 _INFERRED = "_output_shapes"
 
 
@@ -99,7 +102,13 @@ class ObjectGraphEdit:
 
     def _forget_unnamed(self) -> None:
         """Remove the concrete functions of signatures that were dropped or exchanged."""
-        held = _named_functions(self.objects, within=self._reachable_objects())
+        reachable = self._reachable_objects()
+        for number, saved in enumerate(self.objects.nodes):
+            if number not in reachable and saved.WhichOneof("kind") == "bare_concrete_function":
+                # Objects go by their numbers, and all of them are loaded: an empty one takes the place.
+                saved.user_object.identifier = _EMPTY_OBJECT
+                saved.user_object.version.producer = saved.user_object.version.min_consumer = 1
+        held = _named_functions(self.objects, within=reachable)
         for name in [name for name in self.objects.concrete_functions if name not in held]:
             if name in _named_functions(self._original.object_graph_def):
                 del self.objects.concrete_functions[name]
@@ -113,7 +122,8 @@ class ObjectGraphEdit:
                 saved = self.objects.nodes[number]
                 stack += [child.node_id for child in (*saved.children, *saved.dependencies)]
                 stack += [slot.slot_variable_node_id for slot in saved.slot_variables]
-                stack += [n for pair in saved.saveable_objects.values() for n in (pair.save_function, pair.restore_function)]
+                pairs_of_functions = saved.saveable_objects.values()
+                stack += [n for pair in pairs_of_functions for n in (pair.save_function, pair.restore_function)]
         return found
 
     def _set_signature(self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]) -> None:
@@ -126,16 +136,24 @@ class ObjectGraphEdit:
         if call and _same(self._before, was, self._after, now, functions=False):
             name = called_function(self._after.nodes[self._after.ids[call]])
             if name == old or self._successor(old) == name:
-                self._set_outputs(facts, now)
+                if _output_shapes(self._before, was) != _output_shapes(self._after, now):
+                    _check_keys(facts.output_signature, was.outputs, was.name)
+                    self._set_outputs(facts, now)
                 return
         taken = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
         name = free_name(f"{old}_edited", taken) if old in self._rooted else old
-        made = signature_function(self._after, now, bindings, template, name)
+        renamed = renamed_inputs(was, now)
+        _check_keys(facts.canonicalized_input_signature.tuple_value.values[1], was.inputs, was.name)
+        _check_keys(facts.output_signature, was.outputs, was.name)
+        numbers = {key: number for number, key in enumerate(sorted(key for key, _ in was.inputs))}
+        tensors = dict(now.inputs)
+        inputs = [(numbers[old], tensors[new]) for old, new in sorted(renamed.items(), key=itemgetter(1))]
+        made = signature_function(self._after, now, bindings, template, name, inputs)
         exchanged = type(facts)()
         exchanged.CopyFrom(facts)
         exchanged.bound_inputs[:] = made.bound_inputs
         self._new[name] = made.definition
-        self._set_inputs(exchanged, saved, dict(zip(_keys(was.inputs), _keys(now.inputs), strict=True)))
+        self._set_inputs(exchanged, saved, renamed)
         self._set_outputs(exchanged, now)
         self.objects.concrete_functions[name].CopyFrom(exchanged)
         saved.concrete_function_name = name
@@ -152,19 +170,18 @@ class ObjectGraphEdit:
         )
 
     def _set_inputs(self, facts: Any, saved: Any, renamed: Mapping[str, str]) -> None:
-        """Let a signature take its inputs under other keys."""
-        if all(old == new for old, new in renamed.items()):
+        """Let a signature take its inputs under other keys, and not those that it has no more."""
+        if all(renamed.get(key) == key for key in saved.argument_keywords):
             return
         fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
         specs = {key: type(value)() for key, value in fields.items()}
         for key, value in fields.items():
             specs[key].CopyFrom(value)
         fields.clear()
-        for key, value in specs.items():
-            new = renamed.get(key, key)
-            fields[new].CopyFrom(value)
+        for key, new in renamed.items():
+            fields[new].CopyFrom(specs[key])
             fields[new].tensor_spec_value.name = new
-        saved.argument_keywords[:] = [renamed.get(key, key) for key in saved.argument_keywords]
+        saved.argument_keywords[:] = [renamed[key] for key in saved.argument_keywords if key in renamed]
         saved.ClearField("function_spec")
 
     def _set_outputs(self, facts: Any, signature: Signature) -> None:
@@ -176,11 +193,16 @@ class ObjectGraphEdit:
             spec = fields[key].tensor_spec_value
             spec.name = key
             spec.dtype = self._after.typing.number(self._after.dtypes(op)[port])
-            shape = self._after.shape(op, port)
-            if shape is None:
-                spec.shape.unknown_rank = True
-            for size in shape or ():
-                spec.shape.dim.add(size=-1 if size is None else size)
+            _set_shape(spec.shape, self._after.shape(op, port))
+
+    def output_shape(self, signature: str, key: str) -> Any:
+        """The static shape that the function of a signature declares for an output; None for composite values."""
+        number = self._signature_objects().get(signature)
+        if number is None:
+            return None
+        name = self.objects.nodes[number].bare_concrete_function.concrete_function_name
+        fields = self.objects.concrete_functions[name].output_signature.dict_value.fields
+        return fields[key].tensor_spec_value.shape if key in fields else None
 
     # Functions
 
@@ -218,21 +240,38 @@ class ObjectGraphEdit:
                     function.CopyFrom(self._old[name])
         self._add_gradients(library, set(order), renamed)
         self._tell_of_old_versions()
+        self._set_function_outputs(library, exchanged, moved)
         return library, renamed
+
+    def _set_function_outputs(self, library: Any, exchanged: Mapping[str, str], moved: Mapping[str, str]) -> None:
+        """Let objects' functions declare the static shapes that their edited bodies give: TensorFlow holds them to it.
+
+        The functions of signatures do so already.
+        """
+        numbers = self._signature_objects().values()
+        wrappers = {self.objects.nodes[number].bare_concrete_function.concrete_function_name for number in numbers}
+        by_name = {function.signature.name: function for function in library.function}
+        edited = [name for old in exchanged if (name := moved.get(old, old)) in self.objects.concrete_functions]
+        edited = [name for name in edited if name not in wrappers and by_name[name] != self._old.get(name)]
+        shapes = _function_shapes([by_name[name] for name in edited], library) if edited else {}
+        for name in edited:
+            specs = list(_tensor_specs(self.objects.concrete_functions[name].output_signature))
+            for spec, shape in zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ():
+                _set_shape(spec.shape, shape)
 
     def _is_unchanged_wrapper(self, function: Any) -> bool:
         """Whether a function that the graph calls does what it did, and gives the static shapes that it gave.
 
         TensorFlow refuses a function whose ops note other shapes than it infers.
         """
-        old = self._old[function.signature.name]
-        nodes = [self._before.nodes[k] for k in self._before_calls.get(function.signature.name, ())]
-        ops = [(self._before.ids[node.name], self._after.ids.get(node.name)) for node in nodes]
-        return bool(ops) and all(
-            now is not None
-            and all(self._before.shape(was, k) == self._after.shape(now, k) for k in range(len(self._before.dtypes(was))))
+        old, before, after = self._old[function.signature.name], self._before, self._after
+        nodes = [before.nodes[k] for k in self._before_calls.get(function.signature.name, ())]
+        ops = [(before.ids[node.name], after.ids.get(node.name)) for node in nodes]
+        is_same_shape = all(
+            now is not None and all(before.shape(was, k) == after.shape(now, k) for k in range(len(before.dtypes(was))))
             for was, now in ops
-        ) and _without_shapes(old) == _without_shapes(function)
+        )
+        return bool(ops) and is_same_shape and _without_shapes(old) == _without_shapes(function)
 
     @cached_property
     def _before_calls(self) -> dict[str, list[int]]:
@@ -311,12 +350,13 @@ class ObjectGraphEdit:
 
     def _paths(self, function: str) -> tuple[str, ...]:
         """The attributes of the saved object through which a function is called, signatures left out."""
-        found, seen, level = [], {0}, [((), 0)]
+        found, seen = [], {0}
+        level: list[tuple[tuple[str, ...], int]] = [((), 0)]
         while level:
             following: list[tuple[tuple[str, ...], int]] = []
             for path, number in level:
                 for child in self.objects.nodes[number].children:
-                    if child.node_id in seen or (not path and child.local_name == _SIGNATURES):
+                    if child.node_id in seen or (number == 0 and child.local_name == _SIGNATURES):
                         continue
                     seen.add(child.node_id)
                     saved = self.objects.nodes[child.node_id]
@@ -328,10 +368,26 @@ class ObjectGraphEdit:
 
 
 class _FunctionLookup:
-    """The part of a graph's extras that following calls needs."""
+    """Functions and their gradients, as following calls needs them."""
 
-    def __init__(self, function: Callable[[str], Any], gradient: Callable[[str], str]) -> None:
-        self.function, self.gradient = function, gradient
+    def __init__(self, function: Callable[[str], Any], gradient: Callable[[str], str] = lambda _: "") -> None:
+        self._function, self._gradient = function, gradient
+
+    def contexts(self) -> tuple[Any, ...]:
+        """None."""
+        return ()
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """None."""
+        return ()
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when there is none."""
+        return self._function(name)
+
+    def gradient(self, name: str) -> str:
+        """The name of the function's gradient, or ""."""
+        return self._gradient(name)
 
 
 def bound_tensors(meta: Any, nodes: Iterable[NodeDef]) -> dict[str, int]:
@@ -375,9 +431,7 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
     return found
 
 
-def _same(
-    before: GraphIndex, was: Signature, after: GraphIndex, now: Signature, *, functions: bool = True
-) -> bool:
+def _same(before: GraphIndex, was: Signature, after: GraphIndex, now: Signature, *, functions: bool = True) -> bool:
     """Whether a signature has the same ends and the same ops; without `functions` calls may call others."""
     if was != now:
         return False
@@ -398,6 +452,72 @@ def _comparable(node: NodeDef, *, functions: bool) -> Any:
     return copy
 
 
+def _output_shapes(index: GraphIndex, signature: Signature) -> list[Any]:
+    tensors = pairs(index, [tensor for _, tensor in signature.outputs])
+    return [(index.dtypes(op)[port], index.shape(op, port)) for op, port in tensors]
+
+
+def _check_keys(structure: Any, ends: Iterable[tuple[str, str]], signature: str) -> None:
+    """Raise for a signature that takes or gives sparse or ragged values, which are several tensors under one key."""
+    fields = structure.dict_value.fields
+    if fields.keys() != {key for key, _ in ends} or any(not f.HasField("tensor_spec_value") for f in fields.values()):
+        raise GraphEditError(f"signature {signature!r} has values that are several tensors")
+
+
+def _set_shape(proto: Any, shape: Shape) -> None:
+    """Let a TensorShapeProto be a static shape."""
+    proto.Clear()
+    if shape is None:
+        proto.unknown_rank = True
+    for size in shape or ():
+        proto.dim.add(size=-1 if size is None else size)
+
+
+def _function_shapes(functions: Sequence[Any], library: Any) -> dict[str, list[Shape]]:
+    """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls them."""
+    graph_def = tf_protos.GraphDef(library=library)
+    graph_def.versions.producer = tf_protos.graph_def_version()
+    for number, function in enumerate(functions):
+        inputs = []
+        for place, argument in enumerate(function.signature.input_arg):
+            node = graph_def.node.add(name=f"{number}/{place}", op="Placeholder")
+            node.attr["dtype"].type = argument.type
+            if argument.handle_data:
+                node.op = "VarHandleOp"
+                node.attr["dtype"].type = argument.handle_data[0].dtype
+                node.attr["shape"].shape.CopyFrom(argument.handle_data[0].shape)
+            elif _INFERRED in function.arg_attr[place].attr:
+                node.attr["shape"].shape.CopyFrom(function.arg_attr[place].attr[_INFERRED].list.shape[0])
+            else:
+                node.attr["shape"].shape.unknown_rank = True
+            inputs.append(node.name)
+        call = graph_def.node.add(name=str(number), op="StatefulPartitionedCall", input=inputs)
+        call.attr["f"].func.name = function.signature.name
+        call.attr["Tin"].list.type.extend(argument.type for argument in function.signature.input_arg)
+        call.attr["Tout"].list.type.extend(argument.type for argument in function.signature.output_arg)
+    typing = open_source(graph_def).body.typing
+    return {
+        function.signature.name: [typing.shape(str(number), k) for k in range(len(function.signature.output_arg))]
+        for number, function in enumerate(functions)
+    }
+
+
+def _tensor_specs(structure: Any) -> Iterator[Any]:
+    """The TensorSpecs in a StructuredValue, in the order in which TensorFlow flattens it."""
+    kind = structure.WhichOneof("kind")
+    if kind == "tensor_spec_value":
+        yield structure.tensor_spec_value
+    elif kind in ("list_value", "tuple_value"):
+        for value in getattr(structure, kind).values:
+            yield from _tensor_specs(value)
+    elif kind == "named_tuple_value":
+        for pair in structure.named_tuple_value.values:
+            yield from _tensor_specs(pair.value)
+    elif kind == "dict_value":
+        for _, value in sorted(structure.dict_value.fields.items()):
+            yield from _tensor_specs(value)
+
+
 def _only_call(index: GraphIndex, signature: Signature, function: str) -> str:
     """The op whose outputs are those of a signature, in order, and that calls its function; "" if there is none."""
     outputs = [split_tensor(tensor) for _, tensor in sorted(signature.outputs)]
@@ -408,8 +528,21 @@ def _only_call(index: GraphIndex, signature: Signature, function: str) -> str:
     return str(node.name) if node.op in FUNCTION_CALLS and called_function(node) == function else ""
 
 
-def _keys(ends: Iterable[tuple[str, str]]) -> list[str]:
-    return [key for key, _ in ends]
+def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
+    """The key of each input that a signature has still, by the key that it had.
+
+    Edits keep the order of inputs, give them other keys, and take some away.
+
+    >>> ends = lambda *keys: tuple((key, f"{key}:0") for key in keys)
+    >>> renamed_inputs(Signature("s", ends("a", "b", "c"), ()), Signature("s", ends("a", "d"), ()))
+    {'a': 'a', 'c': 'd'}
+    """
+    found, left = {}, [key for key, _ in now.inputs]
+    keys = [key for key, _ in was.inputs]
+    for number, key in enumerate(keys):
+        if left and (key == left[0] or (key not in left and len(keys) - number <= len(left))):
+            found[key] = left.pop(0)
+    return found
 
 
 def _named_functions(objects: Any, within: Collection[int] | None = None) -> set[str]:

@@ -21,8 +21,8 @@ from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files,
 from tfgraphwidget.export.formats.function_library import called
 from tfgraphwidget.export.formats.function_module import save_module
 from tfgraphwidget.export.formats.graph_def import check_size
-from tfgraphwidget.export.request import Export
-from tfgraphwidget.export.signatures import signature_def
+from tfgraphwidget.export.request import EditedSavedModel, Export
+from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import State, state_of
 from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, placed
 from tfgraphwidget.export.verification.reference import Original
@@ -32,7 +32,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import asset_files, is_outside_assets, tf_protos
+from tfgraphwidget.sources import Signature, asset_files, is_outside_assets, tf_protos
 
 v1 = tf.compat.v1
 TAG = "serve"
@@ -79,7 +79,7 @@ def write_saved_model(path: Path, what: Export) -> None:
     need = np.logical_or.reduce(needed_by(what.index, what.signatures))
     state = state_of(what, need)
     part = cut(what.index, what.signatures, state.ops)
-    _write(path, what, part, state)
+    _write(path, what, part, state, edited)
     if what.verify:
         check_saved_model(path, Original(what, state))
 
@@ -102,7 +102,18 @@ def _model(folder: Path) -> Any:
         return tf_protos.SavedModel()
 
 
-def _write(path: Path, what: Export, part: Part, state: State) -> None:
+def _signature_def(what: Export, asked: Signature, called: Signature, edited: EditedSavedModel | None) -> Any:
+    """The SignatureDef of a signature, with the method and the composite values of the one that was opened."""
+    was = None if edited is None else next((each for each in edited.signatures if each.name == asked.name), None)
+    if edited is None or was is None:
+        return signature_def(what.index, asked, called)
+    made = tf_protos.SignatureDef()
+    made.CopyFrom(edited.meta_graph.signature_def[asked.name])
+    set_signature_def(made, was, asked, called, what.index)
+    return made
+
+
+def _write(path: Path, what: Export, part: Part, state: State, edited: EditedSavedModel | None) -> None:
     nodes = placed(what, (*part.nodes, *state.nodes), "The SavedModel")
     library = called(what.index, nodes)
     way_out = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
@@ -116,7 +127,7 @@ def _write(path: Path, what: Export, part: Part, state: State) -> None:
         variable_values.load(session, state.variables, state.values)
         _add_collections(graph, what, {node.name for node in nodes}, variables)
         pairs = zip(what.signatures, part.signatures, strict=True)
-        signatures = {asked.name: signature_def(what.index, asked, called) for asked, called in pairs}
+        signatures = {asked.name: _signature_def(what, asked, called, edited) for asked, called in pairs}
         builder = v1.saved_model.Builder(str(path))
         starters = list(map(graph.get_operation_by_name, state.starters))
         builder.add_meta_graph_and_variables(

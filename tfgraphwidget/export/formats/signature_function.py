@@ -6,7 +6,7 @@ A SavedModel of TensorFlow 2 keeps each signature twice: as tensors of the graph
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.state.exported_subgraph import given_whole
 from tfgraphwidget.graph import (
+    HANDLE_DTYPES,
     REQUIRED_PLACEHOLDERS,
     V1_CONTROL_FLOW,
     GraphIndex,
@@ -38,31 +39,39 @@ class SignatureFunction:
 
 
 def signature_function(
-    index: GraphIndex, signature: Signature, objects: Mapping[str, int], template: Any, name: str
+    index: GraphIndex,
+    signature: Signature,
+    objects: Mapping[str, int],
+    template: Any,
+    name: str,
+    inputs: Sequence[tuple[int, str]],
 ) -> SignatureFunction:
     """The function of a signature's subgraph.
 
     Args:
         index: The graph that the signature names tensors of.
-        signature: The signature; it has the inputs that it had, under any keys.
+        signature: The signature.
         objects: Tensors of the graph that stand for saved objects, each with the number of the object.
         template: The FunctionDef that computed the signature before.
         name: The name of the function.
+        inputs: The tensors of the inputs, in the order of their keys, each with the number of its argument in
+            `template`.
 
     Raises:
         GraphEditError: The subgraph holds state that is not a saved object's, or a placeholder that is not an input.
     """
-    inputs = [tensor for _, tensor in sorted(signature.inputs)]
-    bound = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in inputs]
+    given = [tensor for _, tensor in inputs]
+    bound = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in given]
     outputs = [tensor for _, tensor in sorted(signature.outputs)]
-    ends = [*inputs, *bound, *given_whole(index, [*inputs, *bound])]
-    inner = [tensor for tensor in outputs if tensor not in inputs]
-    ops = [i for i in np.flatnonzero(needed(index, ends, inner)).tolist() if not _is_given(index, i, inputs, bound)]
+    ends = [*given, *bound, *given_whole(index, [*given, *bound])]
+    inner = [tensor for tensor in outputs if tensor not in given]
+    ops = [i for i in np.flatnonzero(needed(index, ends, inner)).tolist() if not _is_given(index, i, given, bound)]
     _check(index, signature, ops)
     definition = tf_protos.FunctionDef()
     definition.signature.name = name
     definition.signature.is_stateful = True
-    arguments = dict(zip(pairs(index, inputs), _copied_arguments(definition, template, len(inputs)), strict=True))
+    names = _copied_arguments(definition, template, [number for number, _ in inputs])
+    arguments = dict(zip(pairs(index, given), names, strict=True))
     taken = {argument.name for argument in definition.signature.input_arg}
     taken |= {index.names[i].lower() for i in ops}
     captured = _Captures(index, definition, dict(zip(pairs(index, bound), bound, strict=True)), taken)
@@ -75,12 +84,11 @@ def signature_function(
         node.attr.pop(_INFERRED, None)
         if not inside.issuperset(colocated_with(node)):
             del node.attr["_class"]
-    for number, tensor in enumerate(pairs(index, outputs)):
+    for tensor in pairs(index, outputs):
         argument = definition.signature.output_arg.add()
         argument.name = free_name("identity", {out.name for out in definition.signature.output_arg})
         argument.type = index.typing.number(index.dtypes(tensor[0])[tensor[1]])
         definition.ret[argument.name] = ends_of.tensor(*tensor)
-        del number
     for key, value in template.attr.items():
         if key != _INPUT_SHAPES:
             definition.attr[key].CopyFrom(value)
@@ -97,26 +105,34 @@ def _check(index: GraphIndex, signature: Signature, ops: list[int]) -> None:
     for i in ops:
         name, kind = index.names[i], index.types[i]
         if kind in REQUIRED_PLACEHOLDERS:
-            raise GraphEditError(f"signature {signature.name!r} needs placeholder {name!r}, which is not an input", [name])
+            raise GraphEditError(
+                f"signature {signature.name!r} needs placeholder {name!r}, which is not an input", [name]
+            )
         if kind in V1_CONTROL_FLOW:
             raise GraphEditError(f"{name!r} is control flow of TensorFlow 1, which a function cannot hold", [name])
-        if not index.inputs.row(i).size and any(dtype in ("resource", "variant") or dtype.endswith("_ref") for dtype in index.dtypes(i)):
+        if not index.inputs.row(i).size and any(_is_handle(dtype) for dtype in index.dtypes(i)):
             raise GraphEditError(f"{name!r} is new state, which no object of the model holds", [name])
 
 
-def _copied_arguments(definition: Any, template: Any, count: int) -> list[str]:
-    """Give a function the first arguments of another; their names."""
-    for number, argument in enumerate(template.signature.input_arg[:count]):
-        definition.signature.input_arg.add().CopyFrom(argument)
+def _is_handle(dtype: str) -> bool:
+    return dtype in HANDLE_DTYPES or dtype.endswith("_ref")
+
+
+def _copied_arguments(definition: Any, template: Any, numbers: list[int]) -> list[str]:
+    """Give a function some arguments of another; their names."""
+    for place, number in enumerate(numbers):
+        definition.signature.input_arg.add().CopyFrom(template.signature.input_arg[number])
         if number in template.arg_attr:
-            definition.arg_attr[number].CopyFrom(template.arg_attr[number])
+            definition.arg_attr[place].CopyFrom(template.arg_attr[number])
     return [argument.name for argument in definition.signature.input_arg]
 
 
 class _Captures:
     """The arguments of a function that stand for saved objects: one is added when it is first read."""
 
-    def __init__(self, index: GraphIndex, definition: Any, bound: Mapping[tuple[int, int], str], taken: set[str]) -> None:
+    def __init__(
+        self, index: GraphIndex, definition: Any, bound: Mapping[tuple[int, int], str], taken: set[str]
+    ) -> None:
         self._index, self._definition, self._bound, self._taken = index, definition, bound, taken
         self._arguments: dict[tuple[int, int], str] = {}
 
