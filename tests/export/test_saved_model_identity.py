@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.errors import GraphEditError
 
 X = np.array([[-1.0, 2.0, -3.0, 4.0], [1.0, -2.0, 3.0, -4.0]], np.float32)
 WORDS = np.array([b"b", b"a", b"?"], object)
@@ -527,3 +529,117 @@ def test_a_clone_with_new_variables_is_saved_with_all_signatures(several: Path, 
     x = np.array([[1.0, 1.0]], np.float32)
     assert call(tmp_path / "new", "f", x=x)["y"].tolist() == [[4.0, 3.0]]
     assert call(tmp_path / "new", "g", x=x, k=np.float32(2))["z"].tolist() == [[5.0, 5.0]]
+
+
+# Differences
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_the_difference_of_one_bypass_is_one_bypass_at_every_depth(exported: Path, tmp_path: Path, depth: int) -> None:
+    editor = tgw.edit(exported)
+    editor.bypass(editor.find("type:Relu").ops[0])
+    editor.save(tmp_path / "new/")
+    new, old = tgw.edit(tmp_path / "new"), tgw.edit(exported)
+    new.leave(depth)
+    old.leave(depth)
+    found = new.diff(old)
+    assert len(found) == 1
+    here = [*found.changed, *(change for inside in found.inside for change in inside.difference.changed)]
+    assert [detail.what for change in here for detail in change.details] == ["input 0"]
+    assert not found.added
+    assert not found.removed
+    below = tuple(editor.core.navigator.path[depth + 1 :])
+    assert [inside.path for inside in found.inside] == ([below] if below else [])
+
+
+def test_a_difference_inside_a_function_is_printed_and_listed_with_the_ops_that_lead_there(
+    several: Path, tmp_path: Path
+) -> None:
+    editor = tgw.edit(several, signature="f")
+    editor.bypass(editor.find("type:Relu").ops[0])
+    editor.save(tmp_path / "new/")
+    new, old = tgw.edit(tmp_path / "new", signature="f"), tgw.edit(several, signature="f")
+    new.leave(0)
+    old.leave(0)
+    found = new.diff(old)
+    call = new.signatures[0].outputs[0][1].partition(":")[0]
+    assert repr(found).splitlines()[1:] == [
+        f"in {call} / StatefulPartitionedCall:", "1 op changed", "    add: input 0 Relu:0 → mul:0"
+    ]  # fmt: skip
+    assert found.rows() == [
+        {
+            "change": "changed",
+            "op": f"{call} / StatefulPartitionedCall / add",
+            "was": "add",
+            "what": "input 0",
+            "before": "Relu:0",
+            "after": "mul:0",
+        }
+    ]
+    new.difference = found
+    assert new.draw() is not None
+
+
+# Bad input
+
+
+def test_a_model_with_an_op_that_tensorflow_does_not_know_is_edited_and_saved_without_a_run(
+    several: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(several, tmp_path / "custom")
+    model = saved_model_pb2.SavedModel.FromString((several / "saved_model.pb").read_bytes())
+    for function in model.meta_graphs[0].graph_def.library.function:
+        for node in function.node_def:
+            if node.op == "Relu":
+                node.op = "NobodysRelu"
+    (tmp_path / "custom" / "saved_model.pb").write_bytes(model.SerializeToString())
+    editor = tgw.edit(tmp_path / "custom", signature="g")
+    assert "NobodysRelu" in editor.notices[0]
+    editor.bypass(editor.find("type:Mul").ops[0], by="x:0")
+    editor.save(tmp_path / "new/")
+    assert "NobodysRelu" in editor.notices[-1]
+    assert "was not run" in editor.notices[-1]
+    was, now = functions(tmp_path / "custom"), functions(tmp_path / "new")
+    assert [name.rpartition("_")[0] for name in was if now[name] != was[name]] == ["__inference_g"]
+
+
+def test_an_edit_of_a_body_that_reads_an_unknown_op_is_refused_in_one_sentence(several: Path, tmp_path: Path) -> None:
+    shutil.copytree(several, tmp_path / "custom")
+    model = saved_model_pb2.SavedModel.FromString((several / "saved_model.pb").read_bytes())
+    for function in model.meta_graphs[0].graph_def.library.function:
+        for node in function.node_def:
+            if node.op == "Relu":
+                node.op = "NobodysRelu"
+    (tmp_path / "custom" / "saved_model.pb").write_bytes(model.SerializeToString())
+    editor = tgw.edit(tmp_path / "custom", signature="f")
+
+    def rename_and_save() -> None:
+        editor.rename("mul", "other")
+        editor.save(tmp_path / "new/")
+
+    with pytest.raises(GraphEditError, match="'Relu'") as refused:
+        rename_and_save()
+    assert str(refused.value).count(". ") == 0
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_checkpoint_with_other_keys_is_refused_or_named_in_one_sentence(several: Path, tmp_path: Path) -> None:
+    path = tf.train.Checkpoint(other=tf.Variable([1.0, 2.0])).save(str(tmp_path / "other"))
+    editor = tgw.edit(several, signature="f", checkpoint=path)
+    (notice,) = [notice for notice in editor.notices if "has no value of" in notice]
+    assert "v/.ATTRIBUTES/VARIABLE_VALUE" in notice or "'v'" in notice
+    editor.bypass(editor.find("type:Relu").ops[0])
+    with pytest.raises(GraphEditError) as refused:
+        editor.save(tmp_path / "new/")
+    assert str(refused.value).count(". ") == 0
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_without_its_variables_is_refused_in_one_sentence(several: Path, tmp_path: Path) -> None:
+    shutil.copytree(several, tmp_path / "broken")
+    (tmp_path / "broken/variables/variables.index").unlink()
+    editor = tgw.edit(tmp_path / "broken", signature="f")
+    editor.bypass(editor.find("type:Relu").ops[0])
+    with pytest.raises(GraphEditError):
+        editor.save(tmp_path / "new/")
+    assert not (tmp_path / "new").exists()
