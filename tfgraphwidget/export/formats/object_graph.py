@@ -214,7 +214,7 @@ class ObjectGraphEdit:
 
     def library(self) -> tuple[Any, dict[str, str]]:
         """The functions of the file, and the name there of each function that has another in the editor."""
-        exchanged = {name: new for name in self._old if (new := self._successor(name))}
+        exchanged = {name: new for name in self._old if name not in self._new and (new := self._successor(name))}
         exchanged = {name: new for name, new in exchanged.items() if self._takes_the_same(name, new)}
         kept = [name for name in self.objects.concrete_functions if name in self._old and name not in exchanged]
         needed_too = self._old_reached(kept) | self._rooted | set(kept)
