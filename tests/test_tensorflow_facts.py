@@ -17,9 +17,9 @@ from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.edits.clone.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.live import graph_import, patch_application
-from tfgraphwidget.runtime.live.edit_record import noting
+from tfgraphwidget.runtime.live.edit_record import track_new_ops
 from tfgraphwidget.runtime.live.graph_import import import_nodes
-from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import, serialized
+from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import, serialize_nodes
 from tfgraphwidget.sources.variables import read_variable_def
 
 
@@ -586,7 +586,7 @@ def test_a_graph_def_has_ops_that_are_not_made_yet(line: tf.Graph) -> None:
     """An op is in TensorFlow's own graph before its Python object is; `get_operations` tells of finished ones only."""
     known = len(line.get_operations())
     nodes = [v1.NodeDef(name="half", op="NoOp")]
-    run_import(line, ValidatedNodes(("half",), serialized(line, nodes), ()), {})
+    run_import(line, ValidatedNodes(("half",), serialize_nodes(line, nodes), ()), {})
     assert [node.name for node in line.as_graph_def().node][known:] == ["half"]
     assert len(line.get_operations()) == line.version == known
 
@@ -596,12 +596,12 @@ def test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it(line: 
         with line.as_default():
             tf.no_op("theirs")
 
-    with noting(line) as here, line.as_default():
+    with track_new_ops(line) as here, line.as_default():
         tf.import_graph_def(v1.GraphDef(node=[v1.NodeDef(name="mine", op="NoOp")]), name="")
         thread = threading.Thread(target=add)
         thread.start()
         thread.join()
-        with noting(line) as inner:
+        with track_new_ops(line) as inner:
             tf.no_op("too")
     assert (here, inner) == ({"mine", "too"}, {"too"})
     assert line.get_operation_by_name("theirs")

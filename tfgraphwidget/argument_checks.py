@@ -1,8 +1,9 @@
 """Arguments: what a public method is called with, checked against its annotations before the method runs.
 
 Python does not check them, so without this a number where a name is meant ends as a TypeError from somewhere inside. A
-class that is `Checked` refuses in a sentence, before anything has changed. `Any` and `Iterable[Any]` are left to the
-method: what stands for an op or a tensor only the graph can say. An unknown keyword stays Python's own TypeError.
+class that is `Checked` refuses in a sentence, before anything has changed. `Any`, `object` and lists of these are left
+to the method: only the graph knows what means an op or a tensor. So are the classes of `tf_types`, which are
+`object` in a running program. An unknown keyword stays Python's own TypeError.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import inspect
 import numbers
 import reprlib
 import types
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -62,39 +63,53 @@ def in_words(**meanings: str) -> Callable[[_Method], _Method]:
 def checked(function: Callable[..., Any], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
     """The function, which refuses what its annotations do not allow with the error `refusal`."""
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
-    meanings: Mapping[str, str] | None = getattr(function, "argument_meanings", None)
-    if all(p.annotation in (p.empty, "Any") for p in signature.parameters.values()):
+    meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
+    if _takes_anything(function, signature):
         return function
 
-    def verify(given: tuple[Any, ...], options: dict[str, Any]) -> None:
-        unknown = options.keys() - signature.parameters.keys() if meanings is not None else ()
-        for name in unknown:
-            hint = did_you_mean(name, list(signature.parameters)[1:])
-            raise refusal(f"{function.__name__} has no option {name!r}.{hint}")
+    def verify(positional: tuple[Any, ...], options: dict[str, Any]) -> None:
+        if meanings:
+            _check_options(function.__name__, list(signature.parameters), options, refusal)
         try:
-            bound = signature.bind(*given, **options).arguments
+            bound = signature.bind(*positional, **options).arguments
         except TypeError:
             return  # the call itself says so, in Python's own words
         for name, hint in hints().items():
             if name in bound:
                 several = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
                 for value in bound[name] if several else (bound[name],):
-                    if meanings is not None and name in meanings and not fits(value, hint):
-                        where = f"{name}={shown(value)} is not what {function.__name__} takes"
-                        raise refusal(f"{where}; give {meanings[name]}.")
-                    check(function.__name__, name, value, hint, refusal)
+                    check(function.__name__, name, value, hint, refusal, meanings.get(name))
 
-    def call(*given: Any, **options: Any) -> Any:
-        verify(given, options)
-        return function(*given, **options)
+    def call(*positional: Any, **options: Any) -> Any:
+        if hints():
+            verify(positional, options)
+        return function(*positional, **options)
 
     # With the function's own globals, since by these doctest tells whose examples a module's are.
     own = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
     return functools.wraps(function)(own)
 
 
-def check(taker: str, name: str, value: Any, hint: Any, refusal: type[Exception] = GraphEditError) -> None:
-    """Raise `refusal` unless a type hint allows the value of the argument `name` of `taker`.
+def check(
+    taker: str,
+    name: str,
+    value: Any,
+    hint: Any,
+    refusal: type[Exception] = GraphEditError,
+    meaning: str | None = None,
+) -> None:
+    """Raise an error unless a type hint allows the value of an argument.
+
+    Args:
+        taker: The name of the method.
+        name: The name of the argument.
+        value: The argument.
+        hint: The type hint of the parameter.
+        refusal: The class of the error.
+        meaning: What the method takes, in words; otherwise the words for `hint`.
+
+    Raises:
+        GraphEditError: The hint does not allow the value. The class is `refusal`, if given.
 
     >>> check("clone", "times", 2, int | None)
     >>> check("clone", "times", "two", int | None)
@@ -103,7 +118,8 @@ def check(taker: str, name: str, value: Any, hint: Any, refusal: type[Exception]
     tfgraphwidget.errors.GraphEditError: times='two' is not what clone takes; give a whole number or None.
     """
     if not fits(value, hint):
-        raise refusal(f"{name}={shown(value)} is not what {taker} takes; give {listed_words(hint)}.")
+        allowed = meaning or listed_words(hint)
+        raise refusal(f"{name}={shown(value)} is not what {taker} takes; give {allowed}.")
 
 
 def shown(value: object) -> str:
@@ -120,7 +136,7 @@ def shown(value: object) -> str:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a type hint allows a value; what cannot be told is allowed."""
+    """Whether a type hint allows a value; hints that are not understood allow everything."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any or hint is object:
         return True
@@ -151,8 +167,8 @@ def _fits_number(value: Any, hint: Any) -> bool:
 
 
 def _fits_items(value: Any, inner: tuple[Any, ...]) -> bool:
-    if inner[0] is Any:
-        return True  # whatever stands for ops and tensors
+    if _allows_all(inner[0]):
+        return True  # ops and tensors, as the method takes them
     if isinstance(value, str | bytes) or not isinstance(value, Collection | Iterator):
         return False
     # What can be gone through only once is left to the method.
@@ -173,16 +189,30 @@ def _words(hint: Any) -> Iterator[str]:
     elif origin is Literal:
         yield from map(repr, inner)
     elif origin in (Iterable, Collection, tuple, list):
-        yield "names, tensors or ops" if inner[0] is Any else f"a list, each of it {listed_words(inner[0])}"
+        yield ("names, tensors or ops" if _allows_all(inner[0]) else f"a list, each of it {listed_words(inner[0])}")
     else:
         kind = type(None) if hint is None else origin or hint
         yield _WORDS.get(kind, f"a {getattr(kind, '__name__', kind)}")
 
 
+def _check_options(taker: str, parameters: Sequence[str], options: Iterable[str], refusal: type[Exception]) -> None:
+    """Raise `refusal` for an option that no parameter of the method `taker` has the name of."""
+    for name in options:
+        if name not in parameters:
+            raise refusal(f"{taker} has no option {name!r}.{did_you_mean(name, parameters[1:])}")
+
+
+def _takes_anything(function: Callable[..., Any], signature: inspect.Signature) -> bool:
+    """Whether no annotation forbids a value; other names cannot be looked up while the module is being imported."""
+    known = function.__globals__
+    written = {p.annotation for p in signature.parameters.values()} - {inspect.Parameter.empty, "Any", "object"}
+    return all(known.get(name) is object for name in written)
+
+
 def _hints(function: Any) -> dict[str, Any]:
     """The annotations of the parameters; names that only a type checker knows are left out."""
     written = inspect.unwrap(function).__globals__
-    found = {}
+    hints = {}
     for name, parameter in inspect.signature(function).parameters.items():
         hint = parameter.annotation
         if parameter.kind is parameter.VAR_KEYWORD or hint is parameter.empty:
@@ -192,6 +222,14 @@ def _hints(function: Any) -> dict[str, Any]:
                 hint = eval(hint, dict(written))
             except NameError:
                 continue
-        if hint is not Any:
-            found[name] = hint
-    return found
+        if not _allows_all(hint):
+            hints[name] = hint
+    return hints
+
+
+def _allows_all(hint: Any) -> bool:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(map(_allows_all, inner))
+    innermost = inner[0] if origin in (Iterable, Collection, tuple, list) else hint
+    return innermost is Any or innermost is object

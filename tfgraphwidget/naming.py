@@ -15,7 +15,7 @@ DEEPEST = 200
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
 _LONGEST = 10_000  # characters of a name that can be a mistyped one
-_NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")  # a name that `free_name` may have given; nobody has 10,000 of one
+_NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")  # a name that `free_name` may have given; 10,000 of one name are unlikely
 _IDENTIFIER = re.compile(r"\W+")
 
 
@@ -51,7 +51,7 @@ def as_input(op: str, port: int) -> str:
 
 
 def colocated_with(node: NodeDef) -> list[str]:
-    """Names of the ops that a NodeDef must stand beside, from its `_class` attribute "loc:@name"."""
+    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute "loc:@name"."""
     if "_class" not in node.attr:
         return []
     return [value[5:].decode() for value in node.attr["_class"].list.s if value.startswith(b"loc:@")]
@@ -68,7 +68,7 @@ def by_new_name(name: str, names: Mapping[str, str]) -> str:
 
 
 def last_part(name: str) -> str:
-    """What stands behind the last slash."""
+    """The part after the last slash."""
     return name.rpartition("/")[2]
 
 
@@ -120,16 +120,21 @@ def tried_before(name: str) -> Iterator[str]:
     >>> list(tried_before("A/b_2")), list(tried_before("b"))
     (['a/b', 'a/b_1'], [])
     """
-    found = _NUMBERED.fullmatch(name.lower())
-    if found:
-        yield found[1]
-        yield from (f"{found[1]}_{number}" for number in range(1, int(found[2])))
+    match = _NUMBERED.fullmatch(name.lower())
+    if match:
+        yield match[1]
+        yield from (f"{match[1]}_{number}" for number in range(1, int(match[2])))
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """The known names most like `name`, best first, for "did you mean".
+    """Return the known names that are most like a name, best first, for "did you mean".
 
-    Exact tails come first: who types "Softmax" means "net/Predictions/Softmax".
+    Names that end with it come first: "Softmax" probably means "net/Predictions/Softmax".
+
+    Args:
+        name: The name that is not known.
+        known: The names that are.
+        count: How many names to return at most.
     """
     known = list(known)
     if len(name) > _LONGEST:
@@ -152,7 +157,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as people list them; of many the first three.
+    """Names as a list in words; of many the first three.
 
     >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
     ("'a' and 'b'", "'a', 'b', 'c' and 2 more")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 from tensorflow.python.client import pywrap_tf_session as c_api
@@ -59,6 +59,9 @@ _WRAPPERS = (
     monitored_session._WrappedSession,
     client_session.SessionInterface,
 )
+# For a type checker: types-tensorflow has no private names of classes.
+_Operation: Any = tf.Operation
+
 _NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
 
 # Graphs: ops by name
@@ -79,7 +82,8 @@ def find_operation(graph: tf.Graph, name: str) -> tf.Operation:
 
     Private: `Graph._get_operation_by_name`, see `operation_finder`.
     """
-    return graph._get_operation_by_name(name)
+    operation: tf.Operation = graph._get_operation_by_name(name)
+    return operation
 
 
 def operations_by_name(graph: tf.Graph) -> Mapping[str, tf.Operation]:
@@ -109,7 +113,7 @@ def wrap_operations(graph: tf.Graph, c_operations: Iterable[Any]) -> None:
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
     """
-    wrap = tf.Operation._from_c_op
+    wrap = _Operation._from_c_op
     for c_operation in c_operations:
         wrap(c_operation, graph)._colocation_code_locations = {}
 
@@ -136,15 +140,16 @@ def create_operation(
     Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
     """
     c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
-    return tf.Operation._from_c_op(c_operation, graph)
+    operation: tf.Operation = _Operation._from_c_op(c_operation, graph)
+    return operation
 
 
 def forget_colocation(operation: tf.Operation) -> None:
-    """Let an op that `create_operation` made remember no `colocate_with` of the code that made it.
+    """Clear the `colocate_with` locations of an op that `create_operation` made.
 
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
-    operation._colocation_code_locations = {}
+    cast("Any", operation)._colocation_code_locations = {}
 
 
 def mutation_lock(graph: tf.Graph) -> AbstractContextManager[None]:
@@ -175,11 +180,11 @@ def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], N
     """
 
     def add(operation: tf.Operation) -> Any:
-        number = type(graph)._add_op(graph, operation)
+        number = cast("Any", type(graph))._add_op(graph, operation)
         observer(operation)
         return number
 
-    graph._add_op = add
+    cast("Any", graph)._add_op = add
 
 
 @contextmanager
@@ -202,7 +207,7 @@ def check_new_operations(
         check(op_type, inputs, attributes, str(options.get("name") or ""))
         return create(op_type, inputs, *arguments, **options)
 
-    graph._create_op_internal = checked
+    cast("Any", graph)._create_op_internal = checked
     try:
         yield
     finally:
@@ -251,10 +256,10 @@ def function_definition_bytes(called: Any) -> bytes | None:
     Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
     function into the eager runtime too, where there may be another one of its name.
     """
-    held = called._c_func if isinstance(called, function._DefinedFunction) else None
-    if held is None:
+    function_handle = called._c_func if isinstance(called, function._DefinedFunction) else None
+    if function_handle is None:
         return None
-    with c_api_util.tf_buffer() as buffer, held.get() as c_function:
+    with c_api_util.tf_buffer() as buffer, function_handle.get() as c_function:
         c_api.TF_FunctionToFunctionDef(c_function, buffer)
         return bytes(c_api.TF_GetBuffer(buffer))
 
@@ -297,13 +302,13 @@ _PYTHON_FUNCTIONS = "_py_funcs_used_in_graph"
 
 
 def share_python_functions(source: tf.Graph, target: tf.Graph) -> None:
-    """Let `target` keep alive the Python functions that ops of `source` call (tf.py_function), as it does for its own.
+    """Keep alive in `target` the Python functions that ops of `source` call (tf.py_function).
 
     Private: `Graph._py_funcs_used_in_graph`. TensorFlow keeps them with the graph in which the op was made only.
     """
-    held, kept = (list(getattr(graph, _PYTHON_FUNCTIONS, ())) for graph in (source, target))
-    if held:
-        setattr(target, _PYTHON_FUNCTIONS, [*kept, *held])
+    source_functions, target_functions = (list(getattr(graph, _PYTHON_FUNCTIONS, ())) for graph in (source, target))
+    if source_functions:
+        setattr(target, _PYTHON_FUNCTIONS, [*target_functions, *source_functions])
 
 
 # Graphs of the C API, which have no Python objects for their ops
@@ -383,17 +388,23 @@ def c_end(operation: tf.Operation, port: int) -> Any:
 
 
 def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
-    """Let C output `copy` of `other` hold resources of the dtypes and shapes that `output` of `graph` holds, if known.
+    """Copy the dtypes and shapes of the resources that a C output holds, if TensorFlow knows them.
+
+    Args:
+        graph: The C graph, or tf.Graph, of `output`.
+        output: The C output to read from.
+        other: The C graph, or tf.Graph, of `copy`.
+        copy: The C output to write to.
 
     Private: `GetHandleShapeAndType`, `SetHandleShapeAndType` of the C API. Public shapes are those of the handle only.
     """
-    held = c_api.GetHandleShapeAndType(graph, output)
-    if held:
-        c_api.SetHandleShapeAndType(other, copy, held)
+    handle_data = c_api.GetHandleShapeAndType(graph, output)
+    if handle_data:
+        c_api.SetHandleShapeAndType(other, copy, handle_data)
 
 
 def copy_tensor_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
-    """Let a placeholder hold resources of the dtypes and shapes that the tensor which it stands for holds.
+    """Copy the dtypes and shapes of the resources that a tensor holds to a placeholder for it.
 
     Private: `handle_data_util.copy_handle_data`, which takes the data of eager handles too. See `copy_handle_data`.
     """
@@ -422,23 +433,23 @@ Private: `Operation._gradient_function`. There is no public attribute."""
 static_dimensions: Callable[[tf.Tensor], tuple[list[int | None], bool]] = attrgetter("_shape")
 """The static shape that the C graph knows: (sizes or None for each dimension, whether the rank is unknown).
 
-Private: `Tensor._shape`. `Tensor.shape` is what Python was told, and makes an object."""
+Private: `Tensor._shape`. `Tensor.shape` is what Python code has set, and makes an object."""
 
 
 def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None) -> None:
-    """Tell an op whose gradient it computes.
+    """Set the op whose gradient an op computes.
 
     Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
     """
-    operation._original_op = forward
+    cast("Any", operation)._original_op = forward
 
 
 def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
-    """Tell a call of a function how its gradient is computed.
+    """Set the function that computes the gradient of a call of a function.
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
-    operation._gradient_function = gradient
+    cast("Any", operation)._gradient_function = gradient
 
 
 def is_reference(dtype: tf.DType) -> bool:
@@ -479,12 +490,17 @@ def input_tuples(operations: Sequence[tf.Operation]) -> list[Any]:
 
     Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the time.
     """
-    held = list(map(_cached_inputs, operations))
-    return [op.inputs if cached is None else cached for op, cached in zip(operations, held, strict=True)]
+    cached_inputs = list(map(_cached_inputs, operations))
+    return [op.inputs if cached is None else cached for op, cached in zip(operations, cached_inputs, strict=True)]
 
 
 def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
-    """Let input `k` of an op read a tensor. Sessions that have run the op go on as before.
+    """Connect an input of an op to another tensor. Sessions that have run the op ignore the change.
+
+    Args:
+        operation: The op.
+        k: The number of the input.
+        tensor: The tensor to read.
 
     Raises:
         ValueError, tf.errors.InvalidArgumentError: TensorFlow refuses the tensor.
@@ -495,7 +511,7 @@ def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
 
 
 def set_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
-    """Let an op wait for these ops and no others.
+    """Set the control inputs of an op, in place of those that it has.
 
     Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API cannot change an
     edge.
@@ -505,7 +521,7 @@ def set_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) 
 
 
 def add_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
-    """Let an op wait for more ops.
+    """Add control inputs to an op.
 
     Private: `Operation._add_control_inputs`. The public API cannot change an edge.
     """
@@ -521,7 +537,12 @@ def set_device(operation: tf.Operation, device: str) -> None:
 
 
 def set_attribute(operation: tf.Operation, name: str, value: Any) -> None:
-    """Give an op's attribute an AttrValue.
+    """Set an attribute of an op.
+
+    Args:
+        operation: The op.
+        name: The attribute's name.
+        value: An AttrValue.
 
     Private: `Operation._set_attr`. Attributes are public to read only.
     """
@@ -537,11 +558,11 @@ def clear_attribute(operation: tf.Operation, name: str) -> None:
 
 
 def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) -> None:
-    """Let a tensor's Python object tell this static shape; the C graph keeps its own.
+    """Set the static shape of a tensor's Python object; the C graph keeps its own.
 
     Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and refuses another.
     """
-    tensor._shape_val = tf.TensorShape(shape)
+    cast("Any", tensor)._shape_val = cast("Any", tf.TensorShape)(shape)
 
 
 def registered_kernels(op_type: str) -> Any:
@@ -560,12 +581,12 @@ control_flow_context: Callable[[Any], Any] = methodcaller("_get_control_flow_con
 Private: `Operation._get_control_flow_context`, `Graph._get_control_flow_context`. There is no public attribute."""
 
 
-def set_control_flow_context(held: Any, innermost: Any) -> None:
+def set_control_flow_context(owner: Any, innermost: Any) -> None:
     """Set the context of an op, or the one that new ops of a graph get; None for outside.
 
     Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no public method.
     """
-    held._set_control_flow_context(innermost)
+    owner._set_control_flow_context(innermost)
 
 
 def nested_contexts(outer: Any) -> list[Any]:
@@ -587,7 +608,8 @@ def context_values(inner: Any) -> set[str]:
 
 
 def context_external_values(inner: Any) -> dict[str, tf.Tensor]:
-    """Return a context's own dict of tensors from outside, by the name of what stands for each; changes take effect.
+    """Return a context's own dict of tensors from outside, by the name of the tensor inside that replaces it; changes
+    take effect.
 
     Private: `ControlFlowContext._external_values`. Public is only the proto.
     """
@@ -615,7 +637,7 @@ def gradient_loop_state(context: Any) -> Any:
 
 
 def set_gradient_loop_state(context: Any, state: Any) -> None:
-    """Tell a loop that it computes the gradient of another.
+    """Set the state that connects the loop of a gradient to its forward loop.
 
     Private: `WhileContext._grad_state`. See `gradient_loop_state`.
     """
@@ -641,7 +663,8 @@ def variable_from_proto(graph: tf.Graph, proto: Any) -> tf.Variable:
     """
     kind = resource_variable_ops.ResourceVariable if proto.is_resource else ref_variable.RefVariable
     with graph.as_default():
-        return kind.from_proto(proto)
+        variable: tf.Variable = kind.from_proto(proto)
+        return variable
 
 
 def resource_variable(
@@ -664,7 +687,7 @@ def resource_variable(
     Args:
         name: The name of `handle`.
         handle: The output of its VarHandleOp.
-        read: The output of the ReadVariableOp that stands for its value.
+        read: The output of the ReadVariableOp that reads its value.
         initializer: The op that assigns the initial value.
         initial_value: The tensor that the initializer assigns.
         shape: The static shape of its value.
@@ -676,7 +699,7 @@ def resource_variable(
     Private: the fields of `ResourceVariable`. `from_proto` looks each op up by name under a lock.
     """
     kind = resource_variable_ops.ResourceVariable
-    variable = kind.__new__(kind)
+    variable: tf.Variable = kind.__new__(kind)
     vars(variable).update(
         _in_graph_mode=True,
         _handle=handle,
@@ -700,11 +723,11 @@ def resource_variable(
 
 
 def set_constraint(variable: tf.Variable, constraint: Any) -> None:
-    """Give a variable its constraint, a Python function.
+    """Set the constraint of a variable, a Python function.
 
     Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
     """
-    variable._constraint = constraint
+    cast("Any", variable)._constraint = constraint
 
 
 def is_slice(variable: tf.Variable) -> bool:
@@ -716,7 +739,7 @@ def is_slice(variable: tf.Variable) -> bool:
 
 
 def watch_variable(variable: tf.Variable) -> None:
-    """Let gradient tapes and the function being traced know that a variable is read, whose handle is captured.
+    """Tell gradient tapes, and the function that is being traced, that a variable is read whose handle is captured.
 
     Private: `resource_variable_ops.variable_accessed`. Public reads add a ReadVariableOp.
     """
@@ -724,7 +747,12 @@ def watch_variable(variable: tf.Variable) -> None:
 
 
 def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[Any], bool]) -> None:
-    """Let `get_variable` forget variables for which `is_gone` is true, and variable scopes in `scope` of the graph.
+    """Remove variables and variable scopes from the stores that `get_variable` reads.
+
+    Args:
+        graph: The graph.
+        scope: The name scope; the variable scopes in it are removed.
+        is_gone: Whether to remove a variable.
 
     Private: `variable_scope._VARSTORE_KEY`, `_VARSCOPESTORE_KEY`, `_VariableStore._vars`, `_partitioned_vars`. A
     variable store can only grow publicly.
@@ -771,7 +799,7 @@ def is_closed(session: Session) -> bool:
     return bool(getattr(session, "_closed", False))
 
 
-def session_config(session: Session) -> Any:
+def session_config(session: Session | None) -> Any:
     """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has none.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
@@ -780,27 +808,28 @@ def session_config(session: Session) -> Any:
 
 
 def extend_session(session: Session) -> None:
-    """Let a session take in what its graph has got since its last run.
+    """Add to a session the ops that its graph has got since the session's last run.
 
     Raises:
         tf.errors.OpError: The session cannot take or place an op.
 
     Private: `BaseSession._extend_graph`. A public run does the same before it runs something.
     """
-    session._extend_graph()
+    cast("Any", session)._extend_graph()
 
 
 @contextmanager
 def without_extension(session: Session) -> Iterator[None]:
-    """While this lasts, a session does not take in what its graph has got since.
+    """While this lasts, runs of a session do not add the ops that its graph has got since the last run.
 
-    Private: `BaseSession._extend_graph`. Public runs always take it in.
+    Private: `BaseSession._extend_graph`. Public runs always add them.
     """
-    session._extend_graph = lambda: None
+    unchecked = cast("Any", session)
+    unchecked._extend_graph = lambda: None
     try:
         yield
     finally:
-        del session._extend_graph
+        del unchecked._extend_graph
 
 
 def open_session_like(session: Session, config: Any) -> Any:
@@ -808,7 +837,7 @@ def open_session_like(session: Session, config: Any) -> Any:
 
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
     """
-    return BaseSession(session._target, session.graph, config)
+    return BaseSession(cast("Any", session)._target, session.graph, config)
 
 
 def check_placement(session: Session, graph: Any) -> None:
@@ -820,7 +849,8 @@ def check_placement(session: Session, graph: Any) -> None:
     Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a tf.Graph, see
     `new_c_graph`.
     """
-    options = c_api.TF_NewSessionOptions(target=session._target, config=session._config)
+    unchecked = cast("Any", session)
+    options = c_api.TF_NewSessionOptions(target=unchecked._target, config=unchecked._config)
     opened = c_api.TF_NewSessionRef(graph, options)
     try:
         c_api.ExtendSession(opened)
@@ -831,11 +861,12 @@ def check_placement(session: Session, graph: Any) -> None:
 
 
 def exchange_c_sessions(session: Session, other: Any) -> None:
-    """Let each of two sessions run in the C session of the other.
+    """Exchange the C sessions of two sessions.
 
-    Private: `BaseSession._session`. The public API has no way to renew a session.
+    Private: `BaseSession._session`. The public API cannot renew a session.
     """
-    session._session, other._session = other._session, session._session
+    unchecked = cast("Any", session)
+    unchecked._session, other._session = other._session, unchecked._session
 
 
 def close_c_session(session: Session) -> None:
@@ -843,15 +874,15 @@ def close_c_session(session: Session) -> None:
 
     Private: `TF_CloseSession`, `BaseSession._session`. `close` waits for a lock of the graph.
     """
-    c_api.TF_CloseSession(session._session)
+    c_api.TF_CloseSession(cast("Any", session)._session)
 
 
 def mark_closed(session: Session) -> None:
-    """Let a session whose C session is closed refuse runs.
+    """Mark a session as closed, so that it refuses runs.
 
     Private: `BaseSession._closed`. See `close_c_session`.
     """
-    session._closed = True
+    cast("Any", session)._closed = True
 
 
 def set_session_config(session: Session, config: Any) -> None:
@@ -859,7 +890,7 @@ def set_session_config(session: Session, config: Any) -> None:
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
     """
-    session._config = config
+    cast("Any", session)._config = config
 
 
 def is_partial_run_active(session: Session, handle: str) -> bool:
@@ -868,14 +899,14 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
     Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
     """
     try:
-        session._call_tf_sessionprun(handle, {}, [])
+        cast("Any", session)._call_tf_sessionprun(handle, {}, [])
     except tf.errors.OpError:
         return False
     return True
 
 
 CALLABLE_AND_HANDLE = (BaseSession._Callable, session_ops.TensorHandle)
-"""The classes of what stands for something in one C session: callables made by options, and tensor handles.
+"""The classes of objects that refer to one C session: callables made by options, and tensor handles.
 
 Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private."""
 
@@ -910,7 +941,12 @@ def load_functions(library: FunctionDefLibrary) -> dict[str, Any]:
 
 
 def rename_called_functions(node: NodeDef, functions: Mapping[str, FunctionDef], suffix: str) -> None:
-    """Let a NodeDef call the functions of `load_functions`, and give state that it shares a name with this suffix.
+    """Change a NodeDef to call functions of `load_functions`, and rename the state that it shares.
+
+    Args:
+        node: The NodeDef.
+        functions: The functions of `load_functions`, by the name that the NodeDef calls.
+        suffix: What to append to the names of shared state.
 
     Private: `function_deserialization.fix_node_def`. See `load_functions`.
     """
@@ -954,6 +990,11 @@ def call_gradient_function(concrete: Any) -> Any:
 
 def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:
     """Call a ConcreteFunction with other tensors than those that it captured.
+
+    Args:
+        concrete: The ConcreteFunction.
+        arguments: The tensors for its own arguments.
+        captured: The tensors to use as captured ones, in the order of `captured_inputs`.
 
     Private: `ConcreteFunction._call_flat`. Public calls pass its own captured tensors.
     """
@@ -1041,7 +1082,13 @@ def import_meta_graph(meta: MetaGraphDef) -> None:
 
 
 def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[Any]) -> None:
-    """Add these entries of a collection to a MetaGraphDef; what has no proto is left out.
+    """Add entries of a collection to a MetaGraphDef. Entries that have no proto are left out.
+
+    Args:
+        meta: The MetaGraphDef.
+        key: The key of the collection.
+        graph: The graph that has the entries.
+        items: The entries.
 
     Private: `meta_graph.add_collection_def`. `tf.compat.v1.train.export_meta_graph` takes whole collections.
     """
@@ -1050,6 +1097,11 @@ def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequenc
 
 def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: Any) -> Any:
     """Return a MetaGraphDef without collections.
+
+    Args:
+        graph_def: The GraphDef to put into it.
+        graph: The graph whose TensorFlow version and op list it names.
+        saver_def: A SaverDef, or None.
 
     Private: `meta_graph.create_meta_graph_def`. `tf.compat.v1.train.export_meta_graph` writes the live graph, not a
     GraphDef.

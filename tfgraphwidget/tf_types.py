@@ -13,15 +13,28 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Message
-    from tensorflow import Graph
+    from tensorflow import Graph as Graph
+    from tensorflow import Operation as Operation
+    from tensorflow import Tensor as Tensor
+    from tensorflow import Variable as Variable
     from tensorflow.core.framework.attr_value_pb2 import AttrValue as AttrValue
+    from tensorflow.core.framework.attr_value_pb2 import NameAttrList as NameAttrList
+    from tensorflow.core.framework.function_pb2 import FunctionDef as FunctionDef
+    from tensorflow.core.framework.function_pb2 import FunctionDefLibrary as FunctionDefLibrary
     from tensorflow.core.framework.graph_debug_info_pb2 import GraphDebugInfo as GraphDebugInfo
     from tensorflow.core.framework.graph_pb2 import GraphDef as GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef as NodeDef
     from tensorflow.core.framework.op_def_pb2 import OpDef as OpDef
+    from tensorflow.core.framework.step_stats_pb2 import NodeExecStats as NodeExecStats
+    from tensorflow.core.framework.step_stats_pb2 import StepStats as StepStats
     from tensorflow.core.framework.tensor_pb2 import TensorProto as TensorProto
     from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto as TensorShapeProto
+    from tensorflow.core.framework.types_pb2 import DataType as DataType
     from tensorflow.core.framework.variable_pb2 import VariableDef as VariableDef
+    from tensorflow.core.protobuf.config_pb2 import ConfigProto as ConfigProto
+    from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef as MetaGraphDef
+    from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef as SignatureDef
+    from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo as TensorInfo
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
     from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph as TrackableObjectGraph
 else:
@@ -34,11 +47,15 @@ else:
 
 
 class Session(Protocol):
-    """What is used of a session: `tf.compat.v1.Session`, and what wraps one, such as `MonitoredSession`."""
+    """What is used of a `tf.compat.v1.Session`; see `tfgraphwidget.sources.unwrap_session` for what wraps one."""
 
     @property
     def graph(self) -> Graph:
         """The graph that the session runs."""
+
+    @property
+    def sess_str(self) -> str:
+        """The address of the server on which the session runs; "" in this process."""
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Run and return values in the structure of `fetches`, as TensorFlow does."""

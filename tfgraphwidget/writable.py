@@ -1,7 +1,7 @@
-"""Where files can be written, in which kind, and how: whole, or not at all. Needs no TensorFlow.
+"""Writes files completely or not at all, and checks where files of which kind can be written. Needs no TensorFlow.
 
-What is written stands in a hidden folder first, the stage, on the same disk. One file, and a folder where none was,
-then takes its place by one rename. No file system renames several files at once (a MetaGraphDef with its checkpoint,
+Files are first written to a hidden folder, the stage, on the same disk. One file, or a new folder, then takes its place
+by one rename. No file system renames several files at once (a MetaGraphDef with its checkpoint,
 a SavedModel in its folder), so each of them becomes, for a moment, a symbolic link through one link in the stage:
 
     m.meta -> .tfgraphwidget-1f0a/current/m.meta        m.index -> .tfgraphwidget-1f0a/current/m.index
@@ -10,8 +10,8 @@ a SavedModel in its folder), so each of them becomes, for a moment, a symbolic l
 All of them lead to the old files, and after one rename all to the new ones; then the files `current` leads to take the
 places of their links. So at any moment the old or the new can be loaded whole, even when the process is killed: the
 next save into that folder, or the next `tgw.edit` there, puts files in the places of the links that were left.
-Where a file system has no symbolic links, copies of the old files are in the stage until all new ones stand, and are
-put back by whoever finds them there.
+Where a file system has no symbolic links, copies of the old files are in the stage until all new ones are in place. The
+next save restores copies that it finds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,16 @@ _PATIENCE = 30.0  # seconds until another process, which moves its files, is giv
 
 
 def kind_of(path: Path, *, folder: bool, frozen: bool) -> str:
-    """The one of FILES that a path's suffix names, or SAVED_MODEL; raises GraphEditError when it names neither."""
+    """Return the kind of file that a path means: one of FILES, or SAVED_MODEL.
+
+    Args:
+        path: The path.
+        folder: Whether the caller asks for a SavedModel, whatever the suffix.
+        frozen: Whether the graph is to be frozen, which only some kinds can hold.
+
+    Raises:
+        GraphEditError: The suffix names no kind, or a frozen graph cannot be of that kind.
+    """
     kind = SAVED_MODEL if folder or path.is_dir() else path.suffix.lower()
     if kind != SAVED_MODEL and kind not in FILES:
         raise GraphEditError(
@@ -54,7 +63,7 @@ def kind_of(path: Path, *, folder: bool, frozen: bool) -> str:
 
 
 def check_place(path: Path, kind: str) -> None:
-    """Raise GraphEditError for a place where no file of that kind, or no SavedModel, can come to lie."""
+    """Raise GraphEditError unless a file of that kind, or a SavedModel, can be written to a path."""
     _check_name(path)
     if not path.parent.is_dir():
         raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
@@ -93,10 +102,18 @@ def reason(error: Exception) -> str:
 
 
 def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str], None] | None = None) -> None:
-    """Let `write` make a file, or a folder where there is none, and move it to `path` when it is whole.
+    """Write a file, or a new folder, and move it to its place when it is complete.
 
-    A symbolic link is followed; a file that is replaced keeps its mode. Raises what `write` raises, GraphEditError, and
-    OSError; an old file is as it was then, and no other is left. `tell` is told of a save that was killed here before.
+    A symbolic link is followed. A replaced file keeps its mode. After an error the old file is unchanged.
+
+    Args:
+        path: Where to write.
+        write: Writes the file to the path that it is passed.
+        tell: Receives a sentence on a save that was killed here before.
+
+    Raises:
+        GraphEditError: The file cannot be written there.
+        OSError: The file system refuses.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.txt"
@@ -109,7 +126,7 @@ def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str]
 
 
 def place_of(path: Path, tell: Callable[[str], None] | None = None) -> Path:
-    """Where a file is written that a person calls so: links are followed, but for those that a killed save has left."""
+    """Return the real path to write to. Links are followed, except those that a killed save has left."""
     _check_name(path)
     for sentence in recover(Path(os.path.realpath(path.parent))):
         (tell or _silent)(sentence)
@@ -125,11 +142,20 @@ def write_files(
     replaced: Callable[[Collection[str]], Iterable[str]],
     tell: Callable[[str], None] | None = None,
 ) -> None:
-    """Let `write` fill a new folder, and move all that it wrote into `folder`, in one step, when it is whole.
+    """Write files into a new folder, and move all of them into `folder` in one step when they are complete.
 
-    `replaced` is given the names of the new files, relative and with "/", and gives the names of the old files whose
-    place the new ones take, so that those without a new one are removed. No other file is touched: GraphEditError names
-    one in the way, and a symbolic link. Raises what `write` raises, and OSError; all files are as they were then.
+    After an error all files are as they were.
+
+    Args:
+        folder: Where the files go.
+        write: Writes the files into the folder that it is passed.
+        replaced: Takes the names of the new files, relative and with "/", and returns the names of the old files that
+            they replace; old files without a new one are removed. No other file is touched.
+        tell: Receives a sentence on a save that was killed here before.
+
+    Raises:
+        GraphEditError: Another file, or a symbolic link, is in the way.
+        OSError: The file system refuses.
     """
     place = Path(os.path.realpath(folder))
     for sentence in recover(place):
@@ -156,17 +182,17 @@ def _silent(_: str) -> None:
 
 def recover(folder: Path) -> list[str]:
     """Finish or take back what a process that was killed has left of its saves into a folder; a sentence for each."""
-    told = []
+    notices = []
     for stage in _stages(folder):
         lock = _Lock(stage)
         try:
             if lock.take():  # else a save is under way
-                told += _settle(stage)
+                notices += _settle(stage)
         except GraphEditError as error:
-            told.append(error.why)
+            notices.append(error.why)
         finally:
             lock.close()
-    return told
+    return notices
 
 
 def _stages(folder: Path) -> list[Path]:
@@ -189,13 +215,13 @@ class _Lock:
     def take(self, seconds: float = 0.0) -> bool:
         """Whether it could be had in that time."""
         last = time.monotonic() + seconds
-        while self._is_another_s():
+        while self._belongs_to_another():
             if time.monotonic() >= last:
                 return False
             time.sleep(0.02)
         return True
 
-    def _is_another_s(self) -> bool:
+    def _belongs_to_another(self) -> bool:
         try:
             if self._file >= 0:
                 import fcntl
@@ -220,7 +246,7 @@ class _Lock:
 
 def _fill(stage: Path, write: Callable[[Path], object], locks: list[_Lock]) -> None:
     """Have the new files written into the stage."""
-    stage.mkdir(mode=0o700)  # what replaces a secret file is for nobody to read meanwhile
+    stage.mkdir(mode=0o700)  # as private as a file that it may replace
     locks.append(_Lock(stage))
     locks[-1].take()
     for part in ("old", "new"):
@@ -277,7 +303,7 @@ def _keep_mode(old: Path, new: Path) -> None:
         return
     about = old.stat()
     for owner in (-1, about.st_uid):
-        with contextlib.suppress(OSError, AttributeError):  # nobody but root gives files away; Windows has no owners
+        with contextlib.suppress(OSError, AttributeError):  # only root changes owners; Windows has none
             os.chown(new, owner, about.st_gid)
     shutil.copystat(old, new)
     os.utime(new)
@@ -298,7 +324,7 @@ def _move_together(stage: Path, names: list[str]) -> None:
     except (OSError, NotImplementedError):  # a file system, or Windows for most people, without links
         _move_one_by_one(stage, names)
         return
-    stage.chmod(stat.S_IMODE(new.stat().st_mode))  # whoever may read the files may do so through the links
+    stage.chmod(stat.S_IMODE(new.stat().st_mode))  # who can read the files can do so through the links
     for inside in _folders(new):
         (folder / inside).mkdir(exist_ok=True)
     for name in names:
@@ -316,7 +342,7 @@ def _link(stage: Path, to: str, place: Path) -> None:
 
 
 def _move_one_by_one(stage: Path, names: list[str]) -> None:
-    """The same without links; `moving` tells of it until the last one stands."""
+    """Move the files without links; the file `moving` exists until the last one is in place."""
     folder, new, moving = stage.parent, stage / "new", stage / "moving"
     (stage / "names").write_text("\0".join(names), encoding="utf-8", errors="surrogateescape")
     _flush(stage / "names")
@@ -349,9 +375,9 @@ def _settle(stage: Path) -> list[str]:
         return []
     try:
         with held_back():
-            told = _put_back(stage) if (stage / "moving").is_file() else _put_in_place(stage)
+            notices = _put_back(stage) if (stage / "moving").is_file() else _put_in_place(stage)
             _remove(stage)
-            return told
+            return notices
     except OSError as error:
         raise GraphEditError(
             f"A save into {str(stage.parent)!r} could not be ended: {reason(error)}; its files are in {stage.name!r} "
@@ -393,7 +419,7 @@ def _put_in_place(stage: Path) -> list[str]:
 
 
 def _put_back(stage: Path) -> list[str]:
-    """Put copies of the old files where the new ones do not all stand."""
+    """Restore copies of the old files where new ones are missing."""
     folder, old, new, moving = stage.parent, stage / "old", stage / "new", stage / "moving"
     names = moving.read_text(encoding="utf-8", errors="surrogateescape").split("\0")
     for name in names:

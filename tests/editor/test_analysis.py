@@ -13,7 +13,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, fill, initialised, read, v1
 from tfgraphwidget.errors import GraphEditError, SessionRefused, UnknownName
 from tfgraphwidget.graph.diff import Difference
-from tfgraphwidget.runtime.measure.comparison import apartness
+from tfgraphwidget.runtime.measure.comparison import output_difference
 
 ROWS = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 
@@ -303,7 +303,7 @@ def test_a_real_model_is_compared_whole(inception: tuple[tf.Graph, v1.Session]) 
     ],
 )
 def test_values_of_any_kind_are_apart(before: Any, after: Any, largest: float | None, differing: int) -> None:
-    found = apartness("a", np.array(before), np.array(after))
+    found = output_difference("a", np.array(before), np.array(after))
     assert (found.largest, found.differing) == (largest, differing)
     assert found.same == (differing == 0 and len(before) == len(after))
     assert all(isinstance(text, str) for text in found.row())

@@ -45,16 +45,16 @@ def add_variable(graph: tf.Graph, name: str) -> None:
 @contextmanager
 def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], *, fails: bool = False) -> Iterator[None]:
     """Let another thread do something just after the ops of an edit have come to the graph."""
-    keep_static = patch_application.keep_static
+    copy_static_attributes = patch_application.copy_static_attributes
 
     def kept(*given: Any) -> None:
-        keep_static(*given)
+        copy_static_attributes(*given)
         in_another_thread(work)
         if fails:
             raise GraphEditError("This edit fails.")
 
     with monkeypatch.context() as context:
-        context.setattr(patch_application, "keep_static", kept)
+        context.setattr(patch_application, "copy_static_attributes", kept)
         yield
 
 

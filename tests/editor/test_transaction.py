@@ -53,7 +53,7 @@ VERBS = {
     "add": Verb(lambda editor: editor.add(line(), into="second"), (History, "pushed", 1)),
     "grow": Verb(lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (History, "pushed", 1)),
     "grow, its values": Verb(
-        lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (traced_ops, "initialise", 1)
+        lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (traced_ops, "initialize", 1)
     ),
     "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "pushed", 1)),
     "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "pushed", 1)),

@@ -392,7 +392,7 @@ def test_an_undo_that_fails_leaves_the_functions(calling: tgw.GraphEditor, monke
         raise MemoryError
 
     with monkeypatch.context() as patching:
-        patching.setattr(patch_application, "show_shapes", lambda *_: patching.undo() or fail())
+        patching.setattr(patch_application, "set_static_shapes", lambda *_: patching.undo() or fail())
         with pytest.raises(MemoryError):
             calling.undo()
     assert calling.index.functions == functions

@@ -120,7 +120,7 @@ def test_a_failure_after_the_import_leaves_nothing_to_see(
         raise RuntimeError("injected")
 
     owner, name = {
-        "load": (variable_values, "load"),
+        "load": (variable_values, "load_values"),
         "add_members": (patch_application, "_add_members"),
         "make_variable": (patch_application, "make_variable"),
     }[broken]

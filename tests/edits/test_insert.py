@@ -475,7 +475,7 @@ def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_i
     assert session.run("net/logits:0", {"x:0": np.ones((2, 3))}).shape == (2, 4)
 
 
-@pytest.mark.parametrize(("owner", "step"), [(traced_ops, "initialise"), (Renewal, "carry")])
+@pytest.mark.parametrize(("owner", "step"), [(traced_ops, "initialize"), (Renewal, "apply")])
 def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_it_makes(
     owner: Any, step: str, mlp: tf.Graph, session: v1.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -487,7 +487,7 @@ def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_i
 
     editor = tgw.edit(mlp, session=session)
     batch = {"x:0": np.ones((2, 3))}
-    monkeypatch.setattr(traced_ops, "rehearse", lambda *_: None)  # it initialises what is in another graph
+    monkeypatch.setattr(traced_ops, "check_initializers", lambda *_: None)  # it initialises what is in another graph
     with monkeypatch.context() as patched:
         patched.setattr(owner, step, fail)
         with pytest.raises(MemoryError):

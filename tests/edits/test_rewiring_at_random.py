@@ -19,7 +19,7 @@ from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.control_flow_contexts import NEXT
-from tfgraphwidget.runtime.live.in_place_changes import unveiled
+from tfgraphwidget.runtime.live.in_place_changes import without_veils
 
 FILES = sorted(f"graphs/{path.name}" for path in (CORPUS / "graphs").iterdir() if "large" not in path.name)
 EDITS = 12
@@ -87,7 +87,7 @@ def seen(editor: tgw.GraphEditor) -> list[bytes]:
 
 def written(editor: tgw.GraphEditor) -> dict[str, bytes]:
     """TensorFlow's own NodeDefs of what the editor shows, read past veils."""
-    nodes = {node.name: node for node in unveiled(editor.graph, list(editor.graph.as_graph_def().node))}
+    nodes = {node.name: node for node in without_veils(editor.graph, list(editor.graph.as_graph_def().node))}
     return {name: nodes[name].SerializeToString(deterministic=True) for name in editor.index.names}
 
 

@@ -359,7 +359,7 @@ def test_a_function_that_a_live_graph_calls_takes_its_values_from_the_session() 
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
         editor.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
-        with pytest.raises(SessionRefused, match="initialise"):
+        with pytest.raises(SessionRefused, match="initialize"):
             clone(editor)
         session.run(initialise)
         ops = len(graph.get_operations())

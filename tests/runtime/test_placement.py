@@ -201,9 +201,9 @@ def test_a_device_is_refused_exactly_when_tensorflow_refuses_it(device: str, sof
             session.run("y:0", {"x:0": 2.0})
         except tf.errors.InvalidArgumentError:
             with pytest.raises(SessionRefused, match="would stand on"):
-                placement.check_placed(session, graph, asked)
+                placement.check_patch_placement(session, graph, asked)
         else:
-            placement.check_placed(session, graph, asked)
+            placement.check_patch_placement(session, graph, asked)
 
 
 def labelled() -> Any:
@@ -248,9 +248,9 @@ def test_a_kernel_is_found_lacking_exactly_when_tensorflow_finds_it(what: str) -
             session.run("y:0")
         except tf.errors.InvalidArgumentError:
             with pytest.raises(SessionRefused, match="no kernel"):
-                placement.check_placed(session, graph, Patch(add=Change(nodes=new)))
+                placement.check_patch_placement(session, graph, Patch(add=Change(nodes=new)))
         else:
-            placement.check_placed(session, graph, Patch(add=Change(nodes=new)))
+            placement.check_patch_placement(session, graph, Patch(add=Change(nodes=new)))
 
 
 @pytest.mark.parametrize("soft", [False, True], ids=["hard", "soft"])
@@ -357,7 +357,7 @@ def test_a_line_of_code_from_another_machine_is_refused_as_the_edit_is(tmp_path:
 def test_whatever_is_left_unplaced_after_a_failure_the_session_runs_on(
     what: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(placement, "check_placed", lambda *_: None)
+    monkeypatch.setattr(placement, "check_patch_placement", lambda *_: None)
     monkeypatch.setattr(placement, "has_kernel", lambda *_: True)
     before = everything(editor)
 
@@ -366,7 +366,7 @@ def test_whatever_is_left_unplaced_after_a_failure_the_session_runs_on(
         v1.get_variable("w", [2], initializer=v1.ones_initializer())
         return made
 
-    with pytest.raises(SessionRefused, match="initialisers cannot run"):
+    with pytest.raises(SessionRefused, match="initializers cannot run"):
         editor.grow("net/one/out:0", fails, into="g")
     assert record_of(editor.graph).hidden
     assert everything(editor) == before
@@ -388,7 +388,7 @@ def test_an_interrupt_while_copies_are_loaded_leaves_a_session_that_runs(
 
     before = everything(editor)
     with monkeypatch.context() as patched:
-        patched.setattr(traced_ops, "initialise", interrupted)
+        patched.setattr(traced_ops, "initialize", interrupted)
         with pytest.raises(KeyboardInterrupt):
             editor.grow("net/one/out:0", lambda x: x + v1.get_variable("w", [4]), into="g")
     assert everything(editor) == before

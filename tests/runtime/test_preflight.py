@@ -14,7 +14,7 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.runtime.live.patch_application import apply_live, import_nodes
 from tfgraphwidget.runtime.sandbox import preflight
-from tfgraphwidget.runtime.sandbox.preflight import serialized, validate
+from tfgraphwidget.runtime.sandbox.preflight import serialize_nodes, validate
 
 FLOAT, INT = tf.float32.as_datatype_enum, tf.int32.as_datatype_enum
 
@@ -93,12 +93,12 @@ def test_the_bytes_are_those_of_a_graph_def_that_holds_the_same(line: tf.Graph) 
     library.function.add().signature.name = "f"
     for held in (library, None):
         whole = v1.GraphDef(node=nodes, versions=line.graph_def_versions, library=held)
-        assert v1.GraphDef.FromString(serialized(line, iter(nodes), held)) == whole
+        assert v1.GraphDef.FromString(serialize_nodes(line, iter(nodes), held)) == whole
 
 
 def test_more_than_protobuf_reads_is_refused(line: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [node("new", "Relu", "x", T=FLOAT)]
-    monkeypatch.setattr(preflight, "_MOST_BYTES", len(serialized(line, nodes)) - 1)
+    monkeypatch.setattr(preflight, "_MOST_BYTES", len(serialize_nodes(line, nodes)) - 1)
     before = state(line)
     with pytest.raises(GraphEditError, match="over 2 GB"):
         import_nodes(line, nodes)

@@ -15,6 +15,7 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import output_bytes, parameters, users
 from tfgraphwidget.hierarchy.op_facts import facts
 from tfgraphwidget.runtime.measure.flops import flops
+from tfgraphwidget.runtime.measure.profile import Cost, Measured
 
 
 @pytest.fixture
@@ -222,7 +223,7 @@ def test_what_runs_as_one_is_told_once_under_the_op_that_does_the_work(tmp_path)
         assert not {"bias", "out", "add", "end"} & set(found)
         assert found["out:0"] == found["bias"] == found["conv"]
         assert found["conv"].time > 0
-        assert "4 ops ran as one with another, and told with it" in repr(found)
+        assert "4 ops ran as one with another, and reported with it" in repr(found)
     editor.color_by("time")
     assert "4 ops ran as one" in editor.legend.notice
 
@@ -308,7 +309,7 @@ def test_ends_that_change_variables_are_refused_with_a_way_out():
 def test_what_cannot_run_is_refused_in_a_sentence(editor, mlp, batch):
     with pytest.raises(GraphEditError, match="is needed and not fed"):
         editor.measure("net/logits")
-    with pytest.raises(GraphEditError, match="no number of runs"):
+    with pytest.raises(GraphEditError, match="not a number of runs"):
         editor.measure("net/logits", {"x": batch}, runs=0)
     with pytest.raises(SessionRefused, match="no session"):
         tgw.edit(mlp).measure("net/logits", {"x": batch})
@@ -334,3 +335,9 @@ def test_a_function_s_body_is_measured_aside():
     assert found["net/product"].time > 0
     assert set(found) <= set(editor.index.names)
     assert editor.measured
+
+
+def test_said_is_the_old_name_of_the_summary_of_measured_costs() -> None:
+    measured = Measured({"b": Cost(1.0, 2.0)}, {"a": "b", "b": "b"}, runs=3)
+    with pytest.warns(DeprecationWarning, match=r"Measured\.summary"):
+        assert measured.said == measured.summary

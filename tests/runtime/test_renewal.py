@@ -74,7 +74,7 @@ def test_values_are_kept_that_were_read_before_the_graph_changed(mlp: tf.Graph, 
     renewal = Renewal.read(session, mlp)
     assign = mlp.get_operation_by_name("net/one/b/Assign")
     assign._update_input(1, mlp.get_tensor_by_name("net/two/b/Initializer/zeros:0"))
-    renewal.carry()
+    renewal.apply()
     assert read([bias], session)[0].tolist() == [7.0] * 4
 
 
@@ -260,7 +260,7 @@ def test_an_initialiser_that_waits_for_another_op_is_not_run(graph: tf.Graph) ->
     with initialised(graph) as session:
         renewal = Renewal.read(session, graph)
         graph.get_operation_by_name("a/Assign")._add_control_input(counted.op)
-        renewal.carry()
+        renewal.apply()
         assert session.run([a, count]) == [[1.0], 0]
 
 
@@ -311,7 +311,7 @@ def test_what_an_edit_fills_between_reading_and_carrying_is_kept(mlp: tf.Graph, 
     with mlp.as_default():
         new = [v1.Variable([1.0, 2.0], name=f"new{k}", use_resource=bool(k)) for k in range(2)]
     session.run([variable.initializer for variable in new])
-    renewal.carry()
+    renewal.apply()
     assert [value.tolist() for value in read(new, session)] == [[1.0, 2.0]] * 2
 
 
@@ -466,7 +466,7 @@ def test_a_queue_that_an_edit_makes_too_small_is_named(graph: tf.Graph, monkeypa
         session.run(put)
         renewal = Renewal.read(session, graph)
         queue.queue_ref.op._set_attr("capacity", tf.compat.v1.AttrValue(i=2))
-        renewal.carry()
+        renewal.apply()
         (lost,) = renewal.lost
         assert lost.startswith("The elements of queue 'q' are not carried over, or not all of them: ")
         assert session.run(queue.size()) <= 2
@@ -642,7 +642,7 @@ def test_a_graph_that_cannot_take_the_values_leaves_the_session_as_it_was(graph:
         graph.get_operation_by_name("v")._set_device("/device:GPU:7")
         y.op._update_input(0, x)
         with pytest.raises(SessionRefused, match="GPU:7") as refused:
-            renewal.carry()
+            renewal.apply()
         assert "\n" not in refused.value.why
         assert session._session is c_session
         assert str(session.run(looks)) == str(before)
@@ -669,9 +669,9 @@ def test_an_interrupt_while_loading_leaves_the_session_as_it_was(
         before = str(session.run(looks))
         renewal = Renewal.read(session, graph)
         with monkeypatch.context() as patched:
-            patched.setattr("tfgraphwidget.runtime.session.state_transfer.Iterators.load", interrupted)
+            patched.setattr("tfgraphwidget.runtime.session.state_transfer.IteratorTransfer.load", interrupted)
             with pytest.raises(error):
-                renewal.carry()
+                renewal.apply()
         assert open_sessions() == []
         assert str(session.run(looks)) == before
         assert renew(session) == ()
@@ -684,7 +684,7 @@ def test_a_cycle_is_refused(line: tf.Graph) -> None:
         renewal = Renewal.read(session, line)
         line.get_operation_by_name("a")._update_input(0, line.get_tensor_by_name("b:0"))
         with pytest.raises(SessionRefused, match="cycle"):
-            renewal.carry()
+            renewal.apply()
         assert session.run("c:0", {"x:0": [[1.0, 1.0]]}).tolist() == [[8.0, 8.0]]
 
 

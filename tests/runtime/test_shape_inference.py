@@ -21,7 +21,7 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.naming import as_input
-from tfgraphwidget.runtime.sandbox.shape_inference import ShapeInferenceSandbox, shaped
+from tfgraphwidget.runtime.sandbox.shape_inference import ShapeInferenceSandbox, infer_patch_shapes
 from tfgraphwidget.sources import open_source
 
 v1 = tf.compat.v1
@@ -69,13 +69,13 @@ def told(patch: Patch) -> dict[str, tuple[Shape, Shape]]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The types of all ops that TensorFlow's shape functions are asked of."""
     types: list[str] = []
-    made = ShapeInferenceSandbox._made
+    new_op = ShapeInferenceSandbox._new_op
 
     def counted(self: ShapeInferenceSandbox, op: Any, tensors: Any) -> Any:
         types.append(op.op)
-        return made(self, op, tensors)
+        return new_op(self, op, tensors)
 
-    monkeypatch.setattr(ShapeInferenceSandbox, "_made", counted)
+    monkeypatch.setattr(ShapeInferenceSandbox, "_new_op", counted)
     return types
 
 
@@ -97,19 +97,19 @@ def chain() -> GraphIndex:
 
 def test_an_edit_that_changes_no_shape_asks_nothing(chain, asked):
     patch = reading(chain, "product", "same", "product/ReadVariableOp")
-    assert shaped(chain, patch) == patch
+    assert infer_patch_shapes(chain, patch) == patch
     assert asked == []
 
 
 def test_control_inputs_and_devices_have_no_shapes(chain, asked):
     waiting = reading(chain, "relu", "product", "^wide")
     waiting.changed[0].after.device = "/device:CPU:0"
-    assert shaped(chain, waiting) == waiting
+    assert infer_patch_shapes(chain, waiting) == waiting
     assert asked == []
 
 
 def test_a_sharper_shape_flows_as_far_as_it_goes(chain):
-    patch = shaped(chain, reading(chain, "product", "full", "product/ReadVariableOp"))
+    patch = infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp"))
     assert told(patch) == {
         "product:0": ((None, 4), (32, 4)),
         "relu:0": ((None, 4), (32, 4)),
@@ -122,13 +122,13 @@ def test_a_sharper_shape_flows_as_far_as_it_goes(chain):
 
 
 def test_a_shape_becomes_unknown_again(chain):
-    sharp = patched(chain, shaped(chain, reading(chain, "product", "full", "product/ReadVariableOp")))
-    patch = shaped(sharp, reading(sharp, "product", "x", "product/ReadVariableOp"))
+    sharp = patched(chain, infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp")))
+    patch = infer_patch_shapes(sharp, reading(sharp, "product", "x", "product/ReadVariableOp"))
     assert told(patch)["out:0"] == ((64, 2), (None, None))
 
 
 def test_it_stops_where_shapes_stay(chain, asked):
-    patch = shaped(chain, reading(chain, "relu", "any"))
+    patch = infer_patch_shapes(chain, reading(chain, "relu", "any"))
     assert told(patch) == {"relu:0": ((None, 4), None), "shape:0": ((2,), (None,))}
     assert "Reshape" in asked  # which makes the same of it
     assert "Identity" not in asked
@@ -136,7 +136,7 @@ def test_it_stops_where_shapes_stay(chain, asked):
 
 def test_a_refusal_names_reader_source_and_both_shapes(chain):
     with pytest.raises(GraphEditError) as refused:
-        shaped(chain, reading(chain, "product", "wide", "product/ReadVariableOp"))
+        infer_patch_shapes(chain, reading(chain, "product", "wide", "product/ReadVariableOp"))
     assert refused.value.why == (
         "Op 'product' cannot take 'wide:0' of shape (None, 7) in place of 'x:0' of shape (None, 3), beside "
         "'product/ReadVariableOp:0' of shape (3, 4): dimensions must be equal, but are 7 and 3; choose a tensor of "
@@ -150,13 +150,13 @@ def test_a_refusal_downstream_names_what_was_edited(mlp):
         v1.placeholder(tf.float32, [None, 9], name="wide")
     index = index_of(mlp)
     with pytest.raises(GraphEditError, match="which follows from the change of 'net/one/out': dimensions") as refused:
-        shaped(index, reading(index, "net/one/out", "wide"))
+        infer_patch_shapes(index, reading(index, "net/one/out", "wide"))
     assert refused.value.ops == ("net/two/MatMul", "net/one/out")
     assert "'net/one/out:0' of shape (None, 9) in place of (None, 4)" in refused.value.why
 
 
 def test_what_the_variable_behind_a_handle_is_flows_through_its_read(chain):
-    patch = shaped(chain, reading(chain, "product/ReadVariableOp", "w5"))
+    patch = infer_patch_shapes(chain, reading(chain, "product/ReadVariableOp", "w5"))
     assert told(patch) == {
         "product/ReadVariableOp:0": ((3, 4), (3, 5)),
         "product:0": ((None, 4), (None, 5)),
@@ -170,14 +170,14 @@ def test_a_ref_variable_is_read_by_its_shape():
         v1.get_variable("b", [2, 3], use_resource=False)
         tf.add(v1.assign(a, [1.0, 2.0, 3.0], name="set"), 1.0, name="more")
     index = index_of(graph)
-    assert told(shaped(index, reading(index, "more", "b", "more/y"))) == {"more:0": ((3,), (2, 3))}
+    assert told(infer_patch_shapes(index, reading(index, "more", "b", "more/y"))) == {"more:0": ((3,), (2, 3))}
 
 
 def test_numbers_that_shapes_hang_on_flow_where_no_shape_changes(chain):
     """The Const gets other numbers, not another shape."""
     minus_one = next(n for n in chain.nodes if n.op == "Pack").input[1]
     three = v1.AttrValue(tensor=tf.make_tensor_proto(3, tf.int32))
-    assert told(shaped(chain, Patch(changed=(edited(chain, minus_one, value=three),)))) == {
+    assert told(infer_patch_shapes(chain, Patch(changed=(edited(chain, minus_one, value=three),)))) == {
         "flat:0": ((None, None), (None, 3)),
         "out:0": ((None, None), (None, 3)),
     }
@@ -192,7 +192,7 @@ def test_numbers_that_are_the_same_after_all_change_nothing():
         tf.identity(shaped_by, name="y")
     index = index_of(graph)
     reshape = next(name for name in index.names if name.endswith("Reshape"))
-    assert shaped(index, reading(index, reshape, "x", "other")).shapes == ()
+    assert infer_patch_shapes(index, reading(index, reshape, "x", "other")).shapes == ()
 
 
 def test_what_set_shape_said_stays_while_the_op_reads_the_same(chain):
@@ -204,8 +204,8 @@ def test_what_set_shape_said_stays_while_the_op_reads_the_same(chain):
         p.set_shape([7])
         tf.concat([p, z], 0, name="y")
     index = index_of(graph)
-    assert told(shaped(index, reading(index, "y", "p", "long", "y/axis"))) == {"y:0": ((9,), (12,))}
-    assert told(shaped(index, reading(index, "p", "long"))) == {"p:0": ((7,), None), "y:0": ((9,), (None,))}
+    assert told(infer_patch_shapes(index, reading(index, "y", "p", "long", "y/axis"))) == {"y:0": ((9,), (12,))}
+    assert told(infer_patch_shapes(index, reading(index, "p", "long"))) == {"p:0": ((7,), None), "y:0": ((9,), (None,))}
 
 
 def test_added_ops_have_their_shapes_and_readers_see_them(chain):
@@ -213,13 +213,13 @@ def test_added_ops_have_their_shapes_and_readers_see_them(chain):
     perm = node("twice/perm", "Const", dtype=v1.AttrValue(type=3))
     perm.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([1, 0]))
     patch = replace(reading(chain, "flat", "twice", "stack"), add=Change(nodes=(twice, perm)))
-    assert told(shaped(chain, patch)) == {"twice/perm:0": (None, (2,)), "twice:0": (None, (4, None))}
+    assert told(infer_patch_shapes(chain, patch)) == {"twice/perm:0": (None, (2,)), "twice:0": (None, (4, None))}
 
 
 def test_an_added_op_that_cannot_be_is_refused(chain):
     wrong = node("wrong", "MatMul", "wide", "full", T=FLOAT)
     with pytest.raises(GraphEditError, match=r"^Op 'wrong' cannot take 'wide:0' of shape \(None, 7\) and 'full:0' of"):
-        shaped(chain, Patch(add=Change(nodes=(wrong,))))
+        infer_patch_shapes(chain, Patch(add=Change(nodes=(wrong,))))
 
 
 def test_a_copy_has_the_shape_of_its_original(chain, asked):
@@ -231,7 +231,7 @@ def test_a_copy_has_the_shape_of_its_original(chain, asked):
     ]
     gone = Change(nodes=(chain.nodes[chain.ids["relu"]],))
     patch = Patch(Change(nodes=(copy,), copies=(("relu", "renamed"),)), gone, changed=tuple(readers))
-    assert told(shaped(chain, patch)) == {"renamed:0": (None, (None, 4))}
+    assert told(infer_patch_shapes(chain, patch)) == {"renamed:0": (None, (None, 4))}
     assert asked == []
 
 
@@ -246,7 +246,7 @@ def test_two_changes_are_taken_in_the_order_of_the_graph(chain):
         tf.add(between, a, name="second")
     index = index_of(graph)
     patch = Patch(changed=(edited(index, "second", "between", "b"), edited(index, "first", "b", "b")))
-    assert told(shaped(index, patch))["second:0"] == ((2,), (3,))
+    assert told(infer_patch_shapes(index, patch))["second:0"] == ((2,), (3,))
 
 
 def test_an_op_may_read_what_stands_behind_it(chain):
@@ -257,10 +257,10 @@ def test_an_op_may_read_what_stands_behind_it(chain):
         tf.nn.relu(tf.nn.relu(a, name="one"), name="two")
         tf.concat([a, a], 0, name="late")
     index = index_of(graph)
-    patch = shaped(index, reading(index, "one", "late"))
+    patch = infer_patch_shapes(index, reading(index, "one", "late"))
     assert told(patch) == {"one:0": ((2,), (4,)), "two:0": ((2,), (4,))}
     again = patched(index, patch)
-    longer = shaped(again, reading(again, "late", "a", "b", "late/axis"))
+    longer = infer_patch_shapes(again, reading(again, "late", "a", "b", "late/axis"))
     assert told(longer) == {"late:0": ((4,), (5,)), "one:0": ((4,), (5,)), "two:0": ((4,), (5,))}
 
 
@@ -281,10 +281,10 @@ def v1_loop(shape: Any) -> tf.Graph:
 def test_round_a_v1_loop_shapes_become_what_holds_each_time():
     index = index_of(v1_loop([32, 4]))
     enter = next(n.name for n in index.nodes if n.op == "Enter" and n.input[0] == "x")
-    shapes = told(shaped(index, reading(index, enter, "big")))
+    shapes = told(infer_patch_shapes(index, reading(index, enter, "big")))
     assert shapes[f"{enter}:0"] == ((32, 4), (64, 4))
     assert shapes["y:0"] == ((32, 4), (None, 4))
-    assert shaped(index, reading(index, enter, "like")).shapes == ()
+    assert infer_patch_shapes(index, reading(index, enter, "like")).shapes == ()
 
 
 def v2_loop(shape: Any) -> tf.Graph:
@@ -303,7 +303,7 @@ def test_a_v2_loop_and_conditional_give_what_their_functions_give():
         next(n for n in index.nodes if n.op in kinds) for kinds in (("While", "StatelessWhile"), ("If", "StatelessIf"))
     )
     inputs = [text if text != "x" else "big" for text in loop.input]
-    patch = shaped(index, reading(index, loop.name, *inputs))
+    patch = infer_patch_shapes(index, reading(index, loop.name, *inputs))
     shapes = told(patch)
     at = list(loop.input).index("x")
     assert shapes[f"{loop.name}:{at}"] == ((32, 4), (64, 4))
@@ -327,9 +327,9 @@ def test_a_function_that_is_called_tells_the_shapes_of_its_results():
         tf.identity(inner(x), name="y")
     index = index_of(graph)
     call = next(n for n in index.nodes if n.op.endswith("PartitionedCall"))
-    assert told(shaped(index, reading(index, call.name, "other")))["y:0"][1] == (7, 2, 4)
+    assert told(infer_patch_shapes(index, reading(index, call.name, "other")))["y:0"][1] == (7, 2, 4)
     with pytest.raises(GraphEditError, match=rf"^Op {call.name!r} cannot take 'odd:0' of shape \(7, 9\) in place of"):
-        shaped(index, reading(index, call.name, "odd"))
+        infer_patch_shapes(index, reading(index, call.name, "odd"))
 
 
 def test_the_body_of_a_function_is_shaped_like_a_graph():
@@ -339,7 +339,10 @@ def test_the_body_of_a_function_is_shaped_like_a_graph():
 
     editor = tgw.edit(function)
     mul = next(n for n in editor.index.nodes if n.op == "Mul")
-    assert told(shaped(editor.index, reading(editor.index, "relu", "z")))[f"{mul.name}:0"] == ((None, 3), (2, 3))
+    assert told(infer_patch_shapes(editor.index, reading(editor.index, "relu", "z")))[f"{mul.name}:0"] == (
+        (None, 3),
+        (2, 3),
+    )
 
 
 def test_nothing_runs_while_shapes_are_inferred(tmp_path):
@@ -350,7 +353,7 @@ def test_nothing_runs_while_shapes_are_inferred(tmp_path):
         tf.constant(str(tmp_path / "other"), name="other")
     index = index_of(graph.as_graph_def())
     (tmp_path / "other").write_text("3")
-    patch = shaped(index, reading(index, "read", "other"))
+    patch = infer_patch_shapes(index, reading(index, "read", "other"))
     assert "made:0" not in told(patch)
 
 
@@ -362,8 +365,8 @@ def test_an_op_that_tensorflow_does_not_know_gives_unknown_shapes():
     relu = node("relu", "Relu", "custom", T=FLOAT)
     graph_def.node.extend([x, z, custom, relu])
     index = index_of(graph_def)
-    assert told(shaped(index, reading(index, "custom", "z"))) == {"custom:0": ((9,), None)}
-    assert told(shaped(index, reading(index, "relu", "z"))) == {"relu:0": (None, (3,))}
+    assert told(infer_patch_shapes(index, reading(index, "custom", "z"))) == {"custom:0": ((9,), None)}
+    assert told(infer_patch_shapes(index, reading(index, "relu", "z"))) == {"relu:0": (None, (3,))}
 
 
 def test_what_a_file_says_of_its_shapes_is_right_after_the_edit_too():
@@ -373,7 +376,7 @@ def test_what_a_file_says_of_its_shapes_is_right_after_the_edit_too():
         v1.placeholder(tf.float32, [None, 7], name="wide")
         tf.nn.relu(tf.nn.relu(x, name="one"), name="two")
     index = index_of(graph.as_graph_def(add_shapes=True))
-    patch = shaped(index, reading(index, "one", "wide"))
+    patch = infer_patch_shapes(index, reading(index, "one", "wide"))
     after = fresh(v1.GraphDef(node=patched(index, patch).nodes))
     assert after is not None
     assert after["two", 0] == (None, 7)
@@ -386,7 +389,7 @@ def test_what_was_refused_before_the_edit_may_be_edited():
     graph_def.node.extend(node(name, "Placeholder", dtype=FLOAT, shape=shape_attr(s)) for name, s in shapes.items())
     graph_def.node.append(node("wrong", "MatMul", "x", "w", T=FLOAT))
     index = index_of(graph_def)
-    assert told(shaped(index, reading(index, "wrong", "other", "w"))) == {}
+    assert told(infer_patch_shapes(index, reading(index, "wrong", "other", "w"))) == {}
 
 
 def test_new_ops_of_a_live_graph_go_on_from_the_new_shapes():
@@ -457,9 +460,9 @@ def test_shapes_are_those_of_a_fresh_import(model, edits):
         theirs = fresh(changed)
         if theirs is None:
             with pytest.raises(GraphEditError):
-                shaped(index, patch)
+                infer_patch_shapes(index, patch)
             continue
-        after = patched(index, shaped(index, patch))
+        after = patched(index, infer_patch_shapes(index, patch))
         wrong = {t: (after.shape(after.ids[t[0]], t[1]), s) for t, s in theirs.items()}
         assert {t: pair for t, pair in wrong.items() if not agrees(*pair)} == {}, patch
 

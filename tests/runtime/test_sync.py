@@ -22,7 +22,7 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused, UnknownName
 from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.runtime.sync.sync import Model, Sync
-from tfgraphwidget.runtime.sync.variable_matching import matched
+from tfgraphwidget.runtime.sync.variable_matching import match_variables
 from tfgraphwidget.sources.variables import variable_definition
 
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
@@ -399,7 +399,7 @@ def test_values_go_to_another_graph_and_leave_it_without_new_ops(resource: bool)
         for k, variable in enumerate(originals):
             fill(variable, k + 1.0, ours)
         version = target.version
-        told = matched(map(variable_definition, originals), map(variable_definition, copies))
+        told = match_variables(map(variable_definition, originals), map(variable_definition, copies))
         sync = Sync(told, Model(source, ours), Model(target, theirs))
         sync.sync()
         assert target.version == version
@@ -416,7 +416,7 @@ def names_of(names: Iterable[str], scope: str = "") -> list:
 
 
 def paired(source: list, target: list, names: object = None, **scopes: str) -> list[tuple[str, str]]:
-    return [(a.handle, b.handle) for a, b in matched(source, target, names, **scopes)]
+    return [(a.handle, b.handle) for a, b in match_variables(source, target, names, **scopes)]
 
 
 def test_models_are_matched_by_name_less_their_scopes() -> None:
@@ -657,7 +657,7 @@ def test_a_sync_whose_run_fails_leaves_nothing_to_be_seen(monkeypatch: pytest.Mo
     editor, copy, values = cloned_and_trained()
     before = editor.index.names
     with monkeypatch.context() as patched:
-        patched.setattr("tfgraphwidget.runtime.session.run.Answered.run", failing)
+        patched.setattr("tfgraphwidget.runtime.session.run.TimedSession.run", failing)
         for tau in (1.0, 0.5):
             with pytest.raises(MemoryError):
                 copy.sync(tau)

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.sources import Body, OpFacts, describe_op
+from tfgraphwidget.sources import Body, OpDescription, describe_op
 
 
 def index_of(body: Body) -> GraphIndex:
@@ -20,7 +20,7 @@ def index_of(body: Body) -> GraphIndex:
     return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions())
 
 
-def facts(index: GraphIndex) -> list[OpFacts]:
+def facts(index: GraphIndex) -> list[OpDescription]:
     """Everything that is told of every op."""
     return [describe_op(index, i) for i in range(len(index))]
 

@@ -15,7 +15,7 @@ from tests.conftest import v1
 from tests.stress.rounds import count
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.runtime.live.edit_record import record_of
-from tfgraphwidget.runtime.live.in_place_changes import unveiled
+from tfgraphwidget.runtime.live.in_place_changes import without_veils
 
 State = dict[str, Any]
 
@@ -82,7 +82,7 @@ def check_follows(editor: GraphEditor) -> None:
     graph = editor.core.source.graph
     if graph is None:
         return
-    nodes = {node.name: node for node in unveiled(graph, list(graph.as_graph_def().node))}
+    nodes = {node.name: node for node in without_veils(graph, list(graph.as_graph_def().node))}
     for node in editor.core.target.index.nodes:
         if node.name not in nodes:
             raise Broken(f"the index shows an op {node.name!r} that the graph has not")

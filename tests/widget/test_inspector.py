@@ -290,7 +290,7 @@ def test_a_kernel_is_shown_filter_by_filter_as_the_mean_over_its_inputs() -> Non
 def test_a_large_matrix_is_shown_in_blocks() -> None:
     value = np.zeros((200, 100))
     value[100:] = 1
-    (image,) = pixels.pictures(value)
+    (image,) = pixels.gray_images(value)
     assert image.title == "matrix 200×100, mean of blocks"
     assert image.pixels.shape == (64, 64)
     assert image.pixels[0].tolist() == [0] * 64
@@ -310,13 +310,13 @@ def test_a_large_matrix_is_shown_in_blocks() -> None:
     ],
 )
 def test_pixels_of_what_is_odd(value: np.ndarray, expected: list[list[int]]) -> None:
-    (image,) = pixels.pictures(value)
+    (image,) = pixels.gray_images(value)
     assert image.pixels.tolist() == expected
 
 
 @pytest.mark.parametrize("value", [np.float32(1), np.zeros((0, 3)), np.array(["a", "b"]), np.ones((2, 2, 2))])
 def test_no_picture_of_scalars_text_and_nothing(value: np.ndarray) -> None:
-    assert pixels.pictures(np.asarray(value)) == ()
+    assert pixels.gray_images(np.asarray(value)) == ()
 
 
 # What TensorFlow says of its type
@@ -493,9 +493,9 @@ def test_a_name_that_is_nowhere_is_refused(editor: GraphEditor) -> None:
 def test_holders_are_found_by_op_and_by_scope(editor: GraphEditor) -> None:
     index = editor.index
     assert (
-        current_values.holder(index, "net/one/w/")
-        == current_values.holder(index, "net/one/w")
+        current_values.find_state_op(index, "net/one/w/")
+        == current_values.find_state_op(index, "net/one/w")
         == index.ids["net/one/w"]
     )
-    assert current_values.holder(index, "net/one/") is None
-    assert current_values.holder(index, "nowhere") is None
+    assert current_values.find_state_op(index, "net/one/") is None
+    assert current_values.find_state_op(index, "nowhere") is None

@@ -168,7 +168,7 @@ class ArgumentResolver:
             return value.on(self._index)
         if isinstance(value, list | tuple):
             return tuple(map(self.field_value, value))
-        return self.name(value) if hasattr(value, "graph") else traced_ops.plain(value)
+        return self.name(value) if hasattr(value, "graph") else traced_ops.plain_value(value)
 
     def bypass_inputs(self, by: Any) -> Any:
         """What `bypass` connects consumers to: pairs of tensors, one tensor, or () for the only input that fits."""
@@ -246,7 +246,7 @@ class ArgumentResolver:
 
     def readable(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
         """The tensors, with one that reads a variable in place of its handle; raises for those without a value."""
-        found = tuple(probe.fetched(self._index, name) for name in tensors)
+        found = tuple(probe.readable_tensor(self._index, name) for name in tensors)
         for name, tensor in zip(tensors, found, strict=True):
             if not tensor:
                 raise GraphEditError(
@@ -262,7 +262,7 @@ class ArgumentResolver:
     def _fed(self, given: Any) -> str:
         name = self.name(given)
         name = name if split_tensor(name)[1] is not None and name not in self._index.ids else f"{name}:0"
-        if probe.fetched(self._index, name) != name:
+        if probe.readable_tensor(self._index, name) != name:
             raise GraphEditError(
                 f"{name!r} refers to a resource and cannot be fed; feed the tensors that are read from it.",
                 [split_tensor(name)[0]],

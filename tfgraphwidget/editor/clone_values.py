@@ -23,7 +23,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.session import Answered, copy_tables, initial_values, variable_values
+from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
 
@@ -54,7 +54,7 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
         )
     variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
-    session: Any = Answered(target.session)
+    session: Any = TimedSession(target.session)
     found = _ValueFinder(patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = found.values(own)
@@ -64,8 +64,8 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
 
     def fill() -> None:
         tell("Loading the values of the variables")
-        variable_values.load(session, [v for v in own if v.handle in loaded], loaded)
-        variable_values.start(session, runnable)
+        variable_values.load_values(session, [v for v in own if v.handle in loaded], loaded)
+        variable_values.run_starters(session, runnable)
         if tables and origin.session is not None:
             copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
@@ -158,7 +158,7 @@ class _ValueFinder:
                 'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
                 unread,
             )
-        session: Any = Answered(self.origin.session)
+        session: Any = TimedSession(self.origin.session)
         present = variable_values.current_values(session, originals.values())
         variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
@@ -175,8 +175,8 @@ class _ValueFinder:
             *(beside.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
-        return initial_values.computed(
-            Answered(self.target.session), after, copies, starters, functions, self.originals, given
+        return initial_values.compute_initial_values(
+            TimedSession(self.target.session), after, copies, starters, functions, self.originals, given
         )
 
     def _restored(self, copies: list[VariableDef], path: str) -> dict[str, Any]:

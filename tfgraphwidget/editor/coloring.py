@@ -128,7 +128,7 @@ class ColorModel:
     def _numbers(self, by: str, index: GraphIndex, measured: Measured | None) -> Numbers:
         if by in _MEASURED:
             value = np.full(len(index), np.nan) if measured is None else measured.column(index, by)
-            notice = _NOT_MEASURED if measured is None else measured.said
+            notice = _NOT_MEASURED if measured is None else measured.summary
             return Numbers(value, _UNITS[by], total=True, notice=notice)
         value = self._costs(by, index, self._batch)
         unknown = int(np.isnan(value).sum())

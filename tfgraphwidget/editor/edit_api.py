@@ -633,8 +633,8 @@ class EditAPI(Checked):
             into=arguments.free_scope_for(function) if into is None else into,
             only=arguments.consumers(only),
             never=arguments.consumers(never),
-            spec=None if spec is None else traced_ops.spec(spec),
-            options=tuple((key, traced_ops.plain(value)) for key, value in {**(options or {}), **more}.items()),
+            spec=None if spec is None else traced_ops.tensor_spec(spec),
+            options=tuple((key, traced_ops.plain_value(value)) for key, value in {**(options or {}), **more}.items()),
         )
         return self.edit(command, renew=renew)
 
@@ -780,7 +780,7 @@ class EditAPI(Checked):
             >>> tgw.edit(graph).set_attr("conv", "padding", "VALID").shapes[0].after
             (1, 6, 6, 4)
         """
-        return self.edit(SetAttr(self._core.arguments.op(op), name, traced_ops.plain(value)), renew=renew)
+        return self.edit(SetAttr(self._core.arguments.op(op), name, traced_ops.plain_value(value)), renew=renew)
 
     def set_constant(self, tensor: Any, value: Any, *, renew: Renew = "always") -> Edits:
         """Set the value of a constant, or fix that of a placeholder: `editor.set_constant("is_training:0", False)`.
@@ -805,7 +805,7 @@ class EditAPI(Checked):
             >>> editor.session.run("loss:0", {"x:0": [[1, 2, 3, 4]]}).shape
             ()
         """
-        return self.edit(SetConstant(self._core.arguments.tensor(tensor), traced_ops.plain(value)), renew=renew)
+        return self.edit(SetConstant(self._core.arguments.tensor(tensor), traced_ops.plain_value(value)), renew=renew)
 
     def replace_input(
         self,

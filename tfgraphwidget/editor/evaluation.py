@@ -26,10 +26,10 @@ from tfgraphwidget.graph import (
     side_effects,
 )
 from tfgraphwidget.naming import listed, split_tensor
-from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compared, measured_aside, profile
+from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compare_outputs, measure_function, profile
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
-from tfgraphwidget.runtime.session import check_session, no_value, present
+from tfgraphwidget.runtime.session import check_session, no_value_text, read_variables
 from tfgraphwidget.sources import Body, Source, captured_state, open_source
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class GraphRun:
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
         """Raise when the tensors need a placeholder that has no value."""
-        probing.check_fed(self.index, tensors, feeds, self.state.names if self.is_body else ())
+        probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def values(self, outputs: Sequence[str], feeds: Feeds, known: Values) -> dict[Any, Any]:
         """The values of the variables that the outputs need, by state; those that are `known` are not read."""
@@ -89,11 +89,11 @@ class GraphRun:
         if graph is not None and session is not None:
             check_session(session, graph)
         try:
-            return present(self.source, self.source.body, variables)
+            return read_variables(self.source, self.source.body, variables)
         except SessionRefused as error:
             if _EMPTY not in error.why:
                 raise
-            why = f"{no_value(error.ops)}; run {'its' if len(error.ops) == 1 else 'their'} initializers first."
+            why = f"{no_value_text(error.ops)}; run {'its' if len(error.ops) == 1 else 'their'} initializers first."
             raise SessionRefused(why, error.ops) from None  # the other is about clones
 
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[evaluation.Array]:
@@ -200,7 +200,7 @@ class Evaluator:
         with executor.transaction():
             run = None
             if not executor.in_function:
-                run = probing.running(executor.target.graph(), executor.source.session, fed)
+                run = probing.session_runner(executor.target.graph(), executor.source.session, fed)
             found = _probed(self.current_run(), fetches, fed, run)
             self._probed = (*self._state, found)
             executor.listeners.notify()
@@ -223,7 +223,7 @@ class Evaluator:
         executor = self._executor
         with executor.transaction():
             if metadata is not None:
-                found = profile.given(metadata, executor.index)
+                found = profile.read_profile(metadata, executor.index)
             else:
                 fed = self._arguments.feeds(feeds)
                 found = self._run_traced(self._measurable(fetches, fed), fed, runs)
@@ -246,9 +246,9 @@ class Evaluator:
         probing.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
         if now.is_body:
-            return measured_aside(now.index, now.state, fetches, feeds, runs)
-        run = profile.tracing(self._executor.target.graph(), self._executor.source.session, feeds)
-        return profile.measured(now.index, fetches, feeds, run, runs)
+            return measure_function(now.index, now.state, fetches, feeds, runs)
+        run = profile.tracing_runner(self._executor.target.graph(), self._executor.source.session, feeds)
+        return profile.measure_ops(now.index, fetches, feeds, run, runs)
 
     def _measurable(self, fetches: Any, feeds: Mapping[str, Any]) -> tuple[str, ...]:
         """The tensors to compute: those given, selected, of the signature, or those without consumers."""
@@ -313,7 +313,7 @@ def _compared(
     now.check_fed(kept, feeds)
     before.check_fed(*theirs)
     values = _values(before, now, theirs, (kept, feeds))
-    ran = compared(kept, partial(before.run, *theirs, values[0]), partial(now.run, kept, feeds, values[1]))
+    ran = compare_outputs(kept, partial(before.run, *theirs, values[0]), partial(now.run, kept, feeds, values[1]))
     return replace(ran, missing=missing)
 
 

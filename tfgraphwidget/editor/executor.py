@@ -34,7 +34,7 @@ from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, listed, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
-from tfgraphwidget.runtime.session import Answered
+from tfgraphwidget.runtime.session import TimedSession
 from tfgraphwidget.runtime.sync import Model
 from tfgraphwidget.sources import open_source
 
@@ -259,12 +259,14 @@ class EditExecutor:
         if traced is None or target is not self.target or self.source.graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
-            traced_ops.rehearse(session, traced)
+            traced_ops.check_initializers(session, traced)
 
         def initialize() -> None:
             traced_ops.keep_alive(self.source.graph, traced)
             if session is not None and traced.has_state:
-                traced_ops.initialise(Answered(session), patch.add.variables, traced_ops.tables_of(patch.add.members))
+                traced_ops.initialize(
+                    TimedSession(session), patch.add.variables, traced_ops.tables_of(patch.add.members)
+                )
 
         return self.target.apply(patch, steps, load=initialize, renew=renew)
 

@@ -119,7 +119,7 @@ class FileAPI(Checked):
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, chosen=inputs is None)
         part = upstream(index, *ends[1], stop_at=ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
-        graph, session = edit_values.empty()
+        graph, session = edit_values.new_session()
         options = {"init": core.executor.default_init(), "graph": graph, "session": session}
         command = arguments.clone(part - ops(index, *behind) if behind else part, None, "", options)
         try:

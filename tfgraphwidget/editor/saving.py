@@ -72,7 +72,7 @@ def save(
 
 def script_of(core: EditorCore, file: str) -> Script:
     """The script that makes the edits again, with large arrays in `file`."""
-    return script(core.source.said, core.entrance, core.executor.history.done, file)
+    return script(core.source.reopen_code, core.entrance, core.executor.history.done, file)
 
 
 def requested_signatures(core: EditorCore, inputs: Any, outputs: Any, signatures: Any) -> tuple[Signature, ...]:

@@ -9,14 +9,14 @@ from tfgraphwidget.editor.graph_editor import GraphEditor
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph import VariableDef, definitions, handles
 from tfgraphwidget.runtime.live import Copy
-from tfgraphwidget.runtime.sync import Model, Names, Sync, matched
+from tfgraphwidget.runtime.sync import Model, Names, Sync, match_variables
 from tfgraphwidget.sources import variable_definition
 
 
 def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
     """Bring values over and give the (source, target) names; see `tfgraphwidget.sync`."""
     ours, theirs = _model_of(source), _model_of(target)
-    pairs = matched(ours[1], theirs[1], names, source_scope=ours[2], target_scope=theirs[2])
+    pairs = match_variables(ours[1], theirs[1], names, source_scope=ours[2], target_scope=theirs[2])
     Sync(pairs, ours[0], theirs[0], theirs[2]).sync(tau)
     return tuple((a.name, b.name) for a, b in pairs)
 

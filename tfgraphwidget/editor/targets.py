@@ -23,7 +23,7 @@ from tfgraphwidget.editor.transaction import Transaction, transaction
 from tfgraphwidget.edits import Patch, check_unchanged, exchanged, patched, reading, reserved, shown
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, build, calls, definitions, handles
-from tfgraphwidget.runtime.live import COLLECTIONS, check_still, in_place_changes, patch_application, placement
+from tfgraphwidget.runtime.live import COLLECTIONS, check_not_growing, in_place_changes, patch_application, placement
 from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
 from tfgraphwidget.tf_types import NodeDef
@@ -197,7 +197,7 @@ class LiveTarget:
                     with transaction() as edit, edit.uninterrupted():
                         self.apply(patch, edit, renew=False)
                 if renewal:
-                    renewal.carry()
+                    renewal.apply()
                 for planned, fitted in self._fitted.values():
                     source.notices += fitted.notes[len(planned.notes) :]
 
@@ -260,7 +260,7 @@ class LiveTarget:
 
     def _present_stamp(self) -> _Stamp:
         record = self._record()
-        return self.source.body.stamp(), record.generation, record.rewired, id(self.source.body)
+        return self.source.body.stamp(), record.generation, record.rewire_count, id(self.source.body)
 
     def _take(self, stamp: _Stamp, *, grown: bool) -> None:
         """Read the graph, and store the result in one step: if reading fails, nothing has changed."""
@@ -268,7 +268,7 @@ class LiveTarget:
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(known)
-        read = whole if self.source.graph is None else in_place_changes.unveiled(self.source.graph, whole)
+        read = whole if self.source.graph is None else in_place_changes.without_veils(self.source.graph, whole)
         there = base.ids if base is not None else {}
         nodes = list({node.name: node for node in read if node.name not in there}.values())
         collections, variables = body.collections()
@@ -312,21 +312,21 @@ class LiveTarget:
             self._draft = self._draft or NodeDefTarget(self.index)
             return self._draft.apply(patch, steps)
         steps.enter_context(self._record().lock)
-        imported = self._record().imported
+        imported = self._record().import_count
         self.index  # noqa: B018 - what came since is read before the graph changes
         before, planned, patch = self._reading, patch, self._fit(patch)
         renewal = self._renewal() if patch.changed and renew else None
         generation = self._record().generation
         steps.on_failure(setattr, self, "_shapes", self._shapes)
         # After a failure the generation has grown, so that the index is read again when it is next asked for.
-        steps.enter_context(patch_application.applied_live(patch, self.graph(), origin, session=self.source.session))
+        steps.enter_context(patch_application.live_patch(patch, self.graph(), origin, session=self.source.session))
         let_in()
         load()
         let_in()
         self._follow(before, patch, generation, imported)
         if renewal:
             let_in()  # not behind this: a session that was renewed is not put back
-            renewal.carry()
+            renewal.apply()
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
@@ -338,13 +338,13 @@ class LiveTarget:
         `origin` is the graph that it copies from.
         """
         if self.source.graph is None:
-            placement.check_file(patch)
+            placement.check_file_devices(patch)
         else:
-            placement.check_placed(self.source.session, self.source.graph, patch, origin.source.graph)
+            placement.check_patch_placement(self.source.session, self.source.graph, patch, origin.source.graph)
 
     def placing_notices(self, patch: Patch) -> tuple[str, ...]:
         """A sentence for each device that a patch pins ops to and that is not there."""
-        return placement.notices(self.source.session, self.source.graph, patch)
+        return placement.device_notices(self.source.session, self.source.graph, patch)
 
     def fitted(self, patch: Patch) -> Patch:
         """What a patch comes to here: a live graph's ops cannot be changed in every way."""
@@ -355,7 +355,7 @@ class LiveTarget:
 
         Raises when the graph is not one that it can be carried out in just now.
         """
-        check_still(self.source.graph)
+        check_not_growing(self.source.graph)
         fitted = self.fitted(patch)
         check_unchanged(self.index, fitted)
         if fitted is not patch:
@@ -389,7 +389,9 @@ class LiveTarget:
             place = {op.name: k for k, op in enumerate(operations[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
             after = patched(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
-        is_alone = ops - before.ops == self._record().imported - imported and self._is_all(patch, before, after, stamp)
+        is_alone = ops - before.ops == self._record().import_count - imported and self._is_all(
+            patch, before, after, stamp
+        )
         self._reading = _Reading(after, ops, stamp) if is_alone else replace(before, index=after)
 
     def _is_all(self, patch: Patch, before: _Reading, after: GraphIndex, stamp: _Stamp) -> bool:

@@ -13,8 +13,8 @@ from tfgraphwidget.edits.clone import check_free
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, calls
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.live import check_still, growing, patch_application, placement, traced_ops
-from tfgraphwidget.runtime.session import Answered, variable_values
+from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
+from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.tf_types import NodeDef
 
 
@@ -51,7 +51,7 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
     Raises GraphEditError; when the edit fails, the graph shows nothing of it.
     """
     graph, before = target.graph(), target.index
-    check_still(graph)
+    check_not_growing(graph)
     patch_application.check_open(graph)
     check_free(before, command.into)
     session = target.source.session
@@ -59,14 +59,14 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
         variable_values.check_session(session, graph)
     collections = patch_application.collections_of(graph)
     try:
-        with growing(graph, command.into) as added, placement.only_with_kernels(session, graph):
+        with track_function_call(graph, command.into) as added, placement.refuse_ops_without_kernel(session, graph):
             steps.on_failure(_withdraw, target, before, collections, command.into, added)
-            result = traced_ops.called(graph, command.into, command.function, command.at)
+            result = traced_ops.call_in_graph(graph, command.into, command.function, command.at)
         patch = grown_between(before, target.index, command.into, added)
-        placement.check_placed(session, graph, patch)
+        placement.check_patch_placement(session, graph, patch)
         if session is not None:
             tables = [member.name for key, member in patch.add.members if key == traced_ops.TABLES]
-            traced_ops.initialise(Answered(session), patch.add.variables, tables)
+            traced_ops.initialize(TimedSession(session), patch.add.variables, tables)
     except GraphEditError:
         raise
     except Exception as error:
@@ -83,7 +83,7 @@ def _withdraw(
 ) -> None:
     """Hide the ops that a function added before the edit failed, and put back what the collections contained."""
     graph = target.graph()
-    patch_application.put_back(graph, collections, patch_application.made_with(added))
+    patch_application.restore_collections(graph, collections, patch_application.is_entry_of(added))
     traced_ops.forget(graph, scope, added)
     patch_application.hide_failed(graph, *_left(target, before, added))
     patch_application.record_of(graph).ungrown |= added

@@ -11,10 +11,13 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph_editor.indexed import chosen, index_of, numbers
 from tfgraphwidget.graph_editor.lists import check_type, make_list_of_op, unique
 from tfgraphwidget.graph_editor.util import ControlOutputs
+from tfgraphwidget.tf_types import Operation, Tensor
 
 
 def check_cios(
-    control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
+    control_inputs: bool = False,
+    control_outputs: Any = None,
+    control_ios: Any = None,
 ) -> tuple[bool, ControlOutputs | None]:
     """The three ways to ask for control edges, as two.
 
@@ -41,8 +44,11 @@ def check_cios(
 
 
 def get_ops_ios(
-    ops: Any, control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
-) -> list[Any]:
+    ops: object,
+    control_inputs: bool = False,
+    control_outputs: Any = None,
+    control_ios: Any = None,
+) -> list[Operation]:
     """The ops one edge away from any of `ops`, up or down; some of `ops` may be among them.
 
     Args:
@@ -56,7 +62,7 @@ def get_ops_ios(
         ValueError: The ops are of several graphs, or see `check_cios`.
     """
     control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
-    found: list[Any] = []
+    found: list[Operation] = []
     for op in make_list_of_op(ops):
         found += (t.op for t in op.inputs)
         found += (reader for t in op.outputs for reader in t.consumers())
@@ -65,7 +71,7 @@ def get_ops_ios(
     return unique(found)
 
 
-def compute_boundary_ts(ops: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def compute_boundary_ts(ops: object) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """The tensors at the boundary of some ops.
 
     Args:
@@ -90,14 +96,14 @@ def compute_boundary_ts(ops: Any) -> tuple[list[Any], list[Any], list[Any]]:
 
 
 def get_within_boundary_ops(
-    ops: Any,
-    seed_ops: Any,
-    boundary_ops: Any = (),
+    ops: object,
+    seed_ops: object,
+    boundary_ops: object = (),
     inclusive: bool = True,
     control_inputs: bool = False,
     control_outputs: Any = None,
     control_ios: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """The ops that hang together with the seeds, edges taken either way, without crossing the boundary.
 
     Args:

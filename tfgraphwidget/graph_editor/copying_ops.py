@@ -6,7 +6,7 @@ colocation, control inputs and library functions follow the copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +16,10 @@ from tfgraphwidget.graph import GraphIndex, Member, VariableDef, side_effects, t
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
-from tfgraphwidget.runtime.live import apply_live, rebuild, record_of, unbuild
+from tfgraphwidget.runtime.live import apply_live, rebuild_contexts, record_of, remove_contexts
 from tfgraphwidget.runtime.sandbox import check_devices, check_functions
 from tfgraphwidget.tf_internals import find_operation, operation_finder, set_attribute
+from tfgraphwidget.tf_types import NodeDef, Operation, Tensor, Variable
 
 
 class Copier:
@@ -44,10 +45,10 @@ class Copier:
             dropped=info.dropped,
         )
 
-    def _anew(self, attribute: str, nodes: Iterable[Any], others: Iterable[Any]) -> dict[str, str]:
+    def _anew(self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]) -> dict[str, str]:
         """For each value that the nodes have of an attribute one that the destination lacks; the same if it may be."""
-        wanted = dict.fromkeys(_values(attribute, nodes))
-        taken = {value.lower() for value in _values(attribute, others)} if wanted else set()
+        wanted = dict.fromkeys(_attribute_values(attribute, nodes))
+        taken = {value.lower() for value in _attribute_values(attribute, others)} if wanted else set()
         new = {}
         for value in wanted:
             new[value] = value if value.lower() not in taken else free_name(self.info.scope_ + value, taken)
@@ -56,9 +57,9 @@ class Copier:
 
     def together(
         self,
-        ops: list[Any],
+        ops: list[Operation],
         outside: Callable[[Any, Any], Any],
-        nodedef_fn: Callable[[Any], Any] | None,
+        nodedef_fn: Callable[[NodeDef], NodeDef] | None,
         *,
         waits: bool,
     ) -> None:
@@ -73,8 +74,8 @@ class Copier:
         originals = {op: self.index.nodes[self.index.ids[op.name]] for op in ops}
         others = self._read_from_outside(originals.values())
         plain = waits and nodedef_fn is None
-        given: dict[Any, list[Any]] = {}
-        drafts: dict[Any, Any] = {}
+        given: dict[Operation, Sequence[Tensor | None]] = {}
+        drafts: dict[Operation, NodeDef] = {}
         for op, of in originals.items():
             if plain and others.isdisjoint(of.input):
                 self.names[of.name] = self.info.name_of(of.name)
@@ -90,7 +91,9 @@ class Copier:
         self.info.transformed_ops.update(zip(ops, made, strict=True))
         self.info.transformed_ts.pair((t for op in ops for t in op.outputs), (t for op_ in made for t in op_.outputs))
 
-    def alone(self, op: Any, new_inputs: list[Any], nodedef_fn: Callable[[Any], Any] | None) -> Any:
+    def alone(
+        self, op: Operation, new_inputs: list[Tensor], nodedef_fn: Callable[[NodeDef], NodeDef] | None
+    ) -> Operation:
         """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`."""
         of = self.index.nodes[self.index.ids[op.name]]
         draft, graph = self._draft(of, nodedef_fn), self.info.graph_
@@ -106,7 +109,7 @@ class Copier:
             make_op(graph, node, new_inputs, None if _reads_another_shape(op, new_inputs) else op)
         return find_operation(graph, node.name)
 
-    def _read_from_outside(self, nodes: Iterable[Any]) -> frozenset[str]:
+    def _read_from_outside(self, nodes: Iterable[NodeDef]) -> frozenset[str]:
         """The inputs, as NodeDefs write them, that are not simply read from the copies of what is copied."""
         read = {text for node in nodes for text in node.input}
         instead = {as_input(t.op.name, t.value_index) for t in self.info.known.instead}
@@ -115,12 +118,12 @@ class Copier:
     def _is_outside(self, op: str, port: int) -> bool:
         return port >= 0 and op not in self._own
 
-    def _make(self, nodes: dict[Any, Any], given: Mapping[Any, list[Any]]) -> None:
+    def _make(self, nodes: dict[Operation, NodeDef], given: Mapping[Operation, Sequence[Tensor | None]]) -> None:
         """Make the copies, all in one import unless one is to be named as a scope of the destination is."""
         shaped = self._as_shaped(list(nodes), given)
         shown_again = record_of(self.info.graph_).hidden
         taken = scopes_among({node.name for node in nodes.values()} - shown_again, self.info.graph_)
-        waiting: list[Any] = []
+        waiting: list[Operation] = []
         for op, node in nodes.items():
             if node.name in taken:
                 self._import(nodes, waiting, shaped)
@@ -132,14 +135,14 @@ class Copier:
                 waiting.append(op)
         self._import(nodes, waiting, shaped)
 
-    def _import(self, nodes: dict[Any, Any], ops: list[Any], shaped: set[Any]) -> None:
+    def _import(self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Any]) -> None:
         copies = tuple((op.name, nodes[op].name) for op in ops if op in shaped)
         change = replace(self.library, nodes=tuple(nodes[op] for op in ops), copies=copies)
         if change.nodes:
             apply_live(Patch(add=change), self.info.graph_, origin=self.info.graph)
             self.library = Change()
 
-    def _draft(self, of: Any, nodedef_fn: Callable[[Any], Any] | None) -> Any:
+    def _draft(self, of: NodeDef, nodedef_fn: Callable[[NodeDef], NodeDef] | None) -> NodeDef:
         """A NodeDef under its new name, which a handler may have changed once more."""
         node = type(of)()
         node.CopyFrom(of)
@@ -148,7 +151,7 @@ class Copier:
         self.names[of.name] = node.name
         return node
 
-    def _node(self, op: Any, draft: Any, given: list[Any], *, waits: bool) -> Any:
+    def _node(self, op: Operation, draft: NodeDef, given: Sequence[Tensor | None], *, waits: bool) -> NodeDef:
         """The NodeDef of an op's copy; None in `given` stands for the copy of what the original reads there."""
         draft.name = op.name
         draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
@@ -160,7 +163,7 @@ class Copier:
         node.input[:] = [*read, *node.input]
         return node
 
-    def _copies(self, nodes: list[Any]) -> list[Any]:
+    def _copies(self, nodes: list[NodeDef]) -> list[NodeDef]:
         """The NodeDefs of copies that read the copies of what the originals read."""
         copies = self.copying.copied(nodes, "")
         for of, node in zip(nodes, copies, strict=True):
@@ -168,7 +171,7 @@ class Copier:
                 node.attr["shared_name"].s = b""  # its state goes by the op's name, which is new
         return copies
 
-    def _as_shaped(self, ops: list[Any], given: Mapping[Any, list[Any]]) -> set[Any]:
+    def _as_shaped(self, ops: list[Operation], given: Mapping[Operation, Sequence[Tensor | None]]) -> set[Operation]:
         """The ops whose copies have the originals' static shapes: no input behind them has another shape."""
         other = [self.index.ids[op.name] for op, read in given.items() if _reads_another_shape(op, read)]
         if not other:
@@ -176,7 +179,7 @@ class Copier:
         reached = traversal.forward(self.index, other)
         return {op for op in ops if not reached[self.index.ids[op.name]]}
 
-    def finish(self) -> list[tuple[Any, Any]]:
+    def finish(self) -> list[tuple[Variable, Variable]]:
         """Make what is beside the ops: colocation that had to wait, variables, runners; gives (variable, its copy)."""
         info = self.info
         acting = side_effects(self.index, (self.index.ids[name] for name in self._own))
@@ -204,9 +207,9 @@ class Copier:
         nodes = tuple(op_.node_def for op_ in info.transformed_ops.values())
         change = Change(nodes=nodes, contexts=told)
         try:
-            rebuild(info.graph_, change, info.graph)
+            rebuild_contexts(info.graph_, change, info.graph)
         except BaseException:
-            unbuild(info.graph_, change)
+            remove_contexts(info.graph_, change)
             raise
 
     def _is_copied(self, variable: VariableDef) -> bool:
@@ -229,13 +232,13 @@ class Copier:
         return copy
 
 
-def _reads_another_shape(op: Any, given: list[Any]) -> bool:
+def _reads_another_shape(op: Operation, given: Sequence[Tensor | None]) -> bool:
     """Whether a copy of the op that reads the tensors `given` reads one of another static shape; None is none."""
     pairs = zip(op.inputs, given, strict=False)
     return any(t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto() for t, t_ in pairs)
 
 
-def _values(attribute: str, nodes: Iterable[Any]) -> Iterator[str]:
+def _attribute_values(attribute: str, nodes: Iterable[NodeDef]) -> Iterator[str]:
     for node in nodes:
         if attribute in node.attr and node.attr[attribute].s:
             yield node.attr[attribute].s.decode(errors="surrogateescape")

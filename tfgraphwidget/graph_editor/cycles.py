@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from math import inf
-from typing import Any
 
 from tfgraphwidget.graph import MERGE, NEXT
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_internals import operation_number
+from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
-Edge = tuple[Any, Any]
+Edge = tuple[Operation, Operation]
 """An op, and an op that it is to read or to wait for."""
 
 _KEPT_AS = "_tfgraphwidget_ascends"
@@ -26,18 +26,18 @@ _AT_ONCE = 100
 """How many ops are searched before it is worth to look at all edges."""
 
 
-def feeding(op: Any, inputs: Iterable[Any], control_inputs: Iterable[Any]) -> Iterator[Any]:
+def feeding(op: Operation, inputs: Iterable[Tensor], control_inputs: Iterable[Operation]) -> Iterator[Operation]:
     """The ops that come before an op which reads the tensors `inputs` and waits for the ops `control_inputs`."""
     merges = op.type in MERGE
     yield from (t.op for t in inputs if not (merges and t.op.type in NEXT))
     yield from control_inputs
 
 
-def _before(op: Any) -> Iterator[Any]:
+def _before(op: Operation) -> Iterator[Operation]:
     return feeding(op, op.inputs, op.control_inputs)
 
 
-def cycle_of(graph: Any, new: set[Edge], before: Callable[[Any], Iterable[Any]]) -> list[Any]:
+def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Operation], Iterable[Operation]]) -> list[Operation]:
     """A cycle through a new edge, or [] if there is none.
 
     It goes in the order in which values flow, and has its first op again at the end.
@@ -53,8 +53,8 @@ def cycle_of(graph: Any, new: set[Edge], before: Callable[[Any], Iterable[Any]])
     first = min(map(operation_number, readers), default=0)
     oldest = min(_known_oldest(graph), first)
     for root in sorted({source for _, source in new}, key=operation_number):
-        path: list[Any] = []
-        todo: list[Iterator[Any]] = [iter([root])]
+        path: list[Operation] = []
+        todo: list[Iterator[Operation]] = [iter([root])]
         while todo:
             op = next(todo[-1], None)
             if op is None:
@@ -74,7 +74,7 @@ def cycle_of(graph: Any, new: set[Edge], before: Callable[[Any], Iterable[Any]])
     return []
 
 
-def keep_order(graph: Any, stamp: tuple[int, int], new: Iterable[Edge]) -> None:
+def keep_order(graph: Graph, stamp: tuple[int, int], new: Iterable[Edge]) -> None:
     """Keep what is known of the order of a graph that had the stamp `stamp`, and has got only new edges since then."""
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     if known_for == stamp:
@@ -83,19 +83,19 @@ def keep_order(graph: Any, stamp: tuple[int, int], new: Iterable[Edge]) -> None:
         setattr(graph, _KEPT_AS, (stamp_of(graph), min([oldest, *later])))
 
 
-def stamp_of(graph: Any) -> tuple[int, int]:
+def stamp_of(graph: Graph) -> tuple[int, int]:
     """Another one after each new op, and each edit by this package."""
     record = record_of(graph)
-    return graph.version, record.generation + record.rewired
+    return graph.version, record.generation + record.rewire_count
 
 
-def _known_oldest(graph: Any) -> float:
+def _known_oldest(graph: Graph) -> float:
     """The id of the oldest op that comes after one with a higher id; -infinity if that is not known."""
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     return float(oldest) if known_for == stamp_of(graph) else -inf
 
 
-def _find_oldest(graph: Any) -> float:
+def _find_oldest(graph: Graph) -> float:
     """The same, found; infinity if there is no such op."""
     numbered = ((operation_number(op), op) for op in graph.get_operations())
     late = (number for number, op in numbered if any(operation_number(other) > number for other in _before(op)))

@@ -12,10 +12,11 @@ from typing import Any
 
 from tfgraphwidget.graph_editor.lists import check_graphs, check_type, unique
 from tfgraphwidget.graph_editor.reroute import plan_inputs, take_inputs
-from tfgraphwidget.graph_editor.rewiring import Hole, Rewiring, live
+from tfgraphwidget.graph_editor.rewiring import End, Hole, Rewiring, live
 from tfgraphwidget.graph_editor.select import check_cios
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
 from tfgraphwidget.graph_editor.util import ControlOutputs
+from tfgraphwidget.tf_types import Tensor
 
 __all__ = [
     "bypass",
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-def detach_control_inputs(sgv: Any) -> None:
+def detach_control_inputs(sgv: object) -> None:
     """Let no op of a view wait for an op outside.
 
     Args:
@@ -44,7 +45,7 @@ def detach_control_inputs(sgv: Any) -> None:
     plan.carry_out()
 
 
-def detach_control_outputs(sgv: Any, control_outputs: Any) -> None:
+def detach_control_outputs(sgv: object, control_outputs: Any) -> None:
     """Let no op outside a view wait for an op of it.
 
     Args:
@@ -62,7 +63,7 @@ def detach_control_outputs(sgv: Any, control_outputs: Any) -> None:
     plan.carry_out()
 
 
-def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView, list[Any]]:
+def detach_inputs(sgv: object, control_inputs: bool = False) -> tuple[SubGraphView, list[Tensor]]:
     """Let a view read placeholders in the place of its inputs.
 
     The placeholders have the dtypes and static shapes of the inputs. They are the inputs and the passthroughs of the
@@ -89,7 +90,7 @@ def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView,
     return view, _take(view, holes)
 
 
-def detach_outputs(sgv: Any, control_outputs: Any = None) -> tuple[SubGraphView, list[Any]]:
+def detach_outputs(sgv: object, control_outputs: Any = None) -> tuple[SubGraphView, list[Tensor]]:
     """Let those outside that read an output of a view read a placeholder.
 
     Args:
@@ -116,8 +117,11 @@ def detach_outputs(sgv: Any, control_outputs: Any = None) -> tuple[SubGraphView,
 
 
 def detach(
-    sgv: Any, control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
-) -> tuple[SubGraphView, list[Any], list[Any]]:
+    sgv: object,
+    control_inputs: bool = False,
+    control_outputs: Any = None,
+    control_ios: Any = None,
+) -> tuple[SubGraphView, list[Tensor], list[Tensor]]:
     """Both `detach_inputs` and `detach_outputs`.
 
     Args:
@@ -146,7 +150,7 @@ def detach(
     return view, _take(view, before), list(map(live, after))
 
 
-def connect(sgv0: Any, sgv1: Any, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
+def connect(sgv0: object, sgv1: object, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
     """Let `sgv1` read the outputs of `sgv0`; the views, of which `sgv1` has those outputs for inputs now.
 
     Args:
@@ -171,7 +175,7 @@ def connect(sgv0: Any, sgv1: Any, disconnect_first: bool = False) -> tuple[SubGr
     return sgv0, sgv1
 
 
-def bypass(sgv: Any) -> tuple[SubGraphView, list[Any]]:
+def bypass(sgv: object) -> tuple[SubGraphView, list[Tensor]]:
     """Let those that read the outputs of a view read its inputs, and the view placeholders as by `detach_inputs`.
 
     Args:
@@ -202,7 +206,7 @@ def _cut_inputs(plan: Rewiring, view: SubGraphView) -> list[Hole]:
     return holes
 
 
-def _cut_outputs(plan: Rewiring, view: SubGraphView, outputs: Iterable[Any]) -> list[Hole]:
+def _cut_outputs(plan: Rewiring, view: SubGraphView, outputs: Iterable[End]) -> list[Hole]:
     """Plan that who reads an output outside a view reads a placeholder; outputs may be holes."""
     inside, holes = set(view.ops), []
     for t in unique(outputs):
@@ -221,7 +225,7 @@ def _cut_control_inputs(plan: Rewiring, view: SubGraphView) -> None:
             plan.wait(op, [waited for waited in held if waited in inside])
 
 
-def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: ControlOutputs | None) -> None:
+def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: Any) -> None:
     inside = set(view.ops)
     found = unique(w for op in view.ops for w in control_outputs.get(op)) if control_outputs is not None else ()
     for waiting in found:
@@ -229,15 +233,15 @@ def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: Co
             plan.wait(waiting, [op for op in plan.control_inputs(waiting) if op not in inside])
 
 
-def _outputs_after(view: SubGraphView, given: Iterable[Any]) -> list[Any]:
+def _outputs_after(view: SubGraphView, given: Iterable[End]) -> list[End]:
     """The outputs of a view that is given other inputs: a passthrough becomes what stands for it."""
     through = {id(t): new for t, new in zip(view.inputs, given, strict=True) if view.is_passthrough(t)}
     return [through.get(id(t), t) for t in view.outputs]
 
 
-def _take(view: SubGraphView, holes: list[Hole]) -> list[Any]:
+def _take(view: SubGraphView, holes: list[Hole]) -> list[Tensor]:
     """Give a view the placeholders that have been made for its inputs, in place."""
     made = list(map(live, holes))
-    view._output_ts = _outputs_after(view, made)
+    view._output_ts = list(map(live, _outputs_after(view, made)))
     view._input_ts, view._passthrough_ts = list(made), list(made)
     return made

@@ -24,12 +24,15 @@ from tfgraphwidget.graph_editor.transforming import Known
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.sources import variable_definition
+from tfgraphwidget.tf_types import Graph, Variable
 
-Copied = MutableMapping[str, Any]
+Copied = MutableMapping[str, Variable]
 """Name of a variable in the other graph -> the variable, for example "ns/w:0"."""
 
 
-def copy_variable_to_graph(variable: Any, to_graph: Any, namespace: str, copied_variables: Copied | None = None) -> Any:
+def copy_variable_to_graph(
+    variable: object, to_graph: Graph, namespace: str, copied_variables: Copied | None = None
+) -> Variable:
     """The copy of a variable in another graph, with its initialiser and what that depends on.
 
     It is in TensorFlow's own collections as the original is, and in others under the namespace ("ns/endpoints").
@@ -52,10 +55,13 @@ def copy_variable_to_graph(variable: Any, to_graph: Any, namespace: str, copied_
     if name not in held:
         found = _variable_named(name, to_graph)
         held[name] = _Copying(variable.graph, to_graph, namespace, held).variable(variable) if found is None else found
-    return held[name]
+    copied: Variable = held[name]
+    return copied
 
 
-def copy_to_graph(op_or_tensor: Any, to_graph: Any, copied_variables: Copied | None = None, namespace: str = "") -> Any:
+def copy_to_graph(
+    op_or_tensor: Any, to_graph: Graph, copied_variables: Copied | None = None, namespace: str = ""
+) -> Any:
     """The copy of an op or tensor in another graph, with everything that it depends on.
 
     Args:
@@ -80,7 +86,7 @@ def copy_to_graph(op_or_tensor: Any, to_graph: Any, copied_variables: Copied | N
     return _Copying(op_or_tensor.graph, to_graph, namespace, held).element(op_or_tensor)
 
 
-def get_copied(original: Any, graph: Any, copied_variables: Copied | None = None, namespace: str = "") -> Any:
+def get_copied(original: Any, graph: Graph, copied_variables: Copied | None = None, namespace: str = "") -> Any:
     """What `copy_to_graph` or `copy_variable_to_graph` has made of an op, a tensor or a variable.
 
     Args:
@@ -107,7 +113,7 @@ def get_copied(original: Any, graph: Any, copied_variables: Copied | None = None
         raise KeyError(f"The graph has no {name!r}; copy {original.name!r} there with copy_to_graph first.") from error
 
 
-def _variable_named(name: str, graph: Any) -> Any:
+def _variable_named(name: str, graph: Graph) -> Variable | None:
     """The variable of that name in a graph, copied there or made there; None if there is none."""
     check_type(graph, (tf.Graph,))
     record = record_of(graph)
@@ -119,14 +125,14 @@ def _variable_named(name: str, graph: Any) -> Any:
 class _Copying:
     """From one graph into the namespace of another."""
 
-    def __init__(self, source: Any, to_graph: Any, namespace: str, held: Copied) -> None:
+    def __init__(self, source: Graph, to_graph: Graph, namespace: str, held: Copied) -> None:
         check_type(to_graph, (tf.Graph,))
         self.source, self.to_graph, self.held = source, to_graph, held
         self.scope = scope_finalize(namespace)
         self.index = read(source)
         self.variables = {v.removeprefix(self.scope): variable for v, variable in held.items()}
 
-    def variable(self, variable: Any) -> Any:
+    def variable(self, variable: Variable) -> Variable:
         """The copy of a variable, whether or not it is in a collection."""
         told = variable_definition(variable)
         if told.handle not in self.index.defined_variables:

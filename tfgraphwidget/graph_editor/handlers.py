@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import tensorflow as tf
 
 from tfgraphwidget.graph_editor.rewiring import Rewiring
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.graph_editor.util import get_predefined_collection_names
+from tfgraphwidget.tf_types import NodeDef, Operation, Tensor
 
 _PREDEFINED = frozenset(get_predefined_collection_names())
 
 
-def replace_t_with_placeholder_handler(info: Transforming, t: Any) -> Any:
+def replace_t_with_placeholder_handler(info: Transforming, t: Tensor) -> Tensor:
     """A placeholder in place of a tensor: one for each tensor, in the destination scope.
 
     None can stand for a variable that the copies change: within one graph they change the original's.
@@ -28,7 +28,7 @@ def replace_t_with_placeholder_handler(info: Transforming, t: Any) -> Any:
     return info.placeholder(t)
 
 
-def keep_t_if_possible_handler(info: Transforming, t: Any) -> Any:
+def keep_t_if_possible_handler(info: Transforming, t: Tensor) -> Tensor:
     """The tensor itself within one graph; in another graph a placeholder.
 
     Args:
@@ -38,7 +38,7 @@ def keep_t_if_possible_handler(info: Transforming, t: Any) -> Any:
     return t if info.same_graph else replace_t_with_placeholder_handler(info, t)
 
 
-def assign_renamed_collections_handler(info: Transforming, elem: Any, elem_: Any) -> None:
+def assign_renamed_collections_handler(info: Transforming, elem: object, elem_: object) -> None:
     """Add a copy to the collections of its original.
 
     TensorFlow's own collections keep their names, others get the destination scope before it. A graph with a global
@@ -55,7 +55,9 @@ def assign_renamed_collections_handler(info: Transforming, elem: Any, elem_: Any
         info.graph_.add_to_collection(key if key in _PREDEFINED else info.new_key(key), elem_)
 
 
-def transform_op_if_inside_handler(info: Transforming, op: Any, keep_if_possible: bool = True) -> Any:
+def transform_op_if_inside_handler(
+    info: Transforming, op: Operation, keep_if_possible: bool = True
+) -> Operation | None:
     """The copy of an op that is in the view; of another the op itself within one graph, else None.
 
     Args:
@@ -70,11 +72,11 @@ def transform_op_if_inside_handler(info: Transforming, op: Any, keep_if_possible
 
 def copy_op_handler(
     info: Transforming,
-    op: Any,
-    new_inputs: Iterable[Any] | bool,
+    op: Operation,
+    new_inputs: Iterable[Tensor] | bool,
     copy_shape: bool = False,  # noqa: ARG001
-    nodedef_fn: Callable[[Any], Any] | None = None,
-) -> tuple[Any, list[Any]]:
+    nodedef_fn: Callable[[NodeDef], NodeDef] | None = None,
+) -> tuple[Operation, list[Tensor]]:
     """Copy one op, without its control inputs.
 
     Args:
@@ -96,7 +98,7 @@ def copy_op_handler(
     return op_, op_.outputs
 
 
-def transform_op_in_place(info: Transforming, op: Any, detach_outputs: bool = False) -> Any:
+def transform_op_in_place(info: Transforming, op: Operation, detach_outputs: bool = False) -> Operation:
     """Let an op read what stands for its inputs, instead of copying it.
 
     Args:

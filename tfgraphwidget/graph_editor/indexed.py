@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex, Mask, build
 from tfgraphwidget.tf_internals import control_edges, input_tuples, operation_number
+from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
 _KEPT_AS = "_tfgraphwidget_indexed"
 
 
 @dataclass(frozen=True, eq=False)
-class _Indexed:
+class _CachedIndex:
     """An index, and what told the edges of the graph when it was made.
 
     `Graph.version` counts ops only, and the serialized graph is no key: its attributes come in another order each
@@ -25,11 +25,11 @@ class _Indexed:
     """
 
     index: GraphIndex
-    inputs: list[Any]
+    inputs: list[Sequence[Tensor]]
     waits: frozenset[tuple[int, int]]
 
 
-def index_of(graph: Any) -> GraphIndex:
+def index_of(graph: Graph) -> GraphIndex:
     """The index of a live graph's ops and edges, right also after edges were changed in place.
 
     Asking again costs a look at each op's cached inputs (about 0.5 µs an op), new ops cost their own reading. What is
@@ -39,26 +39,28 @@ def index_of(graph: Any) -> GraphIndex:
     known = getattr(graph, _KEPT_AS, None)
     inputs, waits = input_tuples(ops), control_edges(ops)
     if known is None or not _same_edges(known, inputs, waits, ops):
-        known = _Indexed(build(graph.as_graph_def().node), inputs, waits)
+        known = _CachedIndex(build(graph.as_graph_def().node), inputs, waits)
     elif len(ops) > len(known.index):
         new = [op.node_def for op in ops[len(known.index) :]]
-        known = _Indexed(known.index.extended(new, {}, ()), inputs, waits)
+        known = _CachedIndex(known.index.extended(new, {}, ()), inputs, waits)
     setattr(graph, _KEPT_AS, known)
     return known.index
 
 
-def numbers(index: GraphIndex, ops: Iterable[Any]) -> list[int]:
+def numbers(index: GraphIndex, ops: Iterable[Operation]) -> list[int]:
     """The numbers of live ops in the index of their graph."""
     return [index.ids[op.name] for op in ops]
 
 
-def chosen(graph: Any, mask: Mask) -> list[Any]:
+def chosen(graph: Graph, mask: Mask) -> list[Operation]:
     """The live ops of a mask, in graph order."""
     ops = graph.get_operations()
     return [ops[i] for i in np.flatnonzero(mask).tolist()]
 
 
-def _same_edges(known: _Indexed, inputs: list[Any], waits: frozenset[tuple[int, int]], ops: list[Any]) -> bool:
+def _same_edges(
+    known: _CachedIndex, inputs: list[Sequence[Tensor]], waits: frozenset[tuple[int, int]], ops: list[Operation]
+) -> bool:
     """Whether the ops that are in the index already have the edges that they had."""
     n = len(known.inputs)
     if len(ops) < n or not all(map(is_, known.inputs, inputs)):

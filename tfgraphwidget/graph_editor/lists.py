@@ -16,6 +16,7 @@ import tensorflow as tf
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.sources import variable_definition
 from tfgraphwidget.tf_internals import PartitionedVariable
+from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 T = TypeVar("T")
 
@@ -69,13 +70,13 @@ def concatenate_unique(la: list[T], lb: Iterable[T]) -> list[T]:
     return la
 
 
-def positions(ats: Iterable[Any], tensors: list[Any], kind: str) -> list[int]:
+def positions(ats: Iterable[object], tensors: list[Tensor], kind: str) -> list[int]:
     """The position of each; see `position`."""
     first = {id(t): i for i, t in reversed(list(enumerate(tensors)))}
     return [first[id(at)] if id(at) in first else position(at, tensors, kind) for at in ats]
 
 
-def position(at: Any, tensors: list[Any], kind: str) -> int:
+def position(at: Any, tensors: list[Tensor], kind: str) -> int:
     """The position in `tensors` that a number or a tensor tells; the first if it is there more than once.
 
     Raises:
@@ -97,30 +98,32 @@ def position(at: Any, tensors: list[Any], kind: str) -> int:
     return i
 
 
-def parts_of(obj: Any) -> list[Any]:
+def parts_of(obj: object) -> list[Any]:
     """The parts of a variable that is in parts; of anything else itself."""
     return list(obj) if isinstance(obj, PartitionedVariable) else [obj]
 
 
-def as_op(obj: Any) -> Any:
+def as_op(obj: Any) -> Operation:
     """The op of a variable; anything else as it is.
 
     Raises:
         TypeError: The variable is of no graph.
     """
-    return _checked(obj).op if isinstance(obj, tf.Variable) else obj
+    op: Operation = _checked(obj).op if isinstance(obj, tf.Variable) else obj
+    return op
 
 
-def as_tensor(obj: Any) -> Any:
+def as_tensor(obj: Any) -> Tensor:
     """The tensor that a variable stands for, its handle or its reference; anything else as it is.
 
     Raises:
         TypeError: The variable is of no graph.
     """
-    return as_op(obj).outputs[0] if isinstance(obj, tf.Variable) else obj
+    tensor: Tensor = as_op(obj).outputs[0] if isinstance(obj, tf.Variable) else obj
+    return tensor
 
 
-def value_of(obj: Any) -> Any:
+def value_of(obj: Any) -> Tensor:
     """The tensor of a variable's value; anything else as it is.
 
     It is the one that a session fetches for the variable; no op is added, as TensorFlow's own conversion does.
@@ -128,19 +131,20 @@ def value_of(obj: Any) -> Any:
     Raises:
         TypeError: The variable is of no graph.
     """
-    if not isinstance(obj, tf.Variable):
-        return obj
-    snapshot = variable_definition(_checked(obj)).snapshot
-    return obj.value() if snapshot is None else obj.graph.get_tensor_by_name(snapshot)
+    tensor: Tensor = obj
+    if isinstance(obj, tf.Variable):
+        snapshot = variable_definition(_checked(obj)).snapshot
+        tensor = obj.value() if snapshot is None else obj.graph.get_tensor_by_name(snapshot)
+    return tensor
 
 
-def reads_of(variable: Any) -> list[Any]:
+def reads_of(variable: Variable) -> list[Tensor]:
     """The tensors that are read from a variable, each its whole value."""
     kind = "ReadVariableOp" if as_tensor(variable).dtype == tf.resource else "Identity"
     return [op.outputs[0] for op in as_tensor(variable).consumers() if op.type == kind]
 
 
-def check_reads(variables: Iterable[Any], ops: Collection[Any]) -> None:
+def check_reads(variables: Iterable[Variable], ops: Collection[Operation]) -> None:
     """Raise ValueError when one of the ops takes one of the variables itself, for which no tensor can stand."""
     for variable in variables:
         for op in as_tensor(variable).consumers():
@@ -151,7 +155,7 @@ def check_reads(variables: Iterable[Any], ops: Collection[Any]) -> None:
                 )
 
 
-def check_alike(variable: Any, other: Any) -> None:
+def check_alike(variable: Variable, other: Any) -> None:
     """Raise unless a variable can stand for another.
 
     Raises:
@@ -170,7 +174,7 @@ def check_alike(variable: Any, other: Any) -> None:
         )
 
 
-def _checked(variable: Any) -> Any:
+def _checked(variable: Variable) -> Any:
     if not isinstance(getattr(variable, "graph", None), tf.Graph):
         raise TypeError("An eager variable is of no graph; make it under `with graph.as_default():`.")
     return variable
@@ -251,7 +255,9 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
     return graph
 
 
-def make_list_of_op(ops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False) -> list[Any]:
+def make_list_of_op(
+    ops: object, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False
+) -> list[Operation]:
     """A new list of ops.
 
     Args:
@@ -270,7 +276,9 @@ def make_list_of_op(ops: Any, check_graph: bool = True, allow_graph: bool = True
     return _listed(ops, tf.Operation, check_graph, None if ignore_ts else tf.Operation)
 
 
-def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Any]:
+def make_list_of_t(
+    ts: object, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False
+) -> list[Tensor]:
     """A new list of tensors.
 
     Args:
@@ -289,7 +297,7 @@ def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, 
     return _listed(ts, tf.Tensor, check_graph, None if ignore_ops else tf.Tensor)
 
 
-def get_tensors(graph: Any) -> list[Any]:
+def get_tensors(graph: Graph) -> list[Tensor]:
     """All tensors of a graph: the outputs of its ops, in graph order.
 
     Raises:
@@ -299,7 +307,7 @@ def get_tensors(graph: Any) -> list[Any]:
     return [t for op in graph.get_operations() for t in op.outputs]
 
 
-def get_generating_ops(ts: Any) -> list[Any]:
+def get_generating_ops(ts: object) -> list[Operation]:
     """The op of each tensor; an op comes as often as its tensors.
 
     Raises:
@@ -309,7 +317,7 @@ def get_generating_ops(ts: Any) -> list[Any]:
     return [t.op for t in make_list_of_t(ts, allow_graph=False)]
 
 
-def get_consuming_ops(ts: Any) -> list[Any]:
+def get_consuming_ops(ts: object) -> list[Operation]:
     """The ops that read one of the tensors, each once.
 
     Raises:
@@ -319,7 +327,7 @@ def get_consuming_ops(ts: Any) -> list[Any]:
     return unique(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers())
 
 
-def check_type(obj: Any, types: tuple[Any, ...]) -> None:
+def check_type(obj: object, types: tuple[Any, ...]) -> None:
     """Check that `obj` is of one of the types and, if it is a tensor, of a graph.
 
     Raises:
@@ -335,7 +343,7 @@ def check_type(obj: Any, types: tuple[Any, ...]) -> None:
 _OURS = (tf.Operation, tf.Tensor, tf.Graph)
 
 
-def _way_out(obj: Any) -> str:
+def _way_out(obj: object) -> str:
     if isinstance(obj, tf.Tensor):
         return "; give its .op"
     if isinstance(obj, tf.Operation):
@@ -345,7 +353,7 @@ def _way_out(obj: Any) -> str:
     return "; lists of lists are not taken apart" if isinstance(obj, list | tuple) else ""
 
 
-def _described(obj: Any) -> str:
+def _described(obj: object) -> str:
     kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
     return f"the {kind} {shown(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
 
@@ -355,7 +363,7 @@ def _allow(allowed: bool, what: str) -> None:
         raise TypeError(f"A whole tf.Graph is not taken here; name the {what}, or give graph.get_operations().")
 
 
-def _listed(items: Any, kept: Any, check_graph: bool, types: Any) -> list[Any]:
+def _listed(items: object, kept: Any, check_graph: bool, types: Any) -> list[Any]:
     # A list first: the original let a generator run out in the check, and found nothing in it after.
     found = [one for item in as_list(items) for one in parts_of(item)]
     found = list(map(as_op if kept is tf.Operation else as_tensor, found))

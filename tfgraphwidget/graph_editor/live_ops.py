@@ -11,13 +11,22 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, all_of, build
-from tfgraphwidget.runtime.live import check_open, collections_of, hide_failed, keep_static, made_with, noting, put_back
+from tfgraphwidget.runtime.live import (
+    check_open,
+    collections_of,
+    copy_static_attributes,
+    hide_failed,
+    is_entry_of,
+    restore_collections,
+    track_new_ops,
+)
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.sources import GraphBody
 from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
+from tfgraphwidget.tf_types import Graph, NodeDef, Operation, Tensor
 
 
-def read(graph: Any) -> GraphIndex:
+def read(graph: Graph) -> GraphIndex:
     """The index of a live graph with all that is beside its ops: collections, variables, functions, contexts."""
     body = GraphBody(graph)
     collections, variables = body.collections()
@@ -26,7 +35,7 @@ def read(graph: Any) -> GraphIndex:
 
 
 @contextmanager
-def all_or_nothing(graph: Any) -> Iterator[None]:
+def all_or_nothing(graph: Graph) -> Iterator[None]:
     """On an error the graph's collections are as before, and the ops that were added are hidden from every editor.
 
     Raises:
@@ -37,10 +46,10 @@ def all_or_nothing(graph: Any) -> Iterator[None]:
     known, named = len(graph.get_operations()), dict(used_names(graph))
     held, own = collections_of(graph), set[str]()
     try:
-        with noting(graph) as own:
+        with track_new_ops(graph) as own:
             yield
     except BaseException as error:
-        put_back(graph, held, made_with(own))
+        restore_collections(graph, held, is_entry_of(own))
         if own:
             hide_failed(graph, [find_operation(graph, name).node_def for name in own])
         if len(graph.get_operations()) == known:
@@ -51,7 +60,7 @@ def all_or_nothing(graph: Any) -> Iterator[None]:
         raise
 
 
-def with_whole_loops(ops: list[Any], replaced: Iterable[Any]) -> list[Any]:
+def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[Operation]:
     """Ops with all of each while loop that they take a part of, in graph order; half a loop cannot run.
 
     Raises:
@@ -71,14 +80,14 @@ def with_whole_loops(ops: list[Any], replaced: Iterable[Any]) -> list[Any]:
     return [found[i] for i in sorted(grown)]
 
 
-def scopes_among(names: set[str], graph: Any) -> set[str]:
+def scopes_among(names: set[str], graph: Graph) -> set[str]:
     """Those of the names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
     held = sorted(op.name for op in graph.get_operations())
     ends = ((name, bisect_left(held, f"{name}/")) for name in names)
     return {name for name, k in ends if k < len(held) and held[k].startswith(f"{name}/")}
 
 
-def make_op(graph: Any, node: Any, read: list[Any], original: Any = None) -> Any:
+def make_op(graph: Graph, node: NodeDef, read: list[Tensor], original: Operation | None = None) -> Operation:
     """Make one op from its NodeDef, whose data inputs are the tensors `read`; `original` gives its static shapes.
 
     Unlike an import this takes no longer in a large graph, and may name an op as a scope is named.
@@ -96,5 +105,5 @@ def make_op(graph: Any, node: Any, read: list[Any], original: Any = None) -> Any
     forget_colocation(op)
     used_names(graph).setdefault(node.name.lower(), 1)
     if original is not None:
-        keep_static(graph, [(original.name, node.name)], original.graph)
+        copy_static_attributes(graph, [(original.name, node.name)], original.graph)
     return op

@@ -10,6 +10,7 @@ from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.graph_editor.lists import as_tensor, check_type, value_of
 from tfgraphwidget.naming import is_scope_name
 from tfgraphwidget.tf_internals import copy_tensor_handle_data
+from tfgraphwidget.tf_types import Tensor
 
 DEFAULT_PREFIX = "geph"
 """Short for "graph editor placeholder"."""
@@ -48,7 +49,7 @@ def scope_basename(scope: str) -> str:
     return scope[scope.rfind("/") + 1 :]
 
 
-def placeholder_name(t: Any = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> str:
+def placeholder_name(t: Tensor | None = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> str:
     """A name for a placeholder, such as "foo/geph__c_0" for output 0 of "foo/c".
 
     Args:
@@ -68,7 +69,7 @@ def placeholder_name(t: Any = None, scope: str | None = None, prefix: str = DEFA
     return where + (own if own.startswith(f"{prefix}__") else f"{prefix}__{own}_{t.value_index}")
 
 
-def make_placeholder_from_tensor(t: Any, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> Any:
+def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> Tensor:
     """A placeholder in the default graph and name scope, with the tensor's dtype and shape.
 
     What is known of the variable behind a resource tensor goes along. A reference (`float32_ref`) gives a placeholder
@@ -84,14 +85,14 @@ def make_placeholder_from_tensor(t: Any, scope: str | None = None, prefix: str =
     """
     check_type(as_tensor(t), (tf.Tensor,))
     name, t = placeholder_name(t, scope=scope, prefix=prefix), value_of(t)
-    made = tf.compat.v1.placeholder(dtype=t.dtype.base_dtype, shape=t.shape, name=name)
-    copy_tensor_handle_data(t, made)
-    return made
+    placeholder: Tensor = tf.compat.v1.placeholder(dtype=t.dtype.base_dtype, shape=t.shape, name=name)
+    copy_tensor_handle_data(t, placeholder)
+    return placeholder
 
 
 def make_placeholder_from_dtype_and_shape(
     dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX
-) -> Any:
+) -> Tensor:
     """A placeholder in the default graph and name scope, named "geph".
 
     Args:
@@ -106,4 +107,6 @@ def make_placeholder_from_dtype_and_shape(
         raise TypeError(
             f"{shown(dtype)} and {shown(shape)} are no dtype and shape; give tf.float32, [None]."
         ) from error
-    return tf.compat.v1.placeholder(dtype=dtype, shape=shape, name=placeholder_name(scope=scope, prefix=prefix))
+    name = placeholder_name(scope=scope, prefix=prefix)
+    placeholder: Tensor = tf.compat.v1.placeholder(dtype=dtype, shape=shape, name=name)
+    return placeholder

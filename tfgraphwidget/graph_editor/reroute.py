@@ -10,7 +10,6 @@ its graph.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import tensorflow as tf
 
@@ -25,6 +24,7 @@ from tfgraphwidget.graph_editor.lists import (
 )
 from tfgraphwidget.graph_editor.rewiring import Rewiring
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
+from tfgraphwidget.tf_types import Operation
 
 __all__ = [
     "add_control_inputs",
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
+def swap_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None) -> int:
     """Let those that read a tensor of `ts0` read that of `ts1`, and the other way round; how many edges were moved.
 
     As in the original, an op that reads both tensors of a pair reads the second one alone after that.
@@ -60,7 +60,7 @@ def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = Non
     return _reroute_ts(ts0, ts1, can_modify, cannot_modify, swap=True)
 
 
-def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
+def reroute_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None) -> int:
     """Let those that read a tensor of `ts1` read that of `ts0`; how many edges were moved.
 
     To put an op behind a tensor, make it, then `reroute_ts(op.outputs[0], t, cannot_modify=op)`.
@@ -70,7 +70,7 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
     return _reroute_ts(ts0, ts1, can_modify, cannot_modify, swap=False)
 
 
-def swap_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def swap_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Let the ops of each view read the inputs of the other; the views, which have each other's inputs now.
 
     Changed are ops of either view, and those that read a passthrough. Views that are given are changed themselves.
@@ -87,7 +87,7 @@ def swap_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
     return _reroute_views(sgv0, sgv1, swap=True, inputs=True)
 
 
-def reroute_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def reroute_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Let the ops of `sgv1` read the inputs of `sgv0`; the views, of which `sgv1` has the inputs of `sgv0` now.
 
     The arguments and errors are those of `swap_inputs`.
@@ -95,7 +95,7 @@ def reroute_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
     return _reroute_views(sgv0, sgv1, swap=False, inputs=True)
 
 
-def swap_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def swap_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Let those that read the outputs of each view read the outputs of the other; the views.
 
     Ops of the views are not changed. The arguments and errors are those of `swap_inputs`, with as many outputs.
@@ -103,7 +103,7 @@ def swap_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
     return _reroute_views(sgv0, sgv1, swap=True, outputs=True)
 
 
-def reroute_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def reroute_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Let those that read the outputs of `sgv1` read the outputs of `sgv0`; the views.
 
     Ops of the views are not changed. The arguments and errors are those of `swap_inputs`, with as many outputs.
@@ -111,17 +111,17 @@ def reroute_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
     return _reroute_views(sgv0, sgv1, swap=False, outputs=True)
 
 
-def swap_ios(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def swap_ios(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Both `swap_outputs` and `swap_inputs`."""
     return _reroute_views(sgv0, sgv1, swap=True, inputs=True, outputs=True)
 
 
-def reroute_ios(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def reroute_ios(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Both `reroute_outputs` and `reroute_inputs`."""
     return _reroute_views(sgv0, sgv1, swap=False, inputs=True, outputs=True)
 
 
-def add_control_inputs(op: Any, cops: Any) -> None:
+def add_control_inputs(op: Operation, cops: object) -> None:
     """Let an op wait for others.
 
     Args:
@@ -141,7 +141,7 @@ def add_control_inputs(op: Any, cops: Any) -> None:
     _wait(op, [*held, *added])
 
 
-def remove_control_inputs(op: Any, cops: Any) -> None:
+def remove_control_inputs(op: Operation, cops: object) -> None:
     """Let an op no longer wait for others.
 
     Args:
@@ -186,9 +186,9 @@ def _pass_through(of: SubGraphView, view: SubGraphView) -> None:
     view._output_ts = [instead.get(id(t), t) for t in view._output_ts]
 
 
-def _reroute_ts(ts0: Any, ts1: Any, can_modify: Any, cannot_modify: Any, *, swap: bool) -> int:
+def _reroute_ts(ts0: object, ts1: object, can_modify: object, cannot_modify: object, *, swap: bool) -> int:
     ts0, ts1 = make_list_of_t(ts0), make_list_of_t(ts1)
-    can: Collection[Any] | None = None if can_modify is None else frozenset(make_list_of_op(can_modify))
+    can: Collection[Operation] | None = None if can_modify is None else frozenset(make_list_of_op(can_modify))
     cannot = frozenset() if cannot_modify is None else frozenset(make_list_of_op(cannot_modify))
     plan = Rewiring(get_unique_graph([*ts0, *ts1], none_if_empty=True))
     moved = plan.reroute(ts0, ts1, swap=swap, can_modify=can, cannot_modify=cannot)
@@ -197,7 +197,7 @@ def _reroute_ts(ts0: Any, ts1: Any, can_modify: Any, cannot_modify: Any, *, swap
 
 
 def _reroute_views(
-    sgv0: Any, sgv1: Any, *, swap: bool, inputs: bool = False, outputs: bool = False
+    sgv0: object, sgv1: object, *, swap: bool, inputs: bool = False, outputs: bool = False
 ) -> tuple[SubGraphView, SubGraphView]:
     sgv0, sgv1 = make_view(sgv0), make_view(sgv1)
     check_graphs(sgv0, sgv1)
@@ -212,7 +212,7 @@ def _reroute_views(
     return sgv0, sgv1
 
 
-def _control_inputs(op: Any, cops: Any) -> tuple[list[Any], list[Any]]:
+def _control_inputs(op: Operation, cops: object) -> tuple[list[Operation], list[Operation]]:
     """The ops that were given, each once, and those that the op waits for."""
     check_type(op, (tf.Operation,))
     waited = unique(make_list_of_op(cops, allow_graph=False))
@@ -220,7 +220,7 @@ def _control_inputs(op: Any, cops: Any) -> tuple[list[Any], list[Any]]:
     return waited, list(op.control_inputs)
 
 
-def _wait(op: Any, for_ops: list[Any]) -> None:
+def _wait(op: Operation, for_ops: list[Operation]) -> None:
     plan = Rewiring(op.graph)
     plan.wait(op, for_ops)
     plan.carry_out()

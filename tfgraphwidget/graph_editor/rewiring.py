@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import cast
 
 import tensorflow as tf
 
@@ -21,6 +21,7 @@ from tfgraphwidget.graph_editor.live_ops import all_or_nothing
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor
 from tfgraphwidget.runtime.live import check_open, record_of, set_control_inputs, set_input
 from tfgraphwidget.tf_internals import is_reference, takes_reference, update_input
+from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
 _SHOWN = 12
 """How many ops of a cycle a sentence names."""
@@ -29,9 +30,16 @@ _SHOWN = 12
 class Hole:
     """A placeholder that is still to be made, for a tensor or for another hole; `made` is it, once it is."""
 
-    def __init__(self, of: Any) -> None:
-        self.of, self.made = of, None
-        self.dtype, self.shape, self.name = of.dtype.base_dtype, of.shape, of.name
+    def __init__(self, of: End) -> None:
+        self.of = of
+        self.made: Tensor | None = None
+        self.dtype: tf.DType = of.dtype.base_dtype
+        self.shape: tf.TensorShape = of.shape
+        self.name: str = of.name
+
+
+End = Tensor | Hole
+"""The end of an edge: a tensor, or a placeholder that is still to be made."""
 
 
 class Rewiring:
@@ -40,43 +48,43 @@ class Rewiring:
     It says who reads and waits for what once it is carried out. Ends of edges are tensors and holes, told by identity.
     """
 
-    def __init__(self, graph: Any) -> None:
-        self.graph = graph
-        self._read: dict[Any, list[Any]] = {}
-        self._gained: dict[int, list[Any]] = {}
-        self._waits: dict[Any, list[Any]] = {}
+    def __init__(self, graph: Graph | None) -> None:
+        self.graph = cast("Graph", graph)  # None only for the plan of an empty view, which has no edges
+        self._read: dict[Operation, list[End]] = {}
+        self._gained: dict[int, list[Operation]] = {}
+        self._waits: dict[Operation, list[Operation]] = {}
         self._holes: list[Hole] = []
         self._veils = {} if graph is None else record_of(graph).veils
 
-    def hole(self, t: Any) -> Hole:
+    def hole(self, t: End) -> Hole:
         """A placeholder for `t`, a tensor or a hole, to be made when the plan is carried out."""
         self._holes.append(Hole(self._plain(t)))
         return self._holes[-1]
 
-    def inputs(self, op: Any) -> list[Any]:
+    def inputs(self, op: Operation) -> list[End]:
         """What an op reads."""
         if op in self._read:
             return self._read[op]
         return list(map(self._plain, op.inputs) if self._veils else op.inputs)
 
-    def control_inputs(self, op: Any) -> list[Any]:
+    def control_inputs(self, op: Operation) -> list[Operation]:
         """What an op waits for."""
         return self._waits[op] if op in self._waits else list(op.control_inputs)
 
-    def readers(self, t: Any) -> list[Any]:
+    def readers(self, t: End) -> list[Operation]:
         """The ops that read a tensor or a hole, each once."""
         t = self._plain(t)
         known = [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._unveiled(reader)]
         found = unique([*known, *self._gained.get(id(t), ())])
         return [op for op in found if any(read is t for read in self.inputs(op))]
 
-    def read(self, op: Any, held: Iterable[Any]) -> None:
+    def read(self, op: Operation, held: Iterable[End]) -> None:
         """Let an op read these tensors and holes, one for each of its inputs."""
         self._read[op] = list(map(self._plain, held))
         for t in self._read[op]:
             self._gained.setdefault(id(t), []).append(op)
 
-    def move(self, new: Any, old: Any, readers: Iterable[Any]) -> int:
+    def move(self, new: End, old: End, readers: Iterable[Operation]) -> int:
         """Let ops read `new` wherever they read `old`; how many edges that moves."""
         new, old, moved = self._plain(new), self._plain(old), 0
         for op in readers:
@@ -90,12 +98,12 @@ class Rewiring:
 
     def reroute(
         self,
-        ts0: Iterable[Any],
-        ts1: Iterable[Any],
+        ts0: Iterable[End],
+        ts1: Iterable[End],
         *,
         swap: bool = False,
-        can_modify: Collection[Any] | None = None,
-        cannot_modify: Collection[Any] = (),
+        can_modify: Collection[Operation] | None = None,
+        cannot_modify: Collection[Operation] = (),
     ) -> int:
         """Let the readers of each of `ts1` read that of `ts0`, and with `swap` the other way round; how many edges.
 
@@ -107,7 +115,7 @@ class Rewiring:
         pairs = _paired(list(ts0), list(ts1))
         readers = [(self.readers(t0), self.readers(t1)) for t0, t1 in pairs]
 
-        def changeable(ops: list[Any]) -> list[Any]:
+        def changeable(ops: list[Operation]) -> list[Operation]:
             return [op for op in ops if op not in cannot_modify and (can_modify is None or op in can_modify)]
 
         moved = 0
@@ -117,7 +125,7 @@ class Rewiring:
                 moved += self.move(t1, t0, changeable(of_t0)) if swap else 0
         return moved
 
-    def wait(self, op: Any, for_ops: list[Any]) -> None:
+    def wait(self, op: Operation, for_ops: list[Operation]) -> None:
         """Let an op wait for these ops, and no others."""
         self._waits[op] = for_ops
 
@@ -145,11 +153,11 @@ class Rewiring:
                 self._make(changes, waits)
         except GraphEditError as error:
             raise ValueError(error.why) from error
-        record_of(self.graph).rewired += 1  # editors of the graph read it anew
+        record_of(self.graph).rewire_count += 1  # editors of the graph read it anew
         if not self._holes:
             keep_order(self.graph, stamp, new)
 
-    def _changes(self) -> Iterator[tuple[Any, int, Any, Any]]:
+    def _changes(self) -> Iterator[tuple[Operation, int, End, End]]:
         """(op, number of the input, what it reads, what it is to read)."""
         for op, planned in self._read.items():
             for k, (now, then) in enumerate(zip(map(self._plain, op.inputs), planned, strict=True)):
@@ -167,18 +175,18 @@ class Rewiring:
                 "or keep one of these ops as it is (cannot_modify)."
             )
 
-    def _feeding(self, op: Any) -> Iterator[Any]:
-        held = self.inputs(op)
-        if self._holes:
-            held = [t for t in held if not isinstance(t, Hole)]
-        return feeding(op, held, self.control_inputs(op))
+    def _feeding(self, op: Operation) -> Iterator[Operation]:
+        tensors = [t for t in self.inputs(op) if not isinstance(t, Hole)]
+        return feeding(op, tensors, self.control_inputs(op))
 
     def _fill_holes(self) -> None:
         with self.graph.as_default(), tf.control_dependencies(None):
             for hole in self._holes:
                 hole.made = make_placeholder_from_tensor(live(hole.of))
 
-    def _make(self, changes: list[Any], waits: list[tuple[Any, list[Any]]]) -> None:
+    def _make(
+        self, changes: list[tuple[Operation, int, End, End]], waits: list[tuple[Operation, list[Operation]]]
+    ) -> None:
         back: list[Callable[[], None]] = []
         try:
             for op, k, _, then in changes:
@@ -193,21 +201,21 @@ class Rewiring:
                 take_back()
             raise
 
-    def _plain(self, t: Any) -> Any:
+    def _plain(self, t: End) -> End:
         """The tensor behind a veil; any other as it is."""
         return t.op.inputs[0] if self._veils and not isinstance(t, Hole) and t.op.name in self._veils else t
 
-    def _unveiled(self, reader: Any) -> list[Any]:
+    def _unveiled(self, reader: Operation) -> list[Operation]:
         """The ops that read through a veil; for another op itself."""
         return reader.outputs[0].consumers() if reader.name in self._veils else [reader]
 
 
-def live(end: Any) -> Any:
+def live(end: End) -> Tensor:
     """The tensor, or the placeholder that has been made for a hole."""
-    return end.made if isinstance(end, Hole) else end
+    return cast("Tensor", end.made) if isinstance(end, Hole) else end
 
 
-def _paired(ts0: list[Any], ts1: list[Any]) -> list[tuple[Any, Any]]:
+def _paired(ts0: list[End], ts1: list[End]) -> list[tuple[End, End]]:
     """Pairs of tensors that fit each other; raises ValueError."""
     if len(ts0) != len(ts1):
         raise ValueError(
@@ -221,14 +229,14 @@ def _paired(ts0: list[Any], ts1: list[Any]) -> list[tuple[Any, Any]]:
     return list(zip(ts0, ts1, strict=True))
 
 
-def _check_edges(changes: Iterable[tuple[Any, int, Any, Any]]) -> None:
+def _check_edges(changes: Iterable[tuple[Operation, int, End, End]]) -> None:
     for op, k, now, then in changes:
         _check_shapes(then, now)
         if takes_reference(op, k) and not is_reference(then.dtype):
             if isinstance(then, Hole):
                 raise TypeError(
                     f"{op.name!r} changes the variable {now.name!r}, and no placeholder can stand for a variable; take "
-                    f"{now.op.name!r} into the view, or {op.name!r} out of it."
+                    f"{live(now).op.name!r} into the view, or {op.name!r} out of it."
                 )
             raise ValueError(
                 f"{op.name!r} changes the variable {now.name!r} and cannot take {then.name!r}, which is none; give a "
@@ -236,7 +244,7 @@ def _check_edges(changes: Iterable[tuple[Any, int, Any, Any]]) -> None:
             )
 
 
-def _check_shapes(t0: Any, t1: Any) -> None:
+def _check_shapes(t0: End, t1: End) -> None:
     if not t0.shape.is_compatible_with(t1.shape):
         raise ValueError(f"{_told(t0.name, t0.shape, t1.name, t1.shape)}; reshape one of them (tf.reshape).")
 

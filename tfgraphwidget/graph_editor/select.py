@@ -22,6 +22,7 @@ from tfgraphwidget.graph_editor.walking import (
     get_walks_intersection_ops,
     get_walks_union_ops,
 )
+from tfgraphwidget.tf_types import Operation, Tensor
 
 __all__ = [
     "can_be_regex",
@@ -47,12 +48,12 @@ __all__ = [
 _FOR_OPS, _FOR_TS = "(?#ops)", "(?#ts)"
 
 
-def can_be_regex(obj: Any) -> bool:
+def can_be_regex(obj: object) -> bool:
     """Whether `obj` is a string or a compiled regular expression."""
     return isinstance(obj, str | re.Pattern)
 
 
-def make_regex(obj: Any) -> re.Pattern[str]:
+def make_regex(obj: object) -> re.Pattern[str]:
     """`obj`, a string or a compiled regular expression, compiled.
 
     Raises:
@@ -70,7 +71,7 @@ def make_regex(obj: Any) -> re.Pattern[str]:
         raise re.error(why, obj, error.pos) from error
 
 
-def filter_ts(ops: Any, positive_filter: Any) -> list[Any]:
+def filter_ts(ops: object, positive_filter: Any) -> list[Tensor]:
     """The tensors that the ops read, then those that they make, each once.
 
     Args:
@@ -86,7 +87,7 @@ def filter_ts(ops: Any, positive_filter: Any) -> list[Any]:
     return found if positive_filter is True else [t for t in found if positive_filter(t)]
 
 
-def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
+def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
     """The tensors of `filter_ts` in whose name ("op:0") the regular expression is found.
 
     Args:
@@ -102,7 +103,7 @@ def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
     return filter_ts(ops, lambda t: pattern.search(t.name))
 
 
-def filter_ops(ops: Any, positive_filter: Any) -> list[Any]:
+def filter_ops(ops: object, positive_filter: Any) -> list[Operation]:
     """Those of the ops that the filter keeps, in their order.
 
     Args:
@@ -117,7 +118,7 @@ def filter_ops(ops: Any, positive_filter: Any) -> list[Any]:
     return held if positive_filter is True else [op for op in held if positive_filter(op)]
 
 
-def filter_ops_from_regex(ops: Any, regex: Any) -> list[Any]:
+def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
     """Those of the ops in whose name the regular expression is found, in their order.
 
     Args:
@@ -133,7 +134,7 @@ def filter_ops_from_regex(ops: Any, regex: Any) -> list[Any]:
     return filter_ops(ops, lambda op: pattern.search(op.name))
 
 
-def get_name_scope_ops(ops: Any, scope: str) -> list[Any]:
+def get_name_scope_ops(ops: object, scope: str) -> list[Operation]:
     """Those of the ops that lie in a name scope, nested scopes included, or are named as it; in their order.
 
     The scope is a name, not a pattern: a dot in it is a dot. (The original took "foo.bar" for "foo_bar" as well.)
@@ -150,7 +151,7 @@ def get_name_scope_ops(ops: Any, scope: str) -> list[Any]:
     return filter_ops(ops, lambda op: own and (op.name == own or op.name.startswith(f"{own}/")))
 
 
-def select_ops(*args: Any, **kwargs: Any) -> list[Any]:
+def select_ops(*args: object, **kwargs: Any) -> list[Operation]:
     r"""The ops that are given or found, in the order of the arguments, each once.
 
     Args:
@@ -169,7 +170,7 @@ def select_ops(*args: Any, **kwargs: Any) -> list[Any]:
     return chosen.made(args, heeded, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
 
 
-def select_ts(*args: Any, **kwargs: Any) -> list[Any]:
+def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
     r"""The tensors that are given or found, in the order of the arguments, each once.
 
     Args:
@@ -189,7 +190,7 @@ def select_ts(*args: Any, **kwargs: Any) -> list[Any]:
     return chosen.made(args, heeded, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
 
 
-def select_ops_and_ts(*args: Any, **kwargs: Any) -> tuple[list[Any], list[Any]]:
+def select_ops_and_ts(*args: object, **kwargs: Any) -> tuple[list[Operation], list[Tensor]]:
     """The ops of `select_ops`, and the tensors of `select_ts` for expressions that begin with "(?#ts)".
 
     Args:

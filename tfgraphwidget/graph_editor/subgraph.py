@@ -27,6 +27,7 @@ from tfgraphwidget.graph_editor.select import (
     get_walks_union_ops,
     select_ops_and_ts,
 )
+from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
 __all__ = ["SubGraphView", "make_view", "make_view_from_scope"]
 
@@ -47,10 +48,10 @@ class SubGraphView(Checked, refusal=TypeError):
         ValueError: Ops and tensors are of several graphs.
     """
 
-    def __init__(self, inside_ops: Any = (), passthrough_ts: Any = ()) -> None:
+    def __init__(self, inside_ops: object = (), passthrough_ts: object = ()) -> None:
         self._ops = make_list_of_op(inside_ops)
         given = make_list_of_t(passthrough_ts)
-        self._graph = get_unique_graph([*self._ops, *given], none_if_empty=True)
+        self._graph: Graph | None = get_unique_graph([*self._ops, *given], none_if_empty=True)
         inputs, outputs, inside = compute_boundary_ts(self._ops)
         connected = {id(t) for t in (*inputs, *outputs, *inside)}
         self._passthrough_ts = [t for t in given if id(t) not in connected]
@@ -90,13 +91,13 @@ class SubGraphView(Checked, refusal=TypeError):
             new._output_ts = outputs + self._passthrough_ts
         return new
 
-    def without(self, ops: Iterable[Any]) -> SubGraphView:
+    def without(self, ops: Iterable[Operation]) -> SubGraphView:
         """A view with the same inputs and outputs, and without some of the ops."""
         new, left_out = self.copy(), set(ops)
         new._ops = [op for op in self._ops if op not in left_out]
         return new
 
-    def remap_inputs(self, new_input_indices: Iterable[Any]) -> SubGraphView:
+    def remap_inputs(self, new_input_indices: Iterable[object]) -> SubGraphView:
         """A view with some of the inputs, in this order.
 
         Args:
@@ -107,7 +108,7 @@ class SubGraphView(Checked, refusal=TypeError):
         """
         return self.remap(new_input_indices)
 
-    def remap_outputs(self, new_output_indices: Iterable[Any]) -> SubGraphView:
+    def remap_outputs(self, new_output_indices: Iterable[object]) -> SubGraphView:
         """A view with some of the outputs, in this order.
 
         Args:
@@ -119,7 +120,7 @@ class SubGraphView(Checked, refusal=TypeError):
         return self.remap(None, new_output_indices)
 
     def remap(
-        self, new_input_indices: Iterable[Any] | None = None, new_output_indices: Iterable[Any] | None = None
+        self, new_input_indices: Iterable[object] | None = None, new_output_indices: Iterable[object] | None = None
     ) -> SubGraphView:
         """Both `remap_inputs` and `remap_outputs`; None leaves them as they are.
 
@@ -164,7 +165,7 @@ class SubGraphView(Checked, refusal=TypeError):
         new._ops = [op for op in self._ops if op in used]
         return new
 
-    def find_op_by_name(self, op_name: str) -> Any:
+    def find_op_by_name(self, op_name: str) -> Operation:
         """The op of that name.
 
         Raises:
@@ -178,16 +179,16 @@ class SubGraphView(Checked, refusal=TypeError):
             raise AssertionError(f"{op_name!r} is {len(found)} times in this view; make it with each op once.")
         return found[0]
 
-    def op(self, op_id: int) -> Any:
+    def op(self, op_id: int) -> Operation:
         """The op at a position of `ops`."""
         return self._ops[op_id]
 
-    def is_passthrough(self, t: Any) -> bool:
+    def is_passthrough(self, t: Tensor) -> bool:
         """Whether a tensor goes through the view as it is."""
         t = as_tensor(t)
         return any(t is held for held in self._passthrough_ts)
 
-    def input_index(self, t: Any) -> int:
+    def input_index(self, t: Tensor) -> int:
         """The position of a tensor in `inputs`.
 
         Raises:
@@ -195,7 +196,7 @@ class SubGraphView(Checked, refusal=TypeError):
         """
         return position(t, self._input_ts, "input")
 
-    def output_index(self, t: Any) -> int:
+    def output_index(self, t: Tensor) -> int:
         """The position of a tensor in `outputs`, the first if there are several.
 
         Raises:
@@ -203,18 +204,18 @@ class SubGraphView(Checked, refusal=TypeError):
         """
         return position(t, self._output_ts, "output")
 
-    def consumers(self) -> list[Any]:
+    def consumers(self) -> list[Operation]:
         """The ops outside the view that read an output, each once."""
         inside = set(self._ops)
         return unique(op for t in self._output_ts for op in t.consumers() if op not in inside)
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph | None:
         """The graph; None for an empty view."""
         return self._graph
 
     @property
-    def ops(self) -> list[Any]:
+    def ops(self) -> list[Operation]:
         """The ops."""
         return list(self._ops)
 
@@ -224,7 +225,7 @@ class SubGraphView(Checked, refusal=TypeError):
         return ListView(self._input_ts)
 
     @property
-    def connected_inputs(self) -> list[Any]:
+    def connected_inputs(self) -> list[Tensor]:
         """The inputs that ops of the view read."""
         return self._connected(self._input_ts)
 
@@ -234,7 +235,7 @@ class SubGraphView(Checked, refusal=TypeError):
         return ListView(self._output_ts)
 
     @property
-    def connected_outputs(self) -> list[Any]:
+    def connected_outputs(self) -> list[Tensor]:
         """The outputs that ops of the view make."""
         return self._connected(self._output_ts)
 
@@ -243,7 +244,7 @@ class SubGraphView(Checked, refusal=TypeError):
         """The tensors that go through as they are."""
         return ListView(self._passthrough_ts)
 
-    def _connected(self, tensors: list[Any]) -> list[Any]:
+    def _connected(self, tensors: list[Tensor]) -> list[Tensor]:
         through = set(map(id, self._passthrough_ts))
         return [t for t in tensors if id(t) not in through]
 
@@ -269,7 +270,7 @@ class SubGraphView(Checked, refusal=TypeError):
         return "\n".join(lines) + "\n"
 
 
-def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
+def make_view(*args: object, **kwargs: Any) -> SubGraphView:
     """A view of the ops that are given or found, with the tensors as passthroughs. Also called `ge.sgv`.
 
     Args:
@@ -295,7 +296,7 @@ def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
     return view
 
 
-def make_view_from_scope(scope: str, graph: Any) -> SubGraphView:
+def make_view_from_scope(scope: str, graph: Graph) -> SubGraphView:
     """A view of the ops in a name scope. Also called `ge.sgv_scope`.
 
     Args:

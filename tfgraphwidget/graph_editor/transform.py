@@ -10,7 +10,7 @@ before.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -39,6 +39,7 @@ from tfgraphwidget.graph_editor.transformer import InformedTransformer, Transfor
 from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo
 from tfgraphwidget.graph_editor.trees import flatten_tree, transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
+from tfgraphwidget.tf_types import Graph, Tensor
 
 __all__ = [
     "Transformer",
@@ -56,7 +57,7 @@ __all__ = [
 
 
 def copy(
-    sgv: Any, dst_graph: Any = None, dst_scope: str = "", src_scope: str = "", reuse_dst_scope: bool = False
+    sgv: object, dst_graph: Graph | None = None, dst_scope: str = "", src_scope: str = "", reuse_dst_scope: bool = False
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy a view; the copy's inputs are new placeholders, of the dtypes and shapes of the originals.
 
@@ -80,9 +81,9 @@ def copy(
 
 
 def copy_with_input_replacements(
-    sgv: Any,
+    sgv: object,
     replacement_ts: Mapping[Any, Any],
-    dst_graph: Any = None,
+    dst_graph: Graph | None = None,
     dst_scope: str = "",
     src_scope: str = "",
     reuse_dst_scope: bool = False,
@@ -111,14 +112,15 @@ def copy_with_input_replacements(
 
 
 def _copied(
-    copier: Transformer, sgv: Any, dst_graph: Any, dst_scope: str, src_scope: str, reuse_dst_scope: bool
+    copier: Transformer, sgv: object, dst_graph: Graph | None, dst_scope: str, src_scope: str, reuse_dst_scope: bool
 ) -> tuple[SubGraphView, TransformerInfo]:
     view = make_view(sgv)
-    return copier(view, view.graph if dst_graph is None else dst_graph, dst_scope, src_scope, reuse_dst_scope)
+    graph = cast("Graph", view.graph if dst_graph is None else dst_graph)  # the copier refuses an empty view
+    return copier(view, graph, dst_scope, src_scope, reuse_dst_scope)
 
 
 def graph_replace(
-    target_ts: Any,
+    target_ts: object,
     replacement_ts: Mapping[Any, Any],
     dst_scope: str = "",
     src_scope: str = "",
@@ -164,7 +166,7 @@ def graph_replace(
     if ops:
         _, info = _copied(copier, with_whole_loops(ops, stops), None, dst_scope, src_scope, reuse_dst_scope)
 
-    def anew(t: Any) -> Any:
+    def anew(t: Tensor) -> Any:
         value = value_of(t)
         copy = None if info is None else info.transformed(value)
         return copy if copy is not None else replaced.by.get(value, t) if isinstance(t, tf.Variable) else t

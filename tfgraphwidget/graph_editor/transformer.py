@@ -31,6 +31,7 @@ from tfgraphwidget.tf_internals import (
     set_forward_operation,
     update_input,
 )
+from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 
 class Transformer(Checked, refusal=TypeError):
@@ -61,7 +62,7 @@ class Transformer(Checked, refusal=TypeError):
         self.transform_external_hidden_input_handler: Callable[..., Any] = keep_t_if_possible_handler
 
     def __call__(
-        self, sgv: Any, dst_graph: Any, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
+        self, sgv: object, dst_graph: Graph, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
     ) -> tuple[SubGraphView, TransformerInfo]:
         """Transform a view; the result has the view's inputs and outputs, as far as they were transformed, in order.
 
@@ -113,7 +114,7 @@ class Transformer(Checked, refusal=TypeError):
         info.copier.rebuild_contexts()
         return _view_of(info)
 
-    def _one_by_one(self, info: Transforming, ops: list[Any]) -> None:
+    def _one_by_one(self, info: Transforming, ops: list[Operation]) -> None:
         for op in ops:
             new_inputs = [self._transformed_t(info, t, op) for t in op.inputs]
             op_, outputs_ = self.transform_op_handler(info, op, new_inputs)
@@ -134,7 +135,7 @@ class Transformer(Checked, refusal=TypeError):
                 held = set(op_.control_inputs)
                 add_control_inputs(op_, unique(w for w in waited if w is not None and w not in held))
 
-    def _assign_collections(self, info: Transforming, variables: list[tuple[Any, Any]]) -> None:
+    def _assign_collections(self, info: Transforming, variables: list[tuple[Variable, Variable]]) -> None:
         told: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
         if self.assign_collections_handler is assign_renamed_collections_handler:
             told = [(op, op_) for op, op_ in told if op.name in info.listed]  # most are in no collection
@@ -146,7 +147,7 @@ class Transformer(Checked, refusal=TypeError):
         for variable, variable_ in variables:
             self.assign_collections_handler(info, variable, variable_)
 
-    def _outside(self, info: Transforming, op: Any, t: Any) -> Any:
+    def _outside(self, info: Transforming, op: Operation, t: Tensor) -> Tensor | None:
         """What the copy of an op reads in place of a tensor from outside; None for one from inside."""
         if t.op in info.ops and t not in info.known.instead:
             return None
@@ -167,14 +168,14 @@ class Transformer(Checked, refusal=TypeError):
             )
         return t_
 
-    def _from_outside(self, info: Transforming, t: Any) -> Any:
+    def _from_outside(self, info: Transforming, t: Tensor) -> Any:
         if t in info.known.instead:
             return info.known.instead[t]
         if t in info.sgv_inputs_set:
             return self.transform_external_input_handler(info, t)
         return self.transform_external_hidden_input_handler(info, t)
 
-    def _transformed_t(self, info: Transforming, t: Any, consumer_op: Any) -> Any:
+    def _transformed_t(self, info: Transforming, t: Tensor, consumer_op: Operation) -> Any:
         """What stands for a tensor, for handlers that are called op by op; for one still to come something for now."""
         if t in info.transformed_ts and t not in info.known.instead:
             return info.transformed_ts[t]
@@ -201,7 +202,7 @@ class InformedTransformer(Transformer):
         self._known = known
 
 
-def _settings(handler: Any) -> Mapping[str, Any] | None:
+def _settings(handler: object) -> Mapping[str, Any] | None:
     """The keywords that a handler gives `copy_op_handler`; None for a handler that does something else."""
     if handler is copy_op_handler:
         return {}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -18,6 +18,7 @@ from tfgraphwidget.graph_editor.trees import transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_internals import takes_reference
+from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 
 class TensorMap(MutableMapping[Any, Any]):
@@ -26,13 +27,13 @@ class TensorMap(MutableMapping[Any, Any]):
     def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
         self._held = {id(t): (t, value) for t, value in pairs}
 
-    def __getitem__(self, t: Any) -> Any:
+    def __getitem__(self, t: Tensor) -> Any:
         return self._held[id(t)][1]
 
-    def __setitem__(self, t: Any, value: Any) -> None:
+    def __setitem__(self, t: Tensor, value: Any) -> None:
         self._held[id(t)] = (t, value)
 
-    def __delitem__(self, t: Any) -> None:
+    def __delitem__(self, t: Tensor) -> None:
         del self._held[id(t)]
 
     def __iter__(self) -> Iterator[Any]:
@@ -44,7 +45,7 @@ class TensorMap(MutableMapping[Any, Any]):
     def __contains__(self, t: object) -> bool:
         return id(t) in self._held
 
-    def pair(self, ts: Iterable[Any], values: Iterable[Any]) -> None:
+    def pair(self, ts: Iterable[Tensor], values: Iterable[Any]) -> None:
         """Set each of the tensors to its value, in order."""
         self._held.update((id(t), (t, value)) for t, value in zip(ts, values, strict=True))
 
@@ -75,23 +76,23 @@ class Transforming:
     """
 
     def __init__(
-        self, transformer: Any, known: Known, sgv: SubGraphView, dst_graph: Any, dst_scope: str, src_scope: str
+        self, transformer: Any, known: Known, sgv: SubGraphView, dst_graph: Graph, dst_scope: str, src_scope: str
     ) -> None:
         self.transformer, self.known = transformer, known
         self.sgv = sgv
         self.sgv_inputs_set = TensorMap((t, t) for t in sgv.inputs)
         self.ops = frozenset(sgv.ops)
-        self.control_outputs = ControlOutputs(sgv.graph)
-        self.graph, self.scope = sgv.graph, src_scope
+        self.graph, self.scope = cast("Graph", sgv.graph), src_scope  # the view is not empty
+        self.control_outputs = ControlOutputs(self.graph)
         self.graph_, self.scope_ = dst_graph, dst_scope
-        self.transformed_ops: dict[Any, Any] = {}
+        self.transformed_ops: dict[Operation, Operation] = {}
         self.transformed_ts = TensorMap()
         self.inputs = TensorMap()
         self.dropped: dict[str, None] = {}
         self.side_effects: list[str] = []
         self.collections = {key: self.graph.get_collection(key) for key in self.graph.get_all_collection_keys()}
-        self.variables: list[tuple[Any, Any]] = []
-        self.tmp_cyclic_ts: list[tuple[Any, Any, Any]] = []
+        self.variables: list[tuple[Variable, Variable]] = []
+        self.tmp_cyclic_ts: list[tuple[Tensor, Tensor, Operation]] = []
         self.copier: Any = None
         self._placeholders = TensorMap()
 
@@ -130,21 +131,22 @@ class Transforming:
         """
         return self.scope_ + key.removeprefix(self.scope)
 
-    def needs_reference(self, op: Any, t: Any) -> bool:
+    def needs_reference(self, op: Operation, t: Tensor) -> bool:
         """Whether an op can read only a variable itself in the place of `t`, as those that assign do."""
         return any(read is t and takes_reference(op, k) for k, read in enumerate(op.inputs))
 
-    def placeholder(self, t: Any) -> Any:
+    def placeholder(self, t: Tensor) -> Tensor:
         """The placeholder in the destination graph that stands for `t`: one, however often it is asked for.
 
         (The original made one each time. So that the names that follow are the original's, each time takes a name.)
         """
         if t in self._placeholders:
             self.get_unique(placeholder_name(t, scope=self.scope_))
-            return self._placeholders[t]
+            known: Tensor = self._placeholders[t]
+            return known
         with self.graph_.as_default(), tf.control_dependencies(None):
-            self._placeholders[t] = make_placeholder_from_tensor(t, scope=self.scope_)
-        return self._placeholders[t]
+            placeholder = self._placeholders[t] = make_placeholder_from_tensor(t, scope=self.scope_)
+        return placeholder
 
     def keys_of(self, elem: Any) -> list[str]:
         """The collections of the source graph that an op, a tensor or a variable is in."""
@@ -245,7 +247,7 @@ class TransformerInfo:
 
 
 def _both_ways(
-    pairs: Iterable[tuple[Any, Any]], variables: Iterable[tuple[Any, Any]]
+    pairs: Iterable[tuple[Any, Any]], variables: Iterable[tuple[Variable, Variable]]
 ) -> tuple[TensorMap, dict[str, Any]]:
     """Pairs of ops and tensors, to be found by the first of each and by its name; variables by themselves alone."""
     pairs = list(pairs)

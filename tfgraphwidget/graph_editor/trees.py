@@ -10,9 +10,10 @@ import tensorflow as tf
 
 from tfgraphwidget.graph_editor.lists import as_list, as_tensor, check_type, is_iterable
 from tfgraphwidget.graph_editor.placeholders import scope_finalize
+from tfgraphwidget.tf_types import Graph
 
 
-def flatten_tree(tree: Any, leaves: list[Any] | None = None) -> list[Any]:
+def flatten_tree(tree: object, leaves: list[Any] | None = None) -> list[Any]:
     """The leaves of a tree in order; of a dict the values. They are appended to `leaves` if that is given."""
     leaves = [] if leaves is None else leaves
     if _is_leaf(tree):
@@ -23,7 +24,7 @@ def flatten_tree(tree: Any, leaves: list[Any] | None = None) -> list[Any]:
     return leaves
 
 
-def transform_tree(tree: Any, fn: Callable[[Any], Any], iterable_type: Callable[..., Any] = tuple) -> Any:
+def transform_tree(tree: object, fn: Callable[[Any], Any], iterable_type: Callable[..., Any] = tuple) -> Any:
     """The tree with `fn` of each leaf in its place.
 
     Dicts, lists, tuples and named tuples keep their types, at any depth; other iterables become an `iterable_type`.
@@ -40,7 +41,7 @@ def transform_tree(tree: Any, fn: Callable[[Any], Any], iterable_type: Callable[
     return kind(children) if isinstance(tree, Sequence) and not isinstance(tree, range) else iterable_type(children)
 
 
-def find_corresponding_elem(target: Any, dst_graph: Any, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding_elem(target: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """The op or tensor of another graph that is named like `target`.
 
     Args:
@@ -67,7 +68,7 @@ def find_corresponding_elem(target: Any, dst_graph: Any, dst_scope: str = "", sr
     return found
 
 
-def find_corresponding(targets: Any, dst_graph: Any, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding(targets: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """`targets`, an op, a tensor or a tree of them, with each replaced by `find_corresponding_elem`.
 
     Raises:
@@ -78,7 +79,7 @@ def find_corresponding(targets: Any, dst_graph: Any, dst_scope: str = "", src_sc
     return transform_tree(targets, lambda top: find_corresponding_elem(top, dst_graph, dst_scope, src_scope))
 
 
-def _is_leaf(tree: Any) -> bool:
+def _is_leaf(tree: object) -> bool:
     # A string's letters are strings again: the original never came to an end with one.
     return isinstance(tree, str | bytes) or not is_iterable(tree)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -36,6 +36,7 @@ from tfgraphwidget.graph_editor.trees import (
     transform_tree,
 )
 from tfgraphwidget.tf_internals import control_outputs
+from tfgraphwidget.tf_types import Graph, Operation
 
 # First what the original's `from util import *` gave, then what was reached as ge.util.x.
 __all__ = [  # noqa: RUF022
@@ -70,7 +71,7 @@ class ControlOutputs(Checked, refusal=TypeError):
     It asks the graph each time, so it is never out of date. (The original's was, once edges had been changed.)
     """
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Graph) -> None:
         check_type(graph, (tf.Graph,))
         self._graph = graph
 
@@ -78,18 +79,18 @@ class ControlOutputs(Checked, refusal=TypeError):
         """Nothing to do; returns itself."""
         return self
 
-    def get_all(self) -> dict[Any, list[Any]]:
+    def get_all(self) -> dict[Operation, list[Operation]]:
         """For each op that others wait for, those others in graph order."""
         return {op: waiting for op in self._graph.get_operations() if (waiting := _waiting(op))}
 
-    def get(self, op: Any) -> Any:
+    def get(self, op: Operation) -> Sequence[Operation]:
         """The ops that wait for `op`, in graph order; () when there are none, or `op` is of another graph."""
         op = as_op(op)
         check_type(op, (tf.Operation,))
         return (_waiting(op) if op.graph is self._graph else None) or ()
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The graph."""
         return self._graph
 
@@ -101,6 +102,6 @@ def get_predefined_collection_names() -> list[str]:
     return sorted({value for key, value in held if isinstance(value, str) and not key.startswith("__")})
 
 
-def _waiting(op: Any) -> list[Any]:
+def _waiting(op: Operation) -> list[Operation]:
     """TensorFlow lists them in the order of their addresses."""
     return control_outputs(op)

@@ -24,18 +24,19 @@ from tfgraphwidget.graph_editor.lists import (
     make_list_of_t,
 )
 from tfgraphwidget.tf_internals import PartitionedVariable, operation_number, registered_gradient
+from tfgraphwidget.tf_types import Operation
 
-Asked = Callable[[Any], Any]
+Asked = Callable[[Operation], object]
 
 
 def get_forward_walk_ops(
-    seed_ops: Any,
+    seed_ops: object,
     inclusive: bool = True,
-    within_ops: Any = None,
-    within_ops_fn: Callable[[Any], Any] | None = None,
-    stop_at_ts: Any = (),
+    within_ops: object = None,
+    within_ops_fn: Callable[[Operation], object] | None = None,
+    stop_at_ts: object = (),
     control_outputs: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """All that depends on the seeds, in graph order.
 
     Args:
@@ -59,14 +60,14 @@ def get_forward_walk_ops(
 
 
 def get_backward_walk_ops(
-    seed_ops: Any,
+    seed_ops: object,
     inclusive: bool = True,
-    within_ops: Any = None,
-    within_ops_fn: Callable[[Any], Any] | None = None,
-    stop_at_ts: Any = (),
+    within_ops: object = None,
+    within_ops_fn: Callable[[Operation], object] | None = None,
+    stop_at_ts: object = (),
     control_inputs: bool = False,
     only_differentiable: bool = False,
-) -> list[Any]:
+) -> list[Operation]:
     """All that the seeds need, in graph order.
 
     Args:
@@ -91,7 +92,7 @@ def get_backward_walk_ops(
 
 def _both_walks(
     seeds: tuple[Any, Any], inclusive: tuple[bool, bool], within: tuple[Any, Any], controls: tuple[Any, Any, Any]
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Operation], list[Operation]]:
     """What depends on the first seeds, and what the second ones need; pairs are (forward, backward)."""
     control_inputs, control_outputs = check_cios(*controls)
     ahead = get_forward_walk_ops(seeds[0], inclusive[0], *within, control_outputs=control_outputs)
@@ -99,16 +100,16 @@ def _both_walks(
 
 
 def get_walks_intersection_ops(
-    forward_seed_ops: Any,
-    backward_seed_ops: Any,
+    forward_seed_ops: object,
+    backward_seed_ops: object,
     forward_inclusive: bool = True,
     backward_inclusive: bool = True,
-    within_ops: Any = None,
-    within_ops_fn: Callable[[Any], Any] | None = None,
+    within_ops: object = None,
+    within_ops_fn: Callable[[Operation], object] | None = None,
     control_inputs: bool = False,
     control_outputs: Any = None,
     control_ios: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """What depends on the forward seeds and is needed by the backward seeds, in graph order.
 
     Args:
@@ -134,16 +135,16 @@ def get_walks_intersection_ops(
 
 
 def get_walks_union_ops(
-    forward_seed_ops: Any,
-    backward_seed_ops: Any,
+    forward_seed_ops: object,
+    backward_seed_ops: object,
     forward_inclusive: bool = True,
     backward_inclusive: bool = True,
-    within_ops: Any = None,
-    within_ops_fn: Callable[[Any], Any] | None = None,
+    within_ops: object = None,
+    within_ops_fn: Callable[[Operation], object] | None = None,
     control_inputs: bool = False,
     control_outputs: Any = None,
     control_ios: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """What depends on the forward seeds or is needed by the backward seeds, in graph order.
 
     The arguments and errors are those of `get_walks_intersection_ops`.
@@ -155,12 +156,14 @@ def get_walks_union_ops(
 
 
 class _Limits(NamedTuple):
-    within_ops: Any
+    within_ops: object
     within_ops_fn: Asked | None
-    stop_at_ts: Any
+    stop_at_ts: object
 
 
-def _walked(walk: Callable[..., Mask], seeds: list[Any], inclusive: bool, limits: _Limits, waits: Any) -> list[Any]:
+def _walked(
+    walk: Callable[..., Mask], seeds: list[Operation], inclusive: bool, limits: _Limits, waits: Any
+) -> list[Operation]:
     """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or None."""
     within = None if limits.within_ops is None else make_list_of_op(limits.within_ops, allow_graph=False)
     if within:
@@ -182,7 +185,7 @@ def _walked(walk: Callable[..., Mask], seeds: list[Any], inclusive: bool, limits
     return chosen(graph, found)
 
 
-def _allowed(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Any], seeds: set[int]) -> Mask:
+def _allowed(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Operation], seeds: set[int]) -> Mask:
     """The ops that `fn` allows, among those that the walk would reach without it.
 
     The original asked only on its way, and so not about ops beyond one that was refused: what `fn` raises about those
@@ -230,14 +233,14 @@ def _has_gradient(kind: str) -> bool:
         return False
 
 
-def _seeds(seed_ops: Any, of_tensors: Callable[[Any], list[Any]]) -> list[Any]:
+def _seeds(seed_ops: object, of_tensors: Callable[[Any], list[Operation]]) -> list[Operation]:
     listed = _listed(seed_ops)
     if listed and isinstance(listed[0], tf.Tensor | tf.Variable | PartitionedVariable):
         return of_tensors(listed)
     return make_list_of_op(listed)
 
 
-def _listed(items: Any) -> Any:
+def _listed(items: object) -> Any:
     """As a list, so that a generator is read once; None stays None."""
     if items is None:
         return None

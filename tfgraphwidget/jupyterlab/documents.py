@@ -95,7 +95,7 @@ class Document:
             del _DOCUMENTS[self.path]
         _DOCUMENTS[path] = self
         source = self.editor.core.source
-        source.said = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
+        source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title, self.path = _title(path), path
 
     def restore(self, stored: Mapping[str, Any]) -> None:

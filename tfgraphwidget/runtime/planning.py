@@ -15,12 +15,13 @@ from tfgraphwidget.edits import Array, Command, Options, Patch, PlanContext, Tra
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
 from tfgraphwidget.runtime.live import traced_ops
-from tfgraphwidget.runtime.sandbox.shape_inference import shaped
+from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sources import Body, Source
+from tfgraphwidget.tf_types import TensorProto
 
 
-class _Indexed(Protocol):
+class _EditedGraph(Protocol):
     """A graph that is edited: live, or a draft."""
 
     @property
@@ -46,7 +47,7 @@ class SourceContext:
         self,
         source: Source,
         body: Body,
-        edited: _Indexed,
+        edited: _EditedGraph,
         import_graph: Callable[[], object],
         *,
         function: str = "",
@@ -95,8 +96,17 @@ class SourceContext:
         self._index = None
 
     def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
-        """Call a Python function on placeholders; see `PlanContext.trace`."""
-        traced = traced_ops.traced(function, specs, dict(options))
+        """Call a Python function on placeholders; see `PlanContext.trace`.
+
+        Args:
+            function: The function, or an op type.
+            specs: The dtype and static shape of each argument.
+            options: Keyword arguments of the function.
+
+        Raises:
+            GraphEditError: The function raised, or made a variable in a function body.
+        """
+        traced = traced_ops.trace_function(function, specs, dict(options))
         if traced.has_state:
             if self._refusal:
                 first = [*(v.handle for v in traced.index.variable_defs), *traced.index.names][0]
@@ -108,21 +118,30 @@ class SourceContext:
         return traced
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
-        """The patch with static shapes as TensorFlow infers them."""
-        return shaped(index, patch)
+        """Return the patch with static shapes as TensorFlow infers them."""
+        return infer_patch_shapes(index, patch)
 
-    def constant(self, value: Any, dtype: str, shape: Shape) -> Any:
-        """The TensorProto of a value."""
+    def constant(self, value: Any, dtype: str, shape: Shape) -> TensorProto:
+        """Return the TensorProto of a value.
+
+        Args:
+            value: The value, as `np.asarray` takes it.
+            dtype: The dtype of the tensor.
+            shape: The static shape of the tensor.
+
+        Raises:
+            GraphEditError: The tensor cannot have the value.
+        """
         return traced_ops.constant(value, dtype, shape)
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
-        """Run the part of the graph that computes the tensors, in a graph of its own."""
-        return edit_values.numbers(self.index, tensors)
+        """Return the values of tensors that depend on constants only, computed in a sandbox."""
+        return edit_values.compute_constants(self.index, tensors)
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:
-        """The values in the session, the checkpoint, or the live variables."""
+        """Return the values from the session, the checkpoint, or the captured variables."""
         index = self.index
-        values = edit_values.present(self._source, self._body, variables)
+        values = edit_values.read_variables(self._source, self._body, variables)
         dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
         return {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
 
@@ -142,7 +161,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
             those that work, and the sentence ends with the first of them.
     """
     try:
-        return _shaped(command, context)
+        return _plan_with_shapes(command, context)
     except GraphEditError as error:
         suggested = error.mends or command.suggested_fixes(context)
         error.mends = tuple(fix for fix in suggested if _works(fix, context))
@@ -154,14 +173,14 @@ def plan(command: Command, context: PlanContext) -> Patch:
         raise
 
 
-def _shaped(command: Command, context: PlanContext) -> Patch:
+def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     patch = command.plan(context)  # may import the graph
     return replace(context.infer_shapes(context.index, patch), function=context.function)
 
 
 def _works(command: Command, context: PlanContext) -> bool:
     try:
-        _shaped(command, context)
+        _plan_with_shapes(command, context)
     except GraphEditError:
         return False
     return True

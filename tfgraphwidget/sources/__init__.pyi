@@ -1,8 +1,8 @@
 from . import tf_protos as tf_protos
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
-from .describe.ops import OpFacts as OpFacts
-from .describe.ops import TensorFacts as TensorFacts
+from .describe.ops import OpDescription as OpDescription
+from .describe.ops import TensorDescription as TensorDescription
 from .describe.ops import attribute_text as attribute_text
 from .describe.ops import describe_op as describe_op
 from .describe.origins import live_origin as live_origin
@@ -47,6 +47,8 @@ from .live.graph_body import GraphBody as GraphBody
 from .live.graph_body import function_definition as function_definition
 from .live.graph_body import runner_def as runner_def
 from .live.sessions import unwrap_session as unwrap_session
+from .live.shapes import dimensions as dimensions
+from .live.shapes import static_shape as static_shape
 from .opening import open_source as open_source
 from .opening import reopen_expression as reopen_expression
 from .paths import parse_path as parse_path

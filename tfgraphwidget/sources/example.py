@@ -17,7 +17,8 @@ def network() -> tuple[tf.Graph, tf.compat.v1.Session]:
 
     def variable(name: str, *shape: int) -> tf.Variable:
         first = v1.constant_initializer(numbers.normal(size=shape).astype(np.float32))
-        return v1.get_variable(name, shape, initializer=first, use_resource=True)
+        new: tf.Variable = v1.get_variable(name, shape, initializer=first, use_resource=True)
+        return new
 
     graph = tf.Graph()
     with graph.as_default():

@@ -14,7 +14,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import GraphDef
+from tfgraphwidget.tf_types import FunctionDef, GraphDef, NodeDef
 
 
 class Library(Protocol):
@@ -23,7 +23,7 @@ class Library(Protocol):
     def functions(self) -> frozenset[str]:
         """The names."""
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when there is none."""
 
     def envelope(self) -> Any:
@@ -35,7 +35,7 @@ class GraphDefLibrary:
     """The functions of a GraphDef that does not change."""
 
     graph_def: GraphDef
-    by_name: Mapping[str, Any]
+    by_name: Mapping[str, FunctionDef]
 
     @classmethod
     def of(cls, graph_def: GraphDef) -> GraphDefLibrary:
@@ -46,7 +46,7 @@ class GraphDefLibrary:
         """The names."""
         return frozenset(self.by_name)
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when there is none."""
         return self.by_name[name]
 
@@ -65,7 +65,7 @@ class GraphDefLibrary:
 class NodeBody:
     """A Body of NodeDefs that do not change; `Body` describes the fields."""
 
-    protos: Sequence[Any]
+    protos: Sequence[NodeDef]
     library: Library
     held: Collections = ({}, ())
     arguments: tuple[str, ...] = ()
@@ -80,14 +80,14 @@ class NodeBody:
         """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers them."""
         return NodeTyping(self.protos, OpTypes(self.function), self._all_functions)
 
-    def _all_functions(self) -> dict[str, Any]:
+    def _all_functions(self) -> dict[str, FunctionDef]:
         return {name: self.function(name) for name in sorted(self.functions())}
 
     def stamp(self) -> int:
         """Always the same."""
         return 0
 
-    def nodes(self, known: int = 0) -> list[Any]:
+    def nodes(self, known: int = 0) -> list[NodeDef]:
         """The NodeDefs after the first `known` ones."""
         return list(self.protos[known:])
 
@@ -99,7 +99,7 @@ class NodeBody:
         """The names of the library's functions."""
         return self.library.functions()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when the library has none."""
         return self.library.function(name)
 
@@ -121,7 +121,7 @@ class NodeBody:
         return self.library.envelope()
 
 
-def validate_nodes(protos: Iterable[Any], where: str) -> list[Any]:
+def validate_nodes(protos: Iterable[NodeDef], where: str) -> list[NodeDef]:
     """Check that NodeDefs make a graph: names are unique, and every input names an op of the graph.
 
     Raises GraphEditError, and UnknownName for an input that names nothing; `where` names the file.

@@ -6,7 +6,7 @@ import base64
 import os
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 from google.protobuf.message import Message
@@ -20,10 +20,11 @@ from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trac
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notice
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.live.sessions import unwrap_session
+from tfgraphwidget.sources.live.shapes import dimensions
 from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.tf_internals import FuncGraph, is_session
-from tfgraphwidget.tf_types import Session, SignatureDef
+from tfgraphwidget.tf_types import Session
 
 _LARGEST_LITERAL = 1 << 20  # bytes of a proto that is written into the source
 _GRAPH = "tf.compat.v1.get_default_graph(),  # the graph that was opened"
@@ -33,9 +34,9 @@ _PROTOS = {kind.DESCRIPTOR.full_name: kind for kind in tf_protos.message_classes
 
 def open_source(
     thing: object = None,
-    session: tf.compat.v1.Session | None = None,
+    session: Session | None = None,
     *,
-    signature: SignatureDef = None,
+    signature: object = None,
     checkpoint: str | os.PathLike[str] | None = None,
     tags: Any = None,
 ) -> Source:
@@ -67,15 +68,15 @@ def open_source(
     options = OpenOptions(signature, checkpoint, tags)
     source = _open(thing, session, options)
     if source.graph is not None:
-        source.said = reopen_live_expression(has_session=source.session is not None)
+        source.reopen_code = reopen_live_expression(has_session=source.session is not None)
     else:
-        source.said = reopen_expression(
+        source.reopen_code = reopen_expression(
             thing, source.title, {"signature": signature, "checkpoint": checkpoint, "tags": tags}
         )
     return source
 
 
-def _open(thing: Any, session: tf.compat.v1.Session | None, options: OpenOptions) -> Source:
+def _open(thing: Any, session: Session | None, options: OpenOptions) -> Source:
     if isinstance(thing, tf.Graph) and not isinstance(thing, FuncGraph):
         _refuse_choices("A live graph", options, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)
@@ -108,8 +109,8 @@ def _copy(proto: Message) -> Any:
     return copy
 
 
-def _live_source(graph: tf.Graph, session: Session) -> Source:
-    if session is not None and not (hasattr(session, "run") and isinstance(getattr(session, "graph", None), tf.Graph)):
+def _live_source(graph: tf.Graph, session: Session | None) -> Source:
+    if session is not None and not _is_session_like(session):
         raise SessionRefused(f"{_short(session)} is not a session; give a tf.compat.v1.Session(graph=graph).")
     if session is None:
         default = tf.compat.v1.get_default_session()
@@ -126,6 +127,10 @@ def _live_source(graph: tf.Graph, session: Session) -> Source:
     )
 
 
+def _is_session_like(thing: object) -> bool:
+    return hasattr(thing, "run") and isinstance(getattr(thing, "graph", None), tf.Graph)
+
+
 def _function_source(thing: Any, options: OpenOptions) -> Source:
     if isinstance(thing, FUNCTION):
         _refuse_choices("A function", options, ("checkpoint", "tags"))
@@ -136,7 +141,7 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
         return keras_source(thing)
     if isinstance(thing, CONCRETE | FuncGraph):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
-        graph = thing if isinstance(thing, FuncGraph) else thing.graph
+        graph = thing if isinstance(thing, FuncGraph) else cast("Any", thing).graph
         return function_source(graph, f"Function {graph.name!r}")
     raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_alternative(thing)}.")
 
@@ -216,8 +221,8 @@ def _source_text(value: Any) -> str:
         value = os.fspath(value)
     if isinstance(value, tf.TensorSpec):
         name = f", name={value.name!r}" if value.name else ""
-        shape = None if value.shape.rank is None else value.shape.as_list()
-        return f"tf.TensorSpec({shape}, {value.dtype!r}{name})"
+        shape = dimensions(value.shape)
+        return f"tf.TensorSpec({shape if shape is None else list(shape)}, {value.dtype!r}{name})"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_source_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple | set | frozenset):

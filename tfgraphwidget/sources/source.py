@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import Member, Typing, VariableDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time
@@ -51,7 +52,7 @@ class Body(Protocol):
     def stamp(self) -> Hashable:
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
 
-    def nodes(self, known: int = 0) -> list[Any]:
+    def nodes(self, known: int = 0) -> list[NodeDef]:
         """The NodeDefs after the first `known` ones, in graph order, under the names they are shown by."""
 
     def collections(self) -> Collections:
@@ -60,7 +61,7 @@ class Body(Protocol):
     def functions(self) -> frozenset[str]:
         """The names of all functions in the library that come with the graph."""
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when the library has none."""
 
     def gradient(self, name: str) -> str:
@@ -123,13 +124,22 @@ class StoredData(Protocol):
 class Source:
     """A graph source that was opened.
 
-    `graph` is the live `tf.Graph` that can be edited, and `session` runs it; both are None for a file until `live` is
-    called, and `graph` stays None for functions (`refusal` then says why, as one sentence with a way out).
-    `stopped` is the sentence that `live` would have refused with when the file was opened, or ""; `has_values` is false
-    for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
-    that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
-    TensorFlow 2 SavedModel wraps it in one or two calls. `said` is the Python expression that opens it again.
-    `stored` is what a file keeps beside its graph.
+    Attributes:
+        title: Its name in the graph view and in sentences.
+        body: The graph as it was opened.
+        graph: The live `tf.Graph` that can be edited; None for a file until `live` is called, and for functions.
+        session: The session that runs `graph`.
+        notices: Sentences about what can only be viewed.
+        signatures: The signatures of a file.
+        signature: The signature that was chosen.
+        entrance: The ops to enter, outermost first, to reach the function body that does the work: a TensorFlow 2
+            SavedModel wraps it in one or two calls.
+        refusal: Why there is no live graph of a function, as one sentence with a suggested fix.
+        stopped: The sentence that `live` would have raised when the file was opened, or "".
+        has_values: False for a file without a checkpoint.
+        reopen_code: The Python expression that opens it again.
+        revive: Imports the file into a new graph and session.
+        stored: What a file has besides its graph.
     """
 
     title: str
@@ -143,14 +153,15 @@ class Source:
     refusal: str = ""
     stopped: str = ""
     has_values: bool = True
-    said: str = ""
+    reopen_code: str = ""
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
-        """The graph that can be edited and run. Imports a file into TensorFlow on the first call.
+        """Return the graph that can be edited and run. The first call imports a file into TensorFlow.
 
-        Raises NotRunnable, naming the op or the file that stands in the way; the source is then as it was.
+        Raises:
+            NotRunnable: The file cannot be imported; the error names the op or file. The source is unchanged.
         """
         if self.graph is None:
             if self.revive is None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from tfgraphwidget.tf_types import DataType
 
 if TYPE_CHECKING:
     AssetFileDef: Any
@@ -32,7 +34,7 @@ GLOBAL_VARIABLES = "variables"
 TRAINABLE_VARIABLES = "trainable_variables"
 ASSET_FILEPATHS = "asset_filepaths"
 TABLE_INITIALIZERS = "table_initializer"
-STRING = 7  # the DataType DT_STRING
+STRING = cast("DataType.ValueType", 7)  # DT_STRING
 
 _CORE = "tensorflow.core"
 _MODULES = {

@@ -12,7 +12,7 @@ from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef, Variable
 
 
 def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
@@ -31,7 +31,7 @@ def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
     )
 
 
-def variable_definition(variable: Any) -> VariableDef:
+def variable_definition(variable: Variable) -> VariableDef:
     """The VariableDef of a `tf.Variable` in a graph.
 
     Args:
@@ -69,7 +69,7 @@ def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collectio
 
 
 def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[VariableDef]:
-    """The variables of a collection, less those that are not in the graph."""
+    """Return the variables of a collection, except those that are not in the graph."""
     if tf_protos.collection_message(key) is not tf_protos.VariableDef:
         return []
     variables = []
@@ -79,11 +79,13 @@ def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[Var
         except DecodeError:
             continue
         if variable.handle in ops_there:
-            variables.append(_as_far_as_there(variable, ops_there))
+            variables.append(_without_missing_ops(variable, ops_there))
     return variables
 
 
-def _as_far_as_there(variable: VariableDef, ops_there: Container[str]) -> VariableDef:
+def _without_missing_ops(variable: VariableDef, ops_there: Container[str]) -> VariableDef:
+    """Return a variable without the ops that are not in the graph."""
+
     def kept(name: str | None) -> str | None:
         return name if name is not None and split_tensor(name)[0] in ops_there else None
 

@@ -16,7 +16,7 @@ from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources import (
     Documentation,
-    TensorFacts,
+    TensorDescription,
     body_signature,
     definition_signature,
     describe_op,
@@ -78,7 +78,7 @@ class Inspector:
         """
         index = self._editor.index
         stats, why = self._value(name)
-        images = () if stats is None or stats.value is None else pixels.pictures(stats.value)
+        images = () if stats is None or stats.value is None else pixels.gray_images(stats.value)
         docs, created = Documentation(), tuple[str, ...]()
         if split_tensor(name)[0] in index.ids:
             op = index.op(name)
@@ -112,15 +112,15 @@ class Inspector:
         editor, index = self._editor, self._editor.index
         body, source = editor.core.view.body, editor.core.source
         fixed = body.constants.get(self._original_name(name))
-        op = current_values.holder(index, name)
-        place = current_values.Place(source, editor.core.target.index, body)
+        op = current_values.find_state_op(index, name)
+        place = current_values.ValueContext(source, editor.core.target.index, body)
         if op is None and fixed is None:
             return None, ""
         try:
             if op is None or index.types[op] in CONSTANTS:
-                dtype, value = current_values.constant(fixed if op is None else index.nodes[op])
+                dtype, value = current_values.constant_value(fixed if op is None else index.nodes[op])
             else:
-                dtype, value = current_values.variable(place, index, op, self._original_name(index.names[op]))
+                dtype, value = current_values.variable_value(place, index, op, self._original_name(index.names[op]))
         except GraphEditError as error:
             return None, error.why
         return Stats(name, dtype, value), ""
@@ -152,7 +152,7 @@ class Inspector:
             yield from body_signature(index, arguments, returns)
 
 
-def _image(picture: pixels.Grey) -> p.Image:
+def _image(picture: pixels.GrayImage) -> p.Image:
     height, width = picture.pixels.shape
     return p.Image(picture.title, width, height, base64.b64encode(picture.pixels.tobytes()).decode())
 
@@ -162,7 +162,7 @@ def _boundary(tensors: Iterable[str]) -> tuple[p.Tensor, ...]:
     return tuple(p.Tensor(name, "", "", (split_tensor(name)[0],)) for name in list(tensors)[:_MOST_NAMES])
 
 
-def _tensor(facts: TensorFacts, seen: p.Seen | None = None) -> p.Tensor:
+def _tensor(facts: TensorDescription, seen: p.Seen | None = None) -> p.Tensor:
     return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tests.conftest import v1
 from tests.sources.conftest import index_of, node
-from tfgraphwidget.sources import TensorFacts, describe_op, open_source
+from tfgraphwidget.sources import TensorDescription, describe_op, open_source
 from tfgraphwidget.sources.describe.ops import attribute_text
 
 
@@ -17,8 +17,8 @@ def test_a_live_op_and_the_same_in_a_file_read_alike(mlp: tf.Graph) -> None:
     for index in map(index_of, (open_source(mlp).body, open_source(mlp.as_graph_def()).body)):
         told = describe_op(index, index.op("net/one/out"))
         assert told.device == ""
-        assert told.inputs == (TensorFacts("net/one/add:0", "float32", "(None, 4)", ("net/one/add",)),)
-        assert told.outputs == (TensorFacts("net/one/out:0", "float32", "(None, 4)", ("net/two/MatMul",)),)
+        assert told.inputs == (TensorDescription("net/one/add:0", "float32", "(None, 4)", ("net/one/add",)),)
+        assert told.outputs == (TensorDescription("net/one/out:0", "float32", "(None, 4)", ("net/two/MatMul",)),)
         assert told.attributes == (("T", "float32"),)
 
 

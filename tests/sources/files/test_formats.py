@@ -118,7 +118,7 @@ def test_the_file_handler_of_jupyterlab_opens_it(toy: Path) -> None:
 def test_the_file_handler_finds_its_checkpoint(toy: Path) -> None:
     toy.with_name("values.index").write_bytes(b"damaged")
     document = documents.open_document({"path": toy.name, "root": str(toy.parent)})
-    assert "checkpoint" in document.editor.core.source.said
+    assert "checkpoint" in document.editor.core.source.reopen_code
     document.close()
 
 

@@ -27,7 +27,7 @@ from tfgraphwidget.export.verification.round_trip import Run, check, difference,
 from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, VariableDef, definitions, handles, needed
 from tfgraphwidget.naming import last_part, listed, split_tensor
 from tfgraphwidget.runtime.live import proto_of
-from tfgraphwidget.runtime.sandbox import exact
+from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import Signature
@@ -272,7 +272,7 @@ def _check_runs(path: Path, what: Export, saved: Mapping[str, Any]) -> None:
     @contextmanager
     def loaded() -> Iterator[Run]:
         with _restored(path) as session:
-            variable_values.load(session, [v for v in state.variables if v.handle not in saved], state.values)
+            variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
             session.run(list(state.starters))
 
             def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
@@ -307,7 +307,7 @@ def _check_import(path: Path, what: Export) -> None:
 @contextmanager
 def _restored(path: Path, *, bare: bool = False) -> Iterator[Any]:
     """A session on what is read back, its variables restored unless they are `bare` of values."""
-    with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact()) as session:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
         try:
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
         except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:

@@ -29,7 +29,7 @@ from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import V1_CONTROL_FLOW
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild
+from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, is_outside_assets, tf_protos
@@ -124,7 +124,7 @@ def _write(path: Path, what: Export, part: Part, state: State, edited: EditedSav
     config = v1.ConfigProto(allow_soft_placement=True)
     with graph.as_default(), closing(v1.Session(graph=graph, config=config)) as session:
         variables = {v.name: make_variable(graph, v) for v in state.variables}
-        variable_values.load(session, state.variables, state.values)
+        variable_values.load_values(session, state.variables, state.values)
         _add_collections(graph, what, {node.name for node in nodes}, variables)
         pairs = zip(what.signatures, part.signatures, strict=True)
         signatures = {asked.name: _signature_def(what, asked, called, edited) for asked, called in pairs}
@@ -154,4 +154,4 @@ def _add_collections(graph: tf.Graph, what: Export, inside: set[str], variables:
         return
     ops = [node for node in what.index.nodes if node.name in inside]
     contexts = rename_contexts(what.index.beside.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
-    rebuild(graph, Change(nodes=tuple(ops), contexts=contexts))
+    rebuild_contexts(graph, Change(nodes=tuple(ops), contexts=contexts))

@@ -28,7 +28,7 @@ from tfgraphwidget.graph import (
     own_ops,
 )
 from tfgraphwidget.naming import free_name
-from tfgraphwidget.runtime.session import Answered, variable_values
+from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.tf_types import NodeDef, Session
 
 
@@ -68,12 +68,12 @@ def state_of(what: Export, need: Mask) -> State:
     return State(whole, present, (*made.nodes, *held.nodes), held.all_starters, tuple(ops), assets)
 
 
-def _session(what: Export, wanted: str) -> Answered:
+def _session(what: Export, wanted: str) -> TimedSession:
     session = what.session()
     if session is None:
         raise SessionRefused(f"There is no session to take the {wanted} from; give tgw.edit(graph, session=session).")
     variable_values.check_session(session, what.graph())
-    return Answered(session)
+    return TimedSession(session)
 
 
 def present_values(what: Export, variables: Iterable[VariableDef]) -> dict[str, Any]:
@@ -93,11 +93,11 @@ def present_values(what: Export, variables: Iterable[VariableDef]) -> dict[str, 
     try:
         read: dict[str, Any] = session.run(reads)
     except tf.errors.OpError as error:
-        missing = variable_values.without_value(session, reads, error)
+        missing = variable_values.variables_without_value(session, reads, error)
         why = (
-            f"{variable_values.no_value(missing)}"
+            f"{variable_values.no_value_text(missing)}"
             if missing
-            else f"The session cannot read values: {variable_values.told(error)}"
+            else f"The session cannot read values: {variable_values.error_text(error)}"
         )
         raise SessionRefused(
             f"{why}; run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again.",

@@ -14,7 +14,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
-from tfgraphwidget.runtime.sandbox import placed_here
+from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import Signature
 from tfgraphwidget.tf_types import NodeDef
 
@@ -147,7 +147,7 @@ class _StandIns:
 def placed(what: Export, nodes: Iterable[NodeDef], kind: str) -> list[Any]:
     """NodeDefs without devices of other processes, which whoever loads the model need not have; a notice says so."""
     nodes = list(nodes)
-    here = [placed_here(node) for node in nodes]
+    here = [without_remote_device(node) for node in nodes]
     moved = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
     if moved:
         more = f" (and {len(moved) - 1:,} more)" if moved[1:] else ""

@@ -14,8 +14,8 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import Tried
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.sandbox import exact
-from tfgraphwidget.runtime.session import told
+from tfgraphwidget.runtime.sandbox import exact_config
+from tfgraphwidget.runtime.session import error_text
 from tfgraphwidget.sources import Signature
 from tfgraphwidget.tf_internals import eager_mode
 
@@ -63,7 +63,7 @@ def check(original: Original, kind: str, loaded: Sequence[tuple[str, Callable[[]
 def first_line(error: Exception) -> str:
     """What is the matter, in one line."""
     if isinstance(error, tf.errors.OpError):
-        return told(error)
+        return error_text(error)
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")
 
 
@@ -123,7 +123,7 @@ def check_saved_model(path: Path, original: Original) -> None:
 
 @contextmanager
 def _in_session(path: Path) -> Iterator[Run]:
-    with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact()) as session:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
         meta = v1.saved_model.load(session, ["serve"], str(path))
 
         def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import NodeDef
 
 # What TensorFlow writes beside a function's attributes for its own optimiser, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -50,7 +50,7 @@ def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
     return found
 
 
-def loaded(functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]]) -> dict[str, Any]:
+def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]]) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs.
 
     `gradients` are those of single ops in functions.
@@ -82,7 +82,7 @@ def loaded(functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping
 
 def brought_in(
     part: Excerpt,
-    functions: Mapping[str, FunctionDef],
+    functions: Mapping[str, Any],
     gradients: Mapping[str, Gradient],
     given: Mapping[str, Any],
     scope: str,
@@ -114,7 +114,7 @@ def brought_in(
     return [added[name] for name in wanted]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, FunctionDef], gradients: Mapping[str, str]) -> list[Any]:
+def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
     """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
 
     `gradients` are the names of the gradients of single ops.
@@ -142,7 +142,7 @@ def _copies(part: Excerpt, functions: Mapping[str, FunctionDef], gradients: Mapp
     return made
 
 
-def _finish(part: Excerpt, functions: Mapping[str, FunctionDef], graph: Any, scope: str) -> None:
+def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

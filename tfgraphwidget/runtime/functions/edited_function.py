@@ -14,7 +14,7 @@ from tfgraphwidget.edits import Change, Edited, Ends, Patch, patched
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, doors
 from tfgraphwidget.naming import free_name, split_input, split_tensor
-from tfgraphwidget.runtime.sandbox.shape_inference import shaped
+from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
 from tfgraphwidget.tf_types import NodeDef
 
@@ -51,7 +51,7 @@ def taken_along(index: GraphIndex, op: str, label: str, edition: Edition) -> Gra
         Edited(index.nodes[k], _calling(index.nodes[k], door.label, new.signature.name)) for k, door in calls
     )
     patch = Patch(add=Change(functions=(new, *_new_ones(new, index, edition.index))), changed=changed)
-    return patched(index, shaped(index, patch))
+    return patched(index, infer_patch_shapes(index, patch))
 
 
 def _callers(index: GraphIndex, op: str) -> Sequence[int]:

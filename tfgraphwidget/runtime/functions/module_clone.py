@@ -32,6 +32,7 @@ from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, g
 from tfgraphwidget.runtime.functions.module_state import States, Variables, foreseen, made_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
+from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -264,7 +265,7 @@ def _parameters(part: Excerpt) -> dict[str, tf.TensorSpec]:
     for (op, port), tensor in zip(part.inputs, part.names(part.inputs), strict=True):
         name = free_name(identifier(_plain(tensor)), {known.lower() for known in found} | {"self"})
         dtype = tf.as_dtype(index.dtypes(op)[port])
-        found[name] = tf.TensorSpec(tf.TensorShape(index.shape(op, port)), dtype, name=name)
+        found[name] = tf.TensorSpec(static_shape(index.shape(op, port)), dtype, name=name)
     return found
 
 

@@ -12,6 +12,7 @@ from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, GraphIndex, Held
 from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Variables = str | Mapping[str, str]
@@ -77,10 +78,12 @@ def foreseen(part: Excerpt, held: Held, variables: Variables) -> States:
         n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES
     }
     own = {name for name, mode in modes.items() if mode == "own"} - plain
+    new_variables: dict[str, Any] = dict.fromkeys(kept & own)
+    shared_variables: dict[str, Any] = dict.fromkeys(kept - own)
     return States(
-        dict.fromkeys(kept & own),
+        new_variables,
         dict.fromkeys(own - kept),
-        dict.fromkeys(kept - own),
+        shared_variables,
         dict.fromkeys(modes.keys() - own - kept - plain),
         dict.fromkeys(plain),
     )
@@ -160,7 +163,7 @@ def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str) ->
             trainable=told.trainable,
             name=f"{into}/{name}",
             dtype=getattr(live, "dtype", None),
-            shape=tf.TensorShape(shape),
+            shape=static_shape(shape),
             constraint=told.constraint,
             synchronization=tf.VariableSynchronization(told.synchronization),
             aggregation=tf.VariableAggregation(told.aggregation),

@@ -1,4 +1,4 @@
-"""Copy: what a clone made, as the person holds it."""
+"""Copy: the result of a clone."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from tfgraphwidget.sources import unwrap_session
 from tfgraphwidget.tf_internals import is_slice
 from tfgraphwidget.tf_types import Session
 
-# Savers of copied variables, under the names that their originals have in checkpoints.
-
 
 class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
-    """A Saver that stands in its graph, whatever graph is the default one where it is used."""
+    """A Saver whose ops are in one graph, whatever graph is the default one where it is used."""
 
     def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
         check_open(graph)
@@ -43,28 +41,35 @@ class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
             return super().restore(*arguments, **options)
 
 
-def saver(graph: tf.Graph, keyed: Iterable[tuple[str, Any]], **options: Any) -> tf.compat.v1.train.Saver:
-    """A Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
+def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: Any) -> tf.compat.v1.train.Saver:
+    """Return a Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
 
-    Raises NothingTo without variables.
+    Raises:
+        NothingTo: There are no variables.
     """
-    held: dict[str, list[Any]] = {}
+    by_key: dict[str, list[tf.Variable]] = {}
     for key, variable in keyed:
-        held.setdefault(key, []).append(variable)
-    if not held:
+        by_key.setdefault(key, []).append(variable)
+    if not by_key:
         raise NothingTo("The copy has no variables of its own, so there is nothing to save or restore.")
-    sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in held.items()}
+    sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in by_key.items()}
     return GraphSaver(graph, sliced, **options)
 
 
 @dataclass(frozen=True, eq=False)
 class Copy(Checked):
-    """What a clone made: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
+    """The result of a clone: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
 
-    `variables` are the new `tf.Variable`s in graph order, `ops` the names of the new ops, `outside` the tensors
-    (and, as "^op", control inputs) that the copy takes from the original, `shared` the names of the state that it
-    still shares with it. `name in copy` says whether an op or tensor of the original was copied. `graph` holds the
-    copy, and `report` tells what is new, what is shared and what was dropped.
+    `name in copy` says whether an op or tensor of the original was copied.
+
+    Attributes:
+        scope: The name scope of the copy.
+        ops: The names of the new ops.
+        variables: The new `tf.Variable`s, in graph order.
+        outside: The tensors (and, as "^op", control inputs) of the original that the copy reads.
+        shared: The names of the state that it shares with the original.
+        report: What is new, shared and removed.
+        graph: The graph of the copy.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -77,11 +82,11 @@ class Copy(Checked):
 
     scope: str
     ops: tuple[str, ...]
-    variables: tuple[Any, ...]
+    variables: tuple[tf.Variable, ...]
     outside: tuple[str, ...]
     shared: tuple[str, ...]
     report: Preview
-    graph: Any = field(repr=False)
+    graph: tf.Graph = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
     _keys: Callable[[], Mapping[str, str]] = field(repr=False)
     _pairs: Callable[[], tuple[Any, ...]] = field(repr=False)
@@ -89,9 +94,13 @@ class Copy(Checked):
     _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, original: Any) -> Any:
-        """The copy's tensor, op or variable for the original's (a name, `tf.Tensor`, `tf.Operation` or `tf.Variable`).
+        """Return the copy's tensor, op or variable for the original's (a name, `tf.Tensor`, `tf.Operation`,
+        `tf.Variable`).
 
-        A tensor that a placeholder, or another tensor, stands for gives that one.
+        For a tensor that a placeholder or another tensor replaces, that one is returned.
+
+        Raises:
+            UnknownName: It was not copied.
         """
         name = original if isinstance(original, str) else getattr(original, "name", None)
         graph = getattr(original, "graph", None)
@@ -102,15 +111,15 @@ class Copy(Checked):
                 "a variable of the original's graph."
             )
         if hasattr(original, "initializer"):
-            made = f"{self._names.get(original.op.name, '')}:0"
-            found = next((v for v in self.variables if v.name == made), None)
-            if found is None:
+            variable_name = f"{self._names.get(original.op.name, '')}:0"
+            variable = next((v for v in self.variables if v.name == variable_name), None)
+            if variable is None:
                 raise UnknownName(f"{name!r} has no variable of its own in {self.scope!r}; it is shared, or not in it.")
-            return found
+            return variable
         op, port = split_tensor(name)
-        for asked in (name, f"{op}:0") if port is None else (name,):
-            if asked in self._names:
-                return self.graph.as_graph_element(self._names[asked])
+        for candidate in (name, f"{op}:0") if port is None else (name,):
+            if candidate in self._names:
+                return self.graph.as_graph_element(self._names[candidate])
         if op not in self._names:
             raise UnknownName(f"{name!r} was not copied into {self.scope!r}; the copy has {len(self.ops)} other ops.")
         return self.graph.as_graph_element(self._names[op] + ("" if port is None else f":{port}"))
@@ -118,16 +127,20 @@ class Copy(Checked):
     __iter__ = None  # else Python would take the numbers from 0 on for names
 
     def __contains__(self, original: object) -> bool:
-        """Whether the original's op or tensor was copied, or has something that stands for it."""
+        """Return whether the original's op or tensor was copied or replaced."""
         name = original if isinstance(original, str) else getattr(original, "name", "")
         return name in self._names or split_tensor(str(name))[0] in self._names
 
     def sync(self, tau: float = 1.0, *, session: Session | None = None) -> None:
-        """Give the copy's variables the present values of the originals, in one `session.run`: all, or none.
+        """Assign the current values of the originals to the copy's variables, in one `session.run`: all, or none.
 
-        With `tau`, (1 - tau) of their own values and tau of the originals' (Polyak): what is no floating or complex
-        number is copied. `session` is another session of the copy's graph to do it in; the values still come from the
-        original's. Raises SessionRefused for a variable without a value, a closed session, servers that do not answer.
+        Args:
+            tau: The share of the originals' values (Polyak averaging): a variable becomes (1 - tau) of its own value
+                plus tau of the original's. Variables of integers, booleans and strings are copied.
+            session: Another session of the copy's graph; the values still come from the original's session.
+
+        Raises:
+            SessionRefused: A variable has no value, the session is closed, or servers do not respond.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -171,9 +184,13 @@ class Copy(Checked):
         return self._sync(None).op(tau)
 
     def drift(self, *, session: Session | None = None) -> dict[str, float]:
-        """How far each variable is from its original, by the original's name: the largest difference of two elements.
+        """Return the distance of each variable from its original, by the original's name: the largest absolute
+        difference.
 
-        0.0 if equal; of booleans and strings 1.0 if any differ; inf where only one is NaN.
+        It is 0.0 if they are equal; for booleans and strings 1.0 if any differ; inf where only one is NaN.
+
+        Args:
+            session: Another session of the copy's graph.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -185,9 +202,14 @@ class Copy(Checked):
         return self._sync(session).drift()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the originals' present values to a checkpoint, under the names of `saver()`, for others to `load`.
+        """Write the originals' current values to a checkpoint, under the names of `saver()`; `load` reads it.
 
-        Raises GraphEditError for a place that cannot be written to, SessionRefused for a variable without a value.
+        Args:
+            path: The prefix of the checkpoint.
+
+        Raises:
+            GraphEditError: It cannot be written there.
+            SessionRefused: A variable has no value.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -200,7 +222,14 @@ class Copy(Checked):
         self._sync(None).save(fspath(path))
 
     def load(self, path: str | PathLike[str], *, session: Session | None = None) -> None:
-        """Give the copy the values that a checkpoint has for the originals: all, or none. Raises GraphEditError.
+        """Load the values that a checkpoint has for the originals into the copy: all, or none.
+
+        Args:
+            path: The prefix of the checkpoint.
+            session: Another session of the copy's graph to load them in.
+
+        Raises:
+            GraphEditError: The checkpoint cannot be read, or lacks a value.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -217,10 +246,10 @@ class Copy(Checked):
 
     @property
     def model(self) -> Model:
-        """The graph that holds the copy, with its session."""
+        """The graph of the copy, with its session."""
         return self._models[1]
 
-    def _sync(self, session: Session) -> Sync:
+    def _sync(self, session: Session | None) -> Sync:
         if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
             raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
         source, target = self._models
@@ -235,10 +264,16 @@ class Copy(Checked):
         return self._syncs[id(session)]
 
     def saver(self, /, **options: Any) -> Any:
-        """A new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
+        """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
 
-        So a checkpoint of the original restores the copy, and one of the copy the original. It adds its ops to the
-        graph. `options` are those of the Saver; its `filename` is left to save and restore. Raises NothingTo.
+        So a checkpoint of the original restores the copy, and one of the copy the original. The Saver adds its ops to
+        the graph.
+
+        Args:
+            **options: Options of the Saver; its `filename` is left to save and restore.
+
+        Raises:
+            NothingTo: The copy has no variables of its own.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()

@@ -37,59 +37,65 @@ COLLECTIONS = {"WhileContextDef": _KEYS.WHILE_CONTEXT, "CondContextDef": _KEYS.C
 """The collection that each kind of outermost contexts is kept in."""
 
 
-def rebuild(graph: tf.Graph, change: Change, source: tf.Graph | None = None) -> None:
-    """Give the change's ops, which are in the graph, their contexts; `source` is the originals' graph, if another."""
+def rebuild_contexts(graph: tf.Graph, change: Change, source: tf.Graph | None = None) -> None:
+    """Build the control flow contexts of a change's ops, which are in the graph.
+
+    Args:
+        graph: The graph.
+        change: The ops and contexts.
+        source: The graph of the originals, if it is another.
+    """
     if not change.contexts:
         return
-    rebuilding = _Rebuilding(graph, change)
+    rebuilding = _ContextBuilder(graph, change)
     with graph.as_default(), tf.compat.v1.name_scope(None), _outside(graph):
         for context in change.contexts:
             rebuilding.add(context, None)
     rebuilding.mark(source or graph)
-    rebuilding.tell_backward_loops(source or graph)
+    rebuilding.link_gradient_loops(source or graph)
 
 
-def unbuild(graph: tf.Graph, change: Change) -> None:
-    """Take the change's contexts out of the collections and the contexts around them, as far as they are there."""
+def remove_contexts(graph: tf.Graph, change: Change) -> None:
+    """Remove the change's contexts from collections and from the contexts around them."""
     new = {node.name for node in change.nodes}
     for context in change.contexts:
         _remove(graph, context, new)
 
 
 def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
-    live = _live(graph, proto)
+    live = _live_context(graph, proto)
     if live is None:  # it was none for the copies; what is nested may be there
-        for inner in _nested(proto):
+        for inner in _nested_protos(proto):
             _remove(graph, inner, new)
         return
     if _op_name(proto.pivot_name) in new:
-        held = (
+        entries = (
             graph.get_collection_ref(_key(proto)) if live.outer_context is None else nested_contexts(live.outer_context)
         )
         with collections_lock(graph):
-            held[:] = [context for context in held if context is not live]
+            entries[:] = [context for context in entries if context is not live]
         return
     context_values(live).difference_update(proto.values_def.values)
     for name in proto.values_def.external_values:
         context_external_values(live).pop(name, None)
-    for inner in _nested(proto):
+    for inner in _nested_protos(proto):
         _remove(graph, inner, new)
 
 
-class _Rebuilding:
-    """The contexts of one change; `originals` are the ops that its ops are copies of."""
+class _ContextBuilder:
+    """Builds the contexts of one change."""
 
     def __init__(self, graph: tf.Graph, change: Change) -> None:
         self.graph = graph
         self.new = {node.name for node in change.nodes}
-        self.copies = {original: made for original, made in change.copies if made in self.new}
-        self.made: list[Any] = []
+        self.copies = {original: copied for original, copied in change.copies if copied in self.new}
+        self.built: list[Any] = []
 
     def add(self, proto: Any, outer: Any) -> None:
-        """Make or join a context and all that is nested in it."""
-        context = _live(self.graph, proto)
+        """Make or join a context, and all contexts nested in it."""
+        context = _live_context(self.graph, proto)
         if context is None and _is_undecided(self.graph, proto):
-            for inner in _nested(proto):
+            for inner in _nested_protos(proto):
                 self.add(inner, outer)
             return
         if context is None:
@@ -97,12 +103,13 @@ class _Rebuilding:
         elif outer is not None and not _holds(nested_contexts(outer), context):
             nested_contexts(outer).append(context)
         if _op_name(proto.pivot_name) in self.new:
-            self.made.append(context)
-            if outer is None and not _is_backward(context):
-                held = self.graph.get_collection_ref(_key(proto))  # add_to_collection refuses redo on a finalized graph
-                held += [] if _holds(held, context) else [context]
+            self.built.append(context)
+            if outer is None and not _is_gradient_loop(context):
+                # add_to_collection refuses redo on a finalized graph
+                entries = self.graph.get_collection_ref(_key(proto))
+                entries += [] if _holds(entries, context) else [context]
         self._fill(proto, context)
-        for inner in _nested(proto):
+        for inner in _nested_protos(proto):
             self.add(inner, context)
 
     def _make(self, proto: Any, outer: Any) -> Any:
@@ -122,16 +129,16 @@ class _Rebuilding:
             set_control_flow_context(self.graph, None)
 
     def _fill(self, proto: Any, context: Any) -> None:
-        """Tell a context its values, and the ops among them their context."""
+        """Set the values of a context, and the context of the ops among them."""
         values = proto.values_def
         context_values(context).update(values.values)
-        for name, stands in values.external_values.items():
-            context_external_values(context)[name] = self.graph.as_graph_element(stands)
+        for name, replacement in values.external_values.items():
+            context_external_values(context)[name] = self.graph.as_graph_element(replacement)
         for name in {_op_name(value) for value in values.values if value not in values.external_values} & self.new:
             set_control_flow_context(find_operation(self.graph, name), context)
 
     def mark(self, source: tf.Graph) -> None:
-        """Nobody may fetch or feed what runs once for each iteration, or not at all; as when TensorFlow builds it."""
+        """Make ops unfetchable and unfeedable that run once for each iteration, or not always, as TensorFlow does."""
         graph = self.graph
         find, find_original = operation_finder(graph), operation_finder(source)
         for original, name in self.copies.items():
@@ -152,38 +159,38 @@ class _Rebuilding:
             for tensor in op.outputs if around is not None and around.IsWhileContext() else ():
                 graph.prevent_feeding(tensor)
 
-    def tell_backward_loops(self, source: tf.Graph) -> None:
+    def link_gradient_loops(self, source: tf.Graph) -> None:
         """Copied gradient loops belong to their forward loops: TensorFlow then refuses second gradients, as it must.
 
         Without, it would differentiate them like any loop, and leave out what they read from stacks.
         """
-        originals = {made: original for original, made in self.copies.items()}
+        originals = {copied: original for original, copied in self.copies.items()}
         pairs = []
-        for context in self.made:
+        for context in self.built:
             name = originals.get(context.pivot.op.name, "")
             original = _context_of(source, name) if context.IsWhileContext() else None
             if original is not None:
                 pairs.append((original, context))
-        told = _BackwardLoops(self.graph, self.copies, {id(original): made for original, made in pairs})
+        copies = _GradientLoopCopies(self.graph, self.copies, {id(original): copy for original, copy in pairs})
         for original, context in pairs:
-            set_gradient_loop_state(context, told.copied(gradient_loop_state(original)))
+            set_gradient_loop_state(context, copies.copied(gradient_loop_state(original)))
 
 
-class _BackwardLoops:
-    """What gradient loops and their forward loops know of each other, told of the copies."""
+class _GradientLoopCopies:
+    """Copies the state that connects gradient loops to their forward loops."""
 
     def __init__(self, graph: tf.Graph, copies: dict[str, str], contexts: dict[int, Any]) -> None:
         self.graph, self.copies = graph, copies
         self.known = contexts
 
     def copied(self, thing: Any) -> Any:
-        """The copy's counterpart of whatever the original's state holds; what is not copied stays."""
+        """Return the copy of a part of the original's state. Parts that were not copied are returned unchanged."""
         if id(thing) in self.known:
             return self.known[id(thing)]
         if is_gradient_loop_state(thing):
-            made = self.known[id(thing)] = copy.copy(thing)
-            vars(made).update({name: self.copied(value) for name, value in vars(thing).items()})
-            return made
+            duplicate = self.known[id(thing)] = copy.copy(thing)
+            vars(duplicate).update({name: self.copied(value) for name, value in vars(thing).items()})
+            return duplicate
         if isinstance(thing, dict):
             return {self.copied(key): self.copied(value) for key, value in thing.items()}
         if isinstance(thing, list):
@@ -199,7 +206,7 @@ class _BackwardLoops:
 
 @contextmanager
 def _outside(graph: tf.Graph) -> Iterator[None]:
-    """In no context, whatever is being built around."""
+    """Leave all contexts, whatever is being built around."""
     before = control_flow_context(graph)
     set_control_flow_context(graph, None)
     try:
@@ -208,8 +215,8 @@ def _outside(graph: tf.Graph) -> Iterator[None]:
         set_control_flow_context(graph, before)
 
 
-def _live(graph: tf.Graph, proto: Any) -> Any:
-    """The context of this name that the graph has already."""
+def _live_context(graph: tf.Graph, proto: Any) -> Any:
+    """Return the context of this name that the graph has already."""
     context = _context_of(graph, _op_name(proto.pivot_name))
     return context if context is not None and context.name == proto.context_name else None
 
@@ -222,31 +229,31 @@ def _context_of(graph: tf.Graph, op: str) -> Any:
 
 
 def _predicate(graph: tf.Graph, proto: Any) -> str:
-    """What decides, as the pivot's Switch reads it: it may be another tensor than the original's, or have no copy."""
+    """Return the tensor that the pivot's Switch reads. It can differ from the original's, or have no copy."""
     switches = graph.as_graph_element(proto.pivot_name).op.inputs
     is_switch = len(switches) > 0 and switches[0].op.type in SWITCH
     return str(switches[0].op.inputs[1].name) if is_switch else ""
 
 
 def _is_undecided(graph: tf.Graph, proto: Any) -> bool:
-    """Whether nothing decides a copied conditional: a placeholder stands for its Switch, so its ops run always."""
+    """Return whether a placeholder replaces the Switch of a copied conditional, so that its ops always run."""
     return _key(proto) == _KEYS.COND_CONTEXT and not (proto.pred_name or _predicate(graph, proto))
 
 
-def _is_backward(context: Any) -> bool:
-    """Whether this is the loop of a gradient, which counts down; TensorFlow keeps those in no collection."""
+def _is_gradient_loop(context: Any) -> bool:
+    """Return whether this is the loop of a gradient, which counts down. TensorFlow keeps those in no collection."""
     return context.IsWhileContext() and context.GetControlPivot().op.type not in IDENTITY
 
 
 def _holds(contexts: list[Any], context: Any) -> bool:
-    return any(held is context for held in contexts)
+    return any(other is context for other in contexts)
 
 
 def _key(proto: Any) -> str:
     return str(COLLECTIONS[type(proto).__name__])
 
 
-def _nested(proto: Any) -> Iterator[Any]:
+def _nested_protos(proto: Any) -> Iterator[Any]:
     for nested in proto.nested_contexts:
         yield nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
 

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import tensorflow as tf
 
@@ -14,42 +13,52 @@ from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import counted
 from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
+from tfgraphwidget.tf_types import NodeDef
 
 _RECORD = "_tfgraphwidget_record"
 
 
 @dataclass
 class Record:
-    """What a graph's editors must agree on; `generation` grows whenever ops are hidden or shown again,
-    `rewired` whenever ops are changed in place.
+    """The state that all editors of a live graph share.
 
-    `failed` are the NodeDefs of those hidden ops that an edit left when it failed; the same edit shows them again.
-    `functions` are the names of the hidden functions of the library: those that an edit brought which was undone or
-    failed; `failed_functions` are the latter, whose names are free. `growing` is the scope in which a person's function
-    is making ops just now. `imported` counts the ops that edits have added, hidden ones too; `lock` is held by the edit
-    that is carried out just now. `notes` are for each thread the names of the ops that it adds, see `noting`.
-    `numbered` is the number of transfer ops that have got a name.
+    Attributes:
+        hidden: The names of hidden ops.
+        variables: The variables that edits made, by name.
+        generation: Grows whenever ops are hidden or shown again.
+        rewire_count: Grows whenever ops are changed in place.
+        failed: The NodeDefs of hidden ops that a failed edit has left; the same edit shows them again.
+        ungrown: The names of ops that a failed Python function has left; calling it again makes other names.
+        functions: The names of hidden functions of the library, which came with an edit that was undone or failed.
+        failed_functions: Those of failed edits, whose names are free.
+        growing: The scope in which a user's function is making ops now, or "".
+        veils: What each veil stands for, see `runtime.live.in_place_changes`.
+        transfer_ops: The names of transfer ops.
+        transfer_op_count: How many names transfer ops have taken.
+        import_count: How many ops edits have added, hidden ones included.
+        notes: For each thread the names of the ops that it adds, see `track_new_ops`.
+        lock: Held by the edit that is being applied.
     """
 
     hidden: set[str] = field(default_factory=set)
     variables: dict[str, tf.Variable] = field(default_factory=dict)
     generation: int = 0
-    rewired: int = 0
-    failed: dict[str, Any] = field(default_factory=dict)
+    rewire_count: int = 0
+    failed: dict[str, NodeDef] = field(default_factory=dict)
     ungrown: set[str] = field(default_factory=set)  # those of a function that failed: another call finds other names
     functions: set[str] = field(default_factory=set)
     failed_functions: set[str] = field(default_factory=set)
     growing: str = ""
     veils: dict[str, str] = field(default_factory=dict)
     transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)
-    numbered: int = 0
-    imported: int = 0
+    transfer_op_count: int = 0
+    import_count: int = 0
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
 
 def record_of(graph: tf.Graph) -> Record:
-    """The record that lives on this graph."""
+    """Return the record of a graph."""
     record: Record | None = getattr(graph, _RECORD, None)
     if record is None:
         record = Record()
@@ -58,7 +67,7 @@ def record_of(graph: tf.Graph) -> Record:
 
 
 def hide(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Let no editor show these ops, as far as they are in the graph."""
+    """Hide ops from all editors. Names that are not in the graph are ignored."""
     there, record = operations_by_name(graph), record_of(graph)
     with held_back():
         record.hidden.update(name for name in names if name in there)
@@ -66,7 +75,7 @@ def hide(graph: tf.Graph, names: Iterable[str]) -> None:
 
 
 def show(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Let ops that were hidden be seen again."""
+    """Show hidden ops again."""
     record = record_of(graph)
     with held_back():
         record.hidden.difference_update(names)
@@ -74,21 +83,21 @@ def show(graph: tf.Graph, names: Iterable[str]) -> None:
 
 
 @contextmanager
-def alone(graph: tf.Graph) -> Iterator[None]:
-    """Nobody else adds ops to the graph meanwhile, so that what is new in it is ours.
+def exclusive_access(graph: tf.Graph) -> Iterator[None]:
+    """While this lasts, no other thread adds ops to the graph, so that all new ops are ours.
 
-    TensorFlow lets many threads add ops at a time, and none while a session takes ops over; so this waits for the
+    TensorFlow lets many threads add ops at a time, and none while a session takes ops over. So this waits for the
     others as a session does. An op that another thread is just making would get a second Python object here.
     """
     with record_of(graph).lock, session_run_lock(graph):
         yield
 
 
-def wrap_new(graph: tf.Graph) -> int:
-    """Make the Python objects of ops that only the C API knows of, `alone`; how many.
+def wrap_new_operations(graph: tf.Graph) -> int:
+    """Make the Python objects of ops that only the C API knows, under `exclusive_access`; return how many.
 
-    As `Graph._add_new_tf_operations` does outside of all scopes and contexts, which is where it asks for each op a
-    dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
+    This does what `Graph._add_new_tf_operations` does outside of all scopes and contexts, which checks a dozen times
+    for each op whether it is in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
     """
     new = graph.new_operations()
     wrap_operations(graph, counted(new, "Adding the new ops"))
@@ -96,13 +105,13 @@ def wrap_new(graph: tf.Graph) -> int:
 
 
 @contextmanager
-def noting(graph: tf.Graph) -> Iterator[set[str]]:
-    """The names of the ops that this thread adds to the graph while this lasts; other threads may add theirs meanwhile.
+def track_new_ops(graph: tf.Graph) -> Iterator[set[str]]:
+    """Collect the names of the ops that this thread adds to the graph while this lasts. Other threads can add ops
+    meanwhile.
 
-    Each op comes to its graph by `_add_op`, in the thread that makes it
-    (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it). One that an error
-    or an interrupt left half made, in TensorFlow's C graph alone, comes to it when this ends; else the next import
-    would bring it, as an op of nobody's.
+    Each op is added by `_add_op`, in the thread that makes it
+    (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it). An op that an
+    error or an interrupt left in TensorFlow's C graph only is added at the end; otherwise the next import would add it.
     """
     notes = record_of(graph).notes
 
@@ -117,17 +126,17 @@ def noting(graph: tf.Graph) -> Iterator[set[str]]:
     try:
         yield names
     except BaseException:
-        with held_back(), alone(graph):
-            wrap_new(graph)
+        with held_back(), exclusive_access(graph):
+            wrap_new_operations(graph)
         raise
     finally:
-        mine[:] = [held for held in mine if held is not names]
+        mine[:] = [entry for entry in mine if entry is not names]
 
 
 @contextmanager
-def hidden_on_failure(graph: tf.Graph) -> Iterator[None]:
-    """What this thread adds to the graph meanwhile is there wholly, or hidden; an interrupt comes behind."""
-    with noting(graph) as names:
+def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
+    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the end."""
+    with track_new_ops(graph) as names:
         try:
             with held_back():
                 yield
@@ -137,19 +146,19 @@ def hidden_on_failure(graph: tf.Graph) -> Iterator[None]:
 
 
 @contextmanager
-def growing(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
-    """While this lasts, what this thread adds to the graph is one edit; the names of its ops."""
+def track_function_call(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
+    """While a user's function runs, the ops that this thread adds are one edit; collect their names."""
     record = record_of(graph)
     record.growing = scope
     try:
-        with noting(graph) as names:
+        with track_new_ops(graph) as names:
             yield names
     finally:
         record.growing = ""
 
 
-def check_still(graph: tf.Graph) -> None:
-    """Raise while a person's function is making ops: an edit now would be a part of that one, and undone with it."""
+def check_not_growing(graph: tf.Graph) -> None:
+    """Raise while a user's function is making ops: another edit would become part of that one."""
     scope = record_of(graph).growing
     if scope:
         raise GraphEditError(

@@ -1,9 +1,9 @@
 """Adds ops to a live graph, by one call of the C API that `tf.import_graph_def` uses.
 
-The Python half of that function is left out on purpose: it fills in default attributes (these nodes have them all),
-overwrites the device of colocated ops, cannot map a control input to an op without outputs, and takes most of the time.
-So are the surroundings that the call stands in (`tf.device`, `colocate_with`, `gradient_override_map`, …): a copy is
-what its original is.
+The Python half of that function is left out: it fills in default attributes (these nodes have all of them), overwrites
+the device of colocated ops, cannot map a control input to an op without outputs, and takes most of the time. The
+surroundings of the call (`tf.device`, `colocate_with`, `gradient_override_map`, …) are ignored too: a copy is like its
+original.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
-from tfgraphwidget.runtime.live.edit_record import alone, record_of, wrap_new
-from tfgraphwidget.runtime.sandbox.preflight import Ends, ValidatedNodes, outside, run_import, serialized
+from tfgraphwidget.runtime.live.edit_record import exclusive_access, record_of, wrap_new_operations
+from tfgraphwidget.runtime.sandbox.preflight import Ends, ValidatedNodes, external_inputs, run_import, serialize_nodes
 from tfgraphwidget.tf_internals import (
     add_function,
     c_end,
@@ -31,7 +31,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def check_open(graph: tf.Graph) -> None:
-    """Raise when the graph takes no new ops."""
+    """Raise GraphFinalized if the graph takes no new ops."""
     if graph.finalized:
         raise GraphFinalized(
             "The graph is finalized, so TensorFlow takes no new ops; edit a copy: import graph.as_graph_def() into a "
@@ -41,28 +41,39 @@ def check_open(graph: tf.Graph) -> None:
 
 
 def import_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Any = None) -> None:
-    """Add NodeDefs under their own names, without validating them; inputs may name ops of the graph.
+    """Add NodeDefs under their own names, without validating them.
 
-    `functions` is a FunctionDefLibrary. Raises a GraphEditError when TensorFlow refuses; the graph has no new ops then.
+    Args:
+        graph: The graph.
+        nodes: The NodeDefs; their inputs can name ops of the graph.
+        functions: A FunctionDefLibrary with functions that they call, or None.
+
+    Raises:
+        GraphEditError: TensorFlow refuses; the graph has no new ops.
     """
     nodes = list(nodes)
     names = tuple(node.name for node in nodes)
-    import_validated(graph, ValidatedNodes(names, serialized(graph, nodes, functions), outside(nodes, names)))
+    import_validated(
+        graph, ValidatedNodes(names, serialize_nodes(graph, nodes, functions), external_inputs(nodes, names))
+    )
 
 
 def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: bool = True) -> None:
-    """Add ops and functions; when TensorFlow refuses, the graph has none of them.
+    """Add ops and functions; if TensorFlow refuses, the graph has none of them.
 
-    What edits have made of another shape than TensorFlow knows of is read through a veil, if `by_veil` says so.
+    Args:
+        graph: The graph.
+        validated: The ops, from `preflight.validate`.
+        by_veil: Whether tensors whose static shape an edit has changed are read through a veil.
     """
-    by_veil = by_veil and bool(record_of(graph).rewired)
+    by_veil = by_veil and bool(record_of(graph).rewire_count)
     ends: Ends = {(op, port): _end(graph, op, port, by_veil=by_veil) for op, port in validated.outside}
     added: list[str] = []
     try:
         for called in validated.functions:
             add_function(graph, called)
             added.append(called.name)
-        with alone(graph), graph.as_default(), tf.control_dependencies(None):
+        with exclusive_access(graph), graph.as_default(), tf.control_dependencies(None):
             try:
                 run_import(graph, validated, ends)
                 _wrap(graph, validated.names)
@@ -77,7 +88,7 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
 
 
 def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
-    """What the importer calls an op's output, or for port -1 the op."""
+    """Return the importer's object for an output of an op, or for port -1 for the op."""
     source = find_operation(graph, op)
     if port >= 0 and by_veil and _is_stale(source.outputs[port]):
         return c_end(veil(graph, source.outputs[port]).op, 0)
@@ -85,7 +96,7 @@ def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
 
 
 def _is_stale(tensor: tf.Tensor) -> bool:
-    """Whether TensorFlow would infer shapes of new ops from one that edits have made another."""
+    """Return whether TensorFlow would infer shapes from a static shape that edits have changed."""
     dims, unknown = static_dimensions(tensor)
     if unknown or is_reference(tensor.dtype):
         return False
@@ -94,7 +105,9 @@ def _is_stale(tensor: tf.Tensor) -> bool:
 
 
 def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
-    """The tensor again, of unknown static shape; by a hidden op, see `runtime.live.in_place_changes`."""
+    """Return a tensor with the same value and unknown static shape, from a hidden op; see
+    `runtime.live.in_place_changes`.
+    """
     record, source = record_of(graph), as_input(tensor.op.name, tensor.value_index)
     name = next((veil for veil, of in record.veils.items() if of == source), "")
     if not name:
@@ -102,17 +115,17 @@ def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
         node = tf.compat.v1.NodeDef(name=name, op="PlaceholderWithDefault", input=[source])
         node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.unknown_rank = True
-        validated = ValidatedNodes((name,), serialized(graph, [node]), ((tensor.op.name, tensor.value_index),))
+        validated = ValidatedNodes((name,), serialize_nodes(graph, [node]), ((tensor.op.name, tensor.value_index),))
         import_validated(graph, validated, by_veil=False)
         record.veils[name] = source
     return graph.get_operation_by_name(name).outputs[0]
 
 
 def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Make the Python objects of ops that the C API has added; of those that are not made yet."""
-    made = wrap_new(graph)
-    record_of(graph).imported += made
-    if made or _has_any(graph, names):
+    """Make the Python objects of ops that the C API has added and that have none yet."""
+    count = wrap_new_operations(graph)
+    record_of(graph).import_count += count
+    if count or _has_any(graph, names):
         in_use = used_names(graph)
         in_use.update(dict.fromkeys((key for key in map(str.lower, names) if key not in in_use), 1))
 

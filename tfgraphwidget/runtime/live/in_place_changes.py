@@ -1,15 +1,14 @@
-"""Changes ops of a live graph in place: what they read, what they wait for, their device and attributes.
+"""Changes ops of a live graph in place: inputs, control inputs, device and attributes.
 
-TensorFlow does not infer shapes anew, and an op remembers the sharpest static shape that each of its inputs ever had
-(test_tensorflow_facts.py::test_an_input_remembers_its_static_shape): an edge that is right may be refused for one that
-was there long ago. Then a *veil* goes between, a PlaceholderWithDefault of unknown shape, which passes values and
-gradients on. It is hidden: no editor shows or exports it.
+TensorFlow does not infer shapes again, and an op remembers the sharpest static shape that each of its inputs ever had
+(test_tensorflow_facts.py::test_an_input_remembers_its_static_shape). So an edge that is right can be refused because of
+one that was there before. Then a *veil* is put between: a PlaceholderWithDefault of unknown shape, which passes values
+and gradients on. It is hidden: no editor shows or exports it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import tensorflow as tf
 
@@ -31,12 +30,13 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def rewire(graph: tf.Graph, edited: Edited) -> None:
-    """Make an op of the graph what `edited.after` says, as far as that differs from `edited.before`.
+    """Change an op of the graph from `edited.before` to `edited.after`.
 
-    Raises GraphEditError when TensorFlow refuses; the op may be changed in part then.
+    Raises:
+        GraphEditError: TensorFlow refuses; part of the op can be changed then.
     """
     before, after = edited.before, edited.after
-    record_of(graph).rewired += 1
+    record_of(graph).rewire_count += 1
     op = graph.get_operation_by_name(edited.name)
     old, new = (list(map(split_input, node.input)) for node in (before, after))
     data = [[end for end in ends if end[1] >= 0] for ends in (old, new)]
@@ -62,9 +62,17 @@ def rewire(graph: tf.Graph, edited: Edited) -> None:
 
 
 def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int) -> None:
-    """Let input `k` of an op read output `port` of the op `source`.
+    """Connect an input of an op to an output of another op.
 
-    Raises GraphEditError when TensorFlow refuses for another reason than a shape it remembers.
+    Args:
+        graph: The graph.
+        op: The op to change.
+        k: The number of its input.
+        source: The name of the op to read.
+        port: The number of the output of `source`.
+
+    Raises:
+        GraphEditError: TensorFlow refuses, for another reason than a shape that it remembers.
     """
     tensor = graph.get_operation_by_name(source).outputs[port]
     try:
@@ -81,22 +89,31 @@ def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int)
 
 
 def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> None:
-    """Let an op wait for these ops, and no others."""
+    """Set the control inputs of an op, in place of those that it has.
+
+    Args:
+        graph: The graph.
+        op: The op to change.
+        names: The names of the ops to wait for.
+    """
     wait_for(op, [graph.get_operation_by_name(name) for name in names])
 
 
-def show_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
-    """Let tensors of the graph say the static shapes that an edit has made them.
+def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
+    """Set static shapes that an edit has changed.
 
-    Only their Python objects do: TensorFlow itself goes on from the old ones, so new ops read them through a veil.
+    Only the Python objects of tensors are changed. TensorFlow itself keeps the old shapes, so new ops read these
+    tensors through a veil.
     """
     for op, port, _, after in shapes:
         tensor = graph.get_operation_by_name(op).outputs[port]
         replace_python_shape(tensor, after)
 
 
-def unveiled(graph: tf.Graph, nodes: list[NodeDef]) -> list[Any]:
-    """NodeDefs of the graph as they read without veils, which are left out; changed in place."""
+def without_veils(graph: tf.Graph, nodes: list[NodeDef]) -> list[NodeDef]:
+    """Return NodeDefs of the graph as they read without veils, which are left out; the NodeDefs are changed in
+    place.
+    """
     veils = record_of(graph).veils
     if not veils:
         return nodes

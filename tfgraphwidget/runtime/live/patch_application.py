@@ -1,11 +1,10 @@
-"""Carries patches out on a live graph: the only module that changes one.
+"""Applies patches to a live graph; the only module that changes one.
 
-TensorFlow cannot remove ops. What a patch removes is hidden: no editor shows or exports it, its variables leave
-all collections, and its names stay taken. What is added again after that comes back as the same ops and the
-same `tf.Variable` objects. The record of it lives on the graph itself, so that it goes when the graph goes and
-all editors of one graph agree.
+TensorFlow cannot remove ops. Ops that a patch removes are hidden: no editor shows or exports them, their variables
+leave all collections, and their names stay taken. Adding them again shows the same ops and the same `tf.Variable`
+objects. The record of hidden ops is an attribute of the graph, so all editors of the graph agree.
 
-What is added is validated first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
+New ops are validated first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
 anything has changed.
 """
 
@@ -24,49 +23,47 @@ from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph import Member, no_collections
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
+from tfgraphwidget.runtime.live.control_flow_contexts import rebuild_contexts, remove_contexts
 from tfgraphwidget.runtime.live.edit_record import Record, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes, import_validated
-from tfgraphwidget.runtime.live.in_place_changes import rewire, show_shapes
-from tfgraphwidget.runtime.live.placement import check_placed, keep_running
-from tfgraphwidget.runtime.live.static_attributes import keep_static
+from tfgraphwidget.runtime.live.in_place_changes import rewire, set_static_shapes
+from tfgraphwidget.runtime.live.placement import check_patch_placement, keep_running
+from tfgraphwidget.runtime.live.static_attributes import copy_static_attributes
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
 from tfgraphwidget.tf_internals import collections_lock, delete_collection, operations_by_name
 from tfgraphwidget.tf_types import NodeDef, Session
 
-# Live queue runners: what `tf.train.start_queue_runners` starts threads for.
-
 
 def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
-    """Put a `tf.train.QueueRunner` for each (collection key, QueueRunnerDef) into its collection.
+    """Add a `tf.train.QueueRunner` to its collection for each (collection key, QueueRunnerDef).
 
-    The ops must be in the graph. One that stands in several collections is one object.
+    The ops must be in the graph. A runner in several collections is one object.
     """
-    made: dict[bytes, Any] = {}
+    runners_by_proto: dict[bytes, Any] = {}
     with graph.as_default():  # not eager, where queue runners are refused
         for key, proto in runners:
-            told = proto.SerializeToString(deterministic=True)
-            if told not in made:
-                made[told] = tf.compat.v1.train.QueueRunner.from_proto(proto)
-            graph.get_collection_ref(key).append(made[told])
+            key_bytes = proto.SerializeToString(deterministic=True)
+            if key_bytes not in runners_by_proto:
+                runners_by_proto[key_bytes] = tf.compat.v1.train.QueueRunner.from_proto(proto)
+            graph.get_collection_ref(key).append(runners_by_proto[key_bytes])
 
 
 def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
-    """Take what `add_runners` has put there out of the collections; what is not there is passed over."""
+    """Remove what `add_runners` added from the collections. Missing runners are ignored."""
     gone = Counter((key, proto.SerializeToString(deterministic=True)) for key, proto in runners)
     for key in {key for key, _ in gone}:
-        held = graph.get_collection_ref(key)
-        for item in reversed(held[:]):
+        entries = graph.get_collection_ref(key)
+        for item in reversed(entries[:]):
             if isinstance(item, tf.compat.v1.train.QueueRunner):
-                told = key, runner_def(item, graph).SerializeToString(deterministic=True)
-                if gone[told]:
-                    gone[told] -= 1
-                    held.remove(item)
+                entry = key, runner_def(item, graph).SerializeToString(deterministic=True)
+                if gone[entry]:
+                    gone[entry] -= 1
+                    entries.remove(item)
 
 
-__all__ = ["Record", "applied_live", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
+__all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
 
 def apply_live(
@@ -77,37 +74,51 @@ def apply_live(
     *,
     session: Session | None = None,
 ) -> None:
-    """Carry `patch` out, and `then()`; see `applied_live`."""
-    with applied_live(patch, graph, origin, session=session):
+    """Apply a patch to a live graph; see `live_patch`.
+
+    Args:
+        patch: The patch.
+        graph: The graph.
+        origin: The graph of the originals of copies, if it is another.
+        then: Called when the patch is applied; if it raises, the patch is rolled back.
+        session: The session that must be able to run afterwards; the default session if None.
+    """
+    with live_patch(patch, graph, origin, session=session):
         then()
 
 
 @contextmanager
-def applied_live(
+def live_patch(
     patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None, *, session: Session | None = None
 ) -> Iterator[None]:
-    """Carry `patch` out; `origin` is the graph that the originals of copies are in, if it is another.
+    """Apply a patch to a live graph, and roll it back if the block raises.
 
-    `session` is the one that has to go on running, the default session if none is given. Raises GraphFinalized,
-    NameTaken, UnknownName, SessionRefused or GraphEditError before anything has changed. When anything fails later, it
-    is taken back: collections are as before, and ops that TensorFlow has taken in by then are hidden.
+    Args:
+        patch: The patch.
+        graph: The graph.
+        origin: The graph of the originals of copies, if it is another.
+        session: The session that must be able to run afterwards; the default session if None.
+
+    Raises:
+        GraphFinalized, NameTaken, UnknownName, SessionRefused, GraphEditError: The patch cannot be applied; nothing has
+            changed. When something fails later, collections are restored, and new ops are hidden.
     """
     session = tf.compat.v1.get_default_session() if session is None else session
-    with wrap_tf_errors("carry the edit out"), record_of(graph).lock, _applied(patch, graph, origin, session):
+    with wrap_tf_errors("carry the edit out"), record_of(graph).lock, _apply(patch, graph, origin, session):
         yield
 
 
 @contextmanager
-def _applied(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Session) -> Iterator[None]:
+def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Session) -> Iterator[None]:
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
     hidden = record.hidden
     new = [node for node in patch.add.nodes if node.name not in hidden] if hidden else patch.add.nodes
     _check_shown_again(patch.add, record)
-    check_placed(session, graph, patch, origin)
+    check_patch_placement(session, graph, patch, origin)
     with no_collections():
-        validated = _validated(graph, new, patch.add)
+        validated = _validate_new_nodes(graph, new, patch.add)
     before = _State.of(graph, record)
     with held_back():
         let_in()
@@ -115,7 +126,7 @@ def _applied(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Se
             _change(patch, graph, origin or graph, record, validated)
             yield
         except BaseException:
-            _take_back(patch, graph, record, before, new)
+            _roll_back(patch, graph, record, before, new)
             keep_running(session, graph, [node.name for node in new])
             raise
         for node in patch.add.nodes if record.failed else ():
@@ -131,12 +142,12 @@ def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, val
         _add(patch.add, graph, record, origin)
     for edited in patch.changed:
         rewire(graph, edited)
-    show_shapes(graph, patch.shapes)
+    set_static_shapes(graph, patch.shapes)
 
 
 @dataclass(frozen=True)
 class _State:
-    """What an edit changes beside ops."""
+    """What an edit changes besides ops."""
 
     collections: dict[str, list[Any]]
     hidden: frozenset[str]
@@ -148,26 +159,29 @@ class _State:
 
 
 def collections_of(graph: tf.Graph) -> dict[str, list[Any]]:
-    """What the graph's collections hold now."""
+    """Return the entries of all collections of a graph."""
     return {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
 
 
-def put_back(graph: tf.Graph, held: Mapping[str, list[Any]], is_own: Callable[[str, Any], bool]) -> None:
-    """Make the graph's collections hold again what they held, and what other threads have put there since.
+def restore_collections(graph: tf.Graph, previous: Mapping[str, list[Any]], is_own: Callable[[str, Any], bool]) -> None:
+    """Restore the collections of a graph, and keep what other threads have added since.
 
-    `is_own` tells by its key that an entry which came since was not theirs.
+    Args:
+        graph: The graph.
+        previous: The entries to restore, by the collection's key.
+        is_own: Takes a key and an entry; whether this edit added the entry, so that it is removed.
     """
     for key in graph.get_all_collection_keys():
         with collections_lock(graph):
-            now, before = graph.get_collection_ref(key), held.get(key, [])
+            now, before = graph.get_collection_ref(key), previous.get(key, [])
             known = set(map(id, before))
             now[:] = [*before, *(item for item in now if id(item) not in known and not is_own(key, item))]
-            if not now and key not in held:
+            if not now and key not in previous:
                 delete_collection(graph, key)
 
 
-def op_behind(item: Any) -> str:
-    """The op that an entry of a collection stands for: of a context its pivot, of a queue runner its queue."""
+def op_of_entry(item: Any) -> str:
+    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue."""
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
         item = queue if isinstance(queue, tf.Operation) else queue.queue_ref.op
@@ -176,49 +190,54 @@ def op_behind(item: Any) -> str:
     return split_tensor(member.name)[0] if member else ""
 
 
-def made_with(ops_made: Collection[str]) -> Callable[[str, Any], bool]:
-    """Whether an entry of a collection came from who made ops of these names, for `put_back`."""
+def is_entry_of(new_ops: Collection[str]) -> Callable[[str, Any], bool]:
+    """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops."""
 
     def is_own(_: str, item: Any) -> bool:
-        op = op_behind(item)
+        op = op_of_entry(item)
         # A variable without a name is one that another thread is just making.
-        return op in ops_made or not (op or isinstance(item, tf.Variable))
+        return op in new_ops or not (op or isinstance(item, tf.Variable))
 
     return is_own
 
 
 def hide_failed(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Collection[str] = ()) -> None:
-    """Let nobody see the ops of these NodeDefs, which an edit left when it failed; their names are free for others.
+    """Hide ops that a failed edit has left. Their names are free for other edits.
 
-    `functions` are the names of those that only they call.
+    Args:
+        graph: The graph.
+        nodes: The NodeDefs of the ops; those that are not in the graph are ignored.
+        functions: The names of functions that only they call.
     """
     record = record_of(graph)
     there = operations_by_name(graph)
-    left = {node.name: node for node in nodes if node.name in there}
-    record.hidden |= left.keys()
-    record.failed |= left
+    remaining = {node.name: node for node in nodes if node.name in there}
+    record.hidden |= remaining.keys()
+    record.failed |= remaining
     record.functions |= set(functions)
     record.failed_functions |= set(functions)
     record.generation += 1
 
 
-def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[Any]) -> None:
-    """After a failure: everything as before, the new ops hidden as far as they are there."""
+def _roll_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[NodeDef]) -> None:
+    """After a failure, restore everything and hide the new ops."""
     there = operations_by_name(graph)
     for edited in reversed(patch.inverse().changed):
         rewire(graph, edited)
-    show_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in there))
-    unbuild(graph, patch.add)
-    rebuild(graph, patch.remove)
+    set_static_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in there))
+    remove_contexts(graph, patch.add)
+    rebuild_contexts(graph, patch.remove)
     names, members = {node.name for node in patch.add.nodes}, set(patch.add.members)
-    put_back(graph, before.collections, lambda key, item: op_behind(item) in names or (key, Member.of(item)) in members)
+    restore_collections(
+        graph, before.collections, lambda key, item: op_of_entry(item) in names or (key, Member.of(item)) in members
+    )
     record.hidden = {*before.hidden, *record.transfer_ops.values()}  # those of tables may have come meanwhile
     hide_failed(graph, new)
     record.functions = set(before.functions)
     if not record.failed.keys().isdisjoint(names):
-        left = _functions(patch.add) - before.functions
-        record.functions |= left
-        record.failed_functions |= left
+        remaining = _functions(patch.add) - before.functions
+        record.functions |= remaining
+        record.failed_functions |= remaining
 
 
 def _functions(change: Change) -> set[str]:
@@ -237,7 +256,7 @@ def _check_shown_again(change: Change, record: Record) -> None:
             )
 
 
-def _validated(graph: tf.Graph, new: Sequence[Any], change: Change) -> ValidatedNodes | None:
+def _validate_new_nodes(graph: tf.Graph, new: Sequence[NodeDef], change: Change) -> ValidatedNodes | None:
     if not new:
         return None
     check_open(graph)
@@ -250,7 +269,7 @@ def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: t
     with graph.as_default(), tf.compat.v1.name_scope(None):
         for scope in patch.scopes:
             graph.unique_name(scope)
-    keep_static(graph, patch.add.copies, origin)
+    copy_static_attributes(graph, patch.add.copies, origin)
 
 
 def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> None:
@@ -260,7 +279,7 @@ def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> N
         record.hidden.difference_update(nodes)
         record.generation += 1
     record.functions -= _functions(change)
-    rebuild(graph, change, origin)
+    rebuild_contexts(graph, change, origin)
     for definition in change.variables:
         if definition.name not in record.variables:
             record.variables[definition.name] = make_variable(graph, definition, nodes)
@@ -273,21 +292,21 @@ def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
         record.hidden.update(node.name for node in change.nodes if _exists(graph, node.name))
         record.generation += 1
     record.functions |= _functions(change)
-    unbuild(graph, change)
+    remove_contexts(graph, change)
     remove_runners(graph, change.runners)
     gone = set(change.members)
     for key in {key for key, _ in gone}:
         with collections_lock(graph):
-            held = graph.get_collection_ref(key)
-            members = [Member.of(item) for item in held]
-            for item, member in zip(held, members, strict=True):
+            entries = graph.get_collection_ref(key)
+            members = [Member.of(item) for item in entries]
+            for item, member in zip(entries, members, strict=True):
                 if member and member.kind == "variable" and (key, member) in gone:
                     record.variables[member.name] = item
-            held[:] = [item for item, member in zip(held, members, strict=True) if (key, member) not in gone]
+            entries[:] = [item for item, member in zip(entries, members, strict=True) if (key, member) not in gone]
 
 
 def _exists(graph: tf.Graph, name: str) -> bool:
-    """Whether the graph has the op; after an import that failed it has not."""
+    """Return whether the graph has the op; after a failed import it does not."""
     try:
         graph.get_operation_by_name(name)
     except KeyError:
@@ -296,34 +315,34 @@ def _exists(graph: tf.Graph, name: str) -> bool:
 
 
 def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ...]:
-    """The live variables of these names ("w:0"): those that were made here, or what the collections hold."""
-    made, names = record_of(graph).variables, list(names)
-    if not made.keys() >= set(names):
-        held = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
-        told = ((member, item) for item in held if (member := Member.of(item)) and member.kind == "variable")
-        made = {**{member.name: item for member, item in told}, **made}
-    return tuple(made[name] for name in names)
+    """Return the live variables of these names ("w:0"), which edits made or collections hold."""
+    variables, names = record_of(graph).variables, list(names)
+    if not variables.keys() >= set(names):
+        entries = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
+        members = ((member, item) for item in entries if (member := Member.of(item)) and member.kind == "variable")
+        variables = {**{member.name: item for member, item in members}, **variables}
+    return tuple(variables[name] for name in names)
 
 
 def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bool:
-    """Put entries of collections into this order, whatever else is between; whether they were in another."""
-    moved = False
+    """Put entries of collections into this order, whatever is between them; return whether the order has changed."""
+    reordered = False
     for key, order in members.items():
-        held = graph.get_collection_ref(key)
+        entries = graph.get_collection_ref(key)
         number = {member: k for k, member in enumerate(order)}
-        places = [(at, number[member]) for at, item in enumerate(held) if (member := Member.of(item)) in number]
+        places = [(at, number[member]) for at, item in enumerate(entries) if (member := Member.of(item)) in number]
         wanted = sorted(places, key=lambda place: place[1])
         if wanted != places:
-            items, moved = [held[at] for at, _ in wanted], True
+            items, reordered = [entries[at] for at, _ in wanted], True
             for (at, _), item in zip(places, items, strict=True):
-                held[at] = item
-    return moved
+                entries[at] = item
+    return reordered
 
 
 def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]]) -> None:
     members = list(members)
     named = [name for _, (kind, name) in members if kind == "variable"]
-    found = dict(zip(named, variables_of(graph, named), strict=True))
+    variables = dict(zip(named, variables_of(graph, named), strict=True))
     for key, (kind, name) in members:
-        item = found[name] if kind == "variable" else graph.as_graph_element(name)
+        item = variables[name] if kind == "variable" else graph.as_graph_element(name)
         graph.get_collection_ref(key).append(item)  # add_to_collection refuses redo on a finalized graph

@@ -1,13 +1,13 @@
 """Placing: whether a session has devices and kernels for ops, asked before they come; and a way on when it has not.
 
-A session places its whole graph whenever the graph has grown. One op that it cannot place, though nobody ever runs it,
+A session places its whole graph whenever the graph has grown. One op that it cannot place, even if it never runs,
 ends every run from then on, and TensorFlow cannot remove it (test_tensorflow_facts.py::
 test_one_op_that_cannot_be_placed_ends_every_run). So what comes to a graph is checked before: the devices of ops are
 held against those of the session, and the dtypes of ops against the kernels that are registered. Where a session has
 several devices, TensorFlow is asked as well, since ops of one colocation group must agree: it places the new ops in a
 session of their own with the same target and options.
 
-What cannot be placed all the same, as an op that a person's function has made, is hidden when its edit is taken back;
+What cannot be placed all the same, as an op that a user's function has made, is hidden when its edit is taken back;
 `keep_running` takes its device and its colocation from it, and if that is not enough renews the session, which then
 places only what it runs.
 """
@@ -29,8 +29,8 @@ from tfgraphwidget.naming import as_input, colocated_with, listed
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew
-from tfgraphwidget.runtime.session.run import Answered, can_grow
-from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.runtime.session.run import TimedSession, can_grow
+from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import (
     absent_devices,
     available_devices,
@@ -53,7 +53,7 @@ from tfgraphwidget.tf_internals import (
     session_config,
     set_device,
 )
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
@@ -66,9 +66,12 @@ _devices: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()  # of ea
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices that ops can stand on; `soft` when another of the same task replaces one that is not there.
+    """The devices that a session can place ops on.
 
-    `kernels_known`: the kernels are those of this process; a server may have others.
+    Attributes:
+        specs: Their DeviceSpecs.
+        soft: Whether another device of the same task replaces one that is missing.
+        kernels_known: Whether the kernels are those of this process; a server may have others.
     """
 
     specs: tuple[Any, ...]
@@ -77,16 +80,16 @@ class Devices:
 
     @classmethod
     def of(cls, session: Session) -> Devices:
-        """Those of a session, on servers too."""
+        """Return the devices of a session, on servers too."""
         if session not in _devices:
             if session.sess_str:
-                Answered(session).ask()
+                TimedSession(session).ping()
             _devices[session] = tuple(available_devices(session))
         return cls(_devices[session], session_config(session).allow_soft_placement, not session.sess_str)
 
     @classmethod
     def of_a_file(cls) -> Devices:
-        """Those of the session that a file will be opened in."""
+        """Return the devices of the session that a file will be opened in."""
         return cls(tuple(available_devices(None)), soft=True, kernels_known=True)
 
     @cached_property
@@ -95,21 +98,21 @@ class Devices:
         return frozenset(spec.device_type for spec in self.specs)
 
     def for_device(self, device: str) -> frozenset[str]:
-        """The types of the devices on which an op can stand that is to stand on `device`."""
+        """Return the types of the devices that an op pinned to `device` can be placed on."""
         if not device:
             return self.types
-        wanted = parse_device(device)
-        if wanted is None:
+        requested = parse_device(device)
+        if requested is None:
             return self.types  # no device at all: `preflight.check_devices` refuses it
         if self.soft:
-            wanted = wanted.replace(device_type=None, device_index=None)
-        return frozenset(spec.device_type for spec in self.specs if device_matches(wanted, spec))
+            requested = requested.replace(device_type=None, device_index=None)
+        return frozenset(spec.device_type for spec in self.specs if device_matches(requested, spec))
 
     def check_devices(self, nodes: Sequence[NodeDef]) -> None:
-        """Raise SessionRefused for NodeDefs that have no device here."""
-        lacking = {device for device in {node.device for node in nodes} if not self.for_device(device)}
-        if lacking:
-            unplaced = [node for node in nodes if node.device in lacking]
+        """Raise SessionRefused for NodeDefs whose device is missing."""
+        missing = {device for device in {node.device for node in nodes} if not self.for_device(device)}
+        if missing:
+            unplaced = [node for node in nodes if node.device in missing]
             first, own = unplaced[0], [tf.DeviceSpec.to_string(spec) for spec in self.specs]
             others = f" and {len(unplaced) - 1:,} more" if len(unplaced) > 1 else ""
             raise SessionRefused(
@@ -119,15 +122,15 @@ class Devices:
                 [node.name for node in unplaced],
             )
 
-    def without_kernel(self, nodes: Sequence[NodeDef]) -> Any:
-        """The first NodeDef for which this process has no kernel on such devices; None when all have one."""
+    def without_kernel(self, nodes: Sequence[NodeDef]) -> NodeDef | None:
+        """Return the first NodeDef for which this process has no kernel on such devices; None if all have one."""
         types = {device: self.for_device(device) for device in {node.device for node in nodes}}
-        asked = _Kernels()
-        return next((node for node in nodes if not asked.has(node, types[node.device])), None)
+        kernels = _Kernels()
+        return next((node for node in nodes if not kernels.has(node, types[node.device])), None)
 
 
 class _Kernels:
-    """Whether ops have kernels; each op type with its dtypes is looked up once."""
+    """Finds whether ops have kernels. Each op type with its dtypes is looked up once."""
 
     def __init__(self) -> None:
         self._found: dict[Any, bool] = {}
@@ -137,54 +140,60 @@ class _Kernels:
         """Whether a NodeDef has a kernel on a device of one of these types."""
         names = self._constrained.get(node.op)
         if names is None:
-            names = self._constrained[node.op] = _constrained(node.op)
+            names = self._constrained[node.op] = _constrained_attributes(node.op)
         attributes = node.attr
         key = (node.op, types, "_kernel" in attributes, *[_dtypes(attributes, name) for name in names])
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = has_kernel(node.op, attributes, types)
-        return found
+        known = self._found.get(key)
+        if known is None:
+            known = self._found[key] = has_kernel(node.op, attributes, types)
+        return known
 
 
-def has_kernel(op_type: str, attributes: Any, types: Collection[str]) -> bool:
-    """Whether there is a kernel for an op of this type, with these attributes, on a device of one of these types."""
+def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collection[str]) -> bool:
+    """Return whether there is a kernel for an op.
+
+    Args:
+        op_type: The op type.
+        attributes: The attributes of the op.
+        types: The device types that it can be placed on.
+    """
     known = _kernels(op_type)
     if not known and tf_protos.registered_op(op_type) is None:
         return True  # the type is the name of a function
     label = attributes["_kernel"].s.decode() if "_kernel" in attributes else ""
     return any(
         (device in types or device == _EVERYWHERE)
-        and held == label
+        and kernel_label == label
         and all(allowed.issuperset(_dtypes(attributes, name)) for name, allowed in constraints)
-        for device, held, constraints in known
+        for device, kernel_label, constraints in known
     )
 
 
 def _kernels(op_type: str) -> tuple[Kernel, ...]:
-    found = _registered.get(op_type)
-    if not found:  # a library of ops may be loaded later
-        found = _registered[op_type] = tuple(
+    kernels = _registered.get(op_type)
+    if not kernels:  # a library of ops may be loaded later
+        kernels = _registered[op_type] = tuple(
             (k.device_type, k.label, tuple((c.name, frozenset(c.allowed_values.list.type)) for c in k.constraint))
             for k in registered_kernels(op_type)
         )
-    return found
+    return kernels
 
 
-def _constrained(op_type: str) -> tuple[str, ...]:
-    """The attributes on which it hangs whether there is a kernel."""
+def _constrained_attributes(op_type: str) -> tuple[str, ...]:
+    """Return the attributes that determine whether there is a kernel."""
     return tuple({name: None for _, _, constraints in _kernels(op_type) for name, _ in constraints})
 
 
-def _dtypes(attributes: Any, name: str) -> tuple[int, ...]:
-    """TensorFlow's numbers of the dtypes that an attribute names; none where it is left to its default."""
+def _dtypes(attributes: Mapping[str, AttrValue], name: str) -> tuple[int, ...]:
+    """Return the numbers of the dtypes that an attribute names; none if it is missing."""
     if name not in attributes:
         return ()
     value = attributes[name]
     return tuple(value.list.type) if value.HasField("list") else (value.type,)
 
 
-def _no_kernel(name: str, op_type: str, attributes: Any, types: Iterable[str]) -> SessionRefused:
-    dtypes = dict.fromkeys(number for attr in _constrained(op_type) for number in _dtypes(attributes, attr))
+def _no_kernel(name: str, op_type: str, attributes: Mapping[str, AttrValue], types: Iterable[str]) -> SessionRefused:
+    dtypes = dict.fromkeys(number for attr in _constrained_attributes(op_type) for number in _dtypes(attributes, attr))
     of = f" of {listed([dtype_name(number) for number in dtypes])}" if dtypes else ""
     return SessionRefused(
         f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on {listed(sorted(types))}, so that the "
@@ -193,27 +202,35 @@ def _no_kernel(name: str, op_type: str, attributes: Any, types: Iterable[str]) -
     )
 
 
-def check_placed(session: Session, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
-    """Raise SessionRefused when the session could not place the ops that a patch adds, or puts elsewhere.
+def check_patch_placement(session: Session, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
+    """Raise unless a session can place the ops that a patch adds or changes.
 
-    Copies of ops of the same graph, which is their `origin` then, have the kernels of these. Nothing is refused of a
-    session that is closed, of another graph, or places only what it runs.
+    Sessions that are closed, of another graph, or that place only what they run are not checked.
+
+    Args:
+        session: The session, or None.
+        graph: The graph.
+        patch: The patch.
+        origin: The graph of the originals of copies. If it is `graph`, copies have the kernels of their originals.
+
+    Raises:
+        SessionRefused: The session cannot place an op.
     """
-    nodes = _new(graph, patch)
+    nodes = _unplaced_nodes(graph, patch)
     if not nodes or not _places_all(session, graph):
         return
     there = Devices.of(session)
     there.check_devices(nodes)
     copies = {copy for _, copy in patch.add.copies} if origin is graph else ()
-    lacking = there.without_kernel([node for node in nodes if node.name not in copies] if copies else nodes)
-    if lacking is not None and there.kernels_known:
-        raise _no_kernel(lacking.name, lacking.op, lacking.attr, there.for_device(lacking.device))
-    if lacking is not None or (len(there.specs) > 1 and any(node.device for node in nodes)):
-        _try(session, graph, nodes, patch)
+    missing = there.without_kernel([node for node in nodes if node.name not in copies] if copies else nodes)
+    if missing is not None and there.kernels_known:
+        raise _no_kernel(missing.name, missing.op, missing.attr, there.for_device(missing.device))
+    if missing is not None or (len(there.specs) > 1 and any(node.device for node in nodes)):
+        _try_placement(session, graph, nodes, patch)
 
 
 def _places_all(session: Session, graph: tf.Graph) -> bool:
-    """Whether a session places the whole of this graph before it runs anything."""
+    """Return whether a session places the whole graph before it runs anything."""
     return (
         isinstance(session, BaseSession)
         and not is_closed(session)
@@ -223,15 +240,15 @@ def _places_all(session: Session, graph: tf.Graph) -> bool:
     )
 
 
-def _new(graph: tf.Graph, patch: Patch) -> list[Any]:
-    """The NodeDefs of a patch that no session has placed yet."""
+def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
+    """Return the NodeDefs of a patch that no session has placed yet."""
     hidden = record_of(graph).hidden
     added = [node for node in patch.add.nodes if node.name not in hidden] if hidden else list(patch.add.nodes)
-    return added + [edited.after for edited in patch.changed if _is_elsewhere(edited)]
+    return added + [edited.after for edited in patch.changed if _changes_more_than_inputs(edited)]
 
 
-def _is_elsewhere(edited: Edited) -> bool:
-    """Whether an edit changes more of an op than what it reads."""
+def _changes_more_than_inputs(edited: Edited) -> bool:
+    """Return whether an edit changes more of an op than its inputs."""
     read = type(edited.before)()
     read.CopyFrom(edited.before)
     del read.input[:]
@@ -239,21 +256,23 @@ def _is_elsewhere(edited: Edited) -> bool:
     return bool(read != edited.after)
 
 
-def _try(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
-    """Let TensorFlow place the ops, in a session of their own that is opened as `session` is; raises its reason."""
+def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
+    """Let TensorFlow place ops in a new session that is opened like `session`. Raises SessionRefused with its
+    reason.
+    """
     names, there = {node.name for node in nodes}, operations_by_name(graph)
-    beside = {name for node in nodes for name in colocated_with(node) if name in there} - names
-    devices = {name: find_operation(graph, name).device for name in sorted(beside)}
-    stand = tf.compat.v1.GraphDef(
+    colocated = {name for node in nodes for name in colocated_with(node) if name in there} - names
+    devices = {name: find_operation(graph, name).device for name in sorted(colocated)}
+    neighbors = tf.compat.v1.GraphDef(
         node=[tf.compat.v1.NodeDef(name=name, op="NoOp", device=device) for name, device in devices.items()],
         versions=graph.graph_def_versions,
     )
-    scratch = preflight.scratch_of(graph, nodes, patch.add.functions, patch.add.gradients)
-    preflight.run_import(scratch, preflight.ValidatedNodes((), stand.SerializeToString(), ()), {})
+    sandbox = preflight.sandbox_graph(graph, nodes, patch.add.functions, patch.add.gradients)
+    preflight.run_import(sandbox, preflight.ValidatedNodes((), neighbors.SerializeToString(), ()), {})
     try:
-        check_placement(session, scratch)
+        check_placement(session, sandbox)
     except tf.errors.OpError as error:
-        why = told(error)
+        why = error_text(error)
         raise SessionRefused(
             f"The session could run nothing any more, since it cannot place the new ops: {why}; let ops that stand "
             f"beside each other have one device, {_WAY_OUT}.",
@@ -261,50 +280,63 @@ def _try(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Pat
         ) from error
 
 
-def check_file(patch: Patch) -> None:
-    """The same for a file that is not imported yet, and the session that it will be opened in."""
+def check_file_devices(patch: Patch) -> None:
+    """Check devices as above, for a file that is not imported yet and the session that it will be opened in."""
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
-def notices(session: Session, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
-    """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
-    nodes = patch.add.nodes if graph is None else _new(graph, patch)
+def device_notices(session: Session, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
+    """Return a sentence for each missing device that new ops are pinned to.
+
+    Args:
+        session: The session, or None.
+        graph: The graph; None for a file.
+        patch: The patch with the new ops.
+    """
+    nodes = patch.add.nodes if graph is None else _unplaced_nodes(graph, patch)
     soft = graph is None or is_soft_placement(session)
     pinned = absent_devices(((node.name, device) for node in nodes if (device := node.device)), session)
     return tuple(pinned_notice(each, soft=soft) for each in pinned)
 
 
 @contextmanager
-def only_with_kernels(session: Session, graph: tf.Graph) -> Iterator[None]:
-    """While this lasts, Python adds no op to the graph that has no kernel in the session: SessionRefused instead."""
+def refuse_ops_without_kernel(session: Session, graph: tf.Graph) -> Iterator[None]:
+    """While this lasts, Python code cannot add an op that has no kernel in the session: SessionRefused is raised."""
     if not _places_all(session, graph):
         yield
         return
     there = Devices.of(session)
 
-    def check(op_type: str, inputs: Sequence[tf.Tensor], attributes: Mapping[str, Any], name: str) -> None:
+    def check(op_type: str, inputs: Sequence[tf.Tensor], attributes: Mapping[str, AttrValue], name: str) -> None:
         if has_kernel(op_type, attributes, there.types):
             return
         name = (name or op_type).rstrip("/")
         if there.kernels_known:
             raise _no_kernel(name, op_type, attributes, there.types)
         taken = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
-        _try(session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=taken, attr=attributes)], Patch())
+        _try_placement(
+            session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=taken, attr=attributes)], Patch()
+        )
 
     with check_new_operations(graph, check):
         yield
 
 
 def keep_running(session: Session, graph: tf.Graph, left: Iterable[str]) -> None:
-    """Let a session go on when it cannot place ops of these names, which an edit has left that was taken back.
+    """Make a session able to run again, after an edit that was rolled back has left ops that it cannot place.
 
-    They lose device and colocation; if that is not enough, the session is renewed and places only what it runs.
+    The ops lose device and colocation. If that is not enough, the session is renewed and places only what it runs.
+
+    Args:
+        session: The session.
+        graph: The graph.
+        left: The names of the ops.
     """
     if not _places_all(session, graph):
         return
     with suppress(GraphEditError, tf.errors.OpError):
         if session.sess_str:
-            Answered(session).ask()
+            TimedSession(session).ping()
         if can_grow(session):
             return
         failed, there = record_of(graph).failed, operations_by_name(graph)

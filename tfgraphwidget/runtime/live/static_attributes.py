@@ -1,4 +1,4 @@
-"""What Python code knew of the originals and no NodeDef tells: copies are given it too."""
+"""Copies properties of ops that no NodeDef has, such as static shapes that Python code has set."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ from tfgraphwidget.tf_internals import (
 )
 
 
-def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
-    """Give copies in `graph` what is known of their originals in `origin`; pairs are op names (original, copy).
+def copy_static_attributes(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
+    """Copy properties that NodeDefs do not have from originals to copies.
 
-    That is static shapes (`set_shape`; some ops, as `py_func`, cannot infer any), what resource handles hold, the
-    gradient function of a call of a `tf.function`, and whose gradient an op computes. A pair of tensor names is of a
-    tensor and what stands for it, which hold the same.
+    These are static shapes (`set_shape`; some ops, such as `py_func`, cannot infer any), dtypes and shapes of resource
+    handles, the gradient function of a call of a `tf.function`, and the op whose gradient an op computes.
+
+    Args:
+        graph: The graph of the copies.
+        pairs: Op names (original, copy). A pair of tensor names is a tensor and its replacement, which hold the same.
+        origin: The graph of the originals.
     """
     copies: dict[str, tf.Operation] = {}  # of the copy that is gone through, of which there may be several
     find, find_original = operation_finder(graph), operation_finder(origin)
     for original_name, copy_name in pairs:
         if ":" in copy_name:
-            _keep_handle_data(origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name))
+            _copy_handle_data(origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name))
             continue
         copy, original = find(copy_name), find_original(original_name)
         copies[original_name] = copy
@@ -41,10 +45,10 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
         for k, tensor in enumerate(copy.outputs):
             dims, is_unknown = shape = static_dimensions(tensor)
             if is_unknown or None in dims:
-                _keep_shape(original.outputs[k], tensor, shape)
+                _copy_shape(original.outputs[k], tensor, shape)
             dtype = tensor.dtype
             if dtype is tf.resource or dtype is tf.variant:  # there is one object of each dtype
-                _keep_handle_data(original.outputs[k], tensor)
+                _copy_handle_data(original.outputs[k], tensor)
         gradient = gradient_function(original)
         if (
             gradient is not None
@@ -54,13 +58,13 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
             set_gradient_function(copy, gradient)  # of another function it would be another's
 
 
-def _keep_shape(original: tf.Tensor, copy: tf.Tensor, shape: tuple[list[int | None], bool]) -> None:
+def _copy_shape(original: tf.Tensor, copy: tf.Tensor, shape: tuple[list[int | None], bool]) -> None:
     if static_dimensions(original) != shape:
         # Where they do not agree the copy reads something of another shape, and TensorFlow has inferred which it is.
         with suppress(ValueError):
             copy.set_shape(original.shape)
 
 
-def _keep_handle_data(original: tf.Tensor, copy: tf.Tensor) -> None:
+def _copy_handle_data(original: tf.Tensor, copy: tf.Tensor) -> None:
     source, target = (c_end(tensor.op, tensor.value_index) for tensor in (original, copy))
     copy_handle_data(original.graph, source, copy.graph, target)

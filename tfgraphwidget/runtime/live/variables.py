@@ -9,8 +9,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget import tf_types
 from tfgraphwidget.graph import VariableDef
-from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources import static_shape, tf_protos
 from tfgraphwidget.tf_internals import find_operation, resource_variable, set_constraint, variable_from_proto
 from tfgraphwidget.tf_types import NodeDef
 
@@ -18,10 +19,13 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE) -> tf.Variable:
-    """A real `tf.Variable` over ops that are in the graph already; in no collection yet.
+    """Return a `tf.Variable` over ops that are in the graph, in no collection.
 
-    `nodes` are NodeDefs of these ops by name, as far as they are known: asking TensorFlow for one takes longer than all
-    the rest.
+    Args:
+        graph: The graph.
+        definition: The variable's ops and properties.
+        nodes: NodeDefs of these ops by name, as far as they are known; asking TensorFlow for one takes most of the
+            time.
     """
     variable = _plain_variable(graph, definition, nodes)
     if variable is None:  # a variable of a graph has no truth value
@@ -33,9 +37,9 @@ def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, 
 
 
 def _initial_value(graph: tf.Graph, definition: VariableDef) -> tf.Tensor | None:
-    """The initial value; what the initialiser reads, where the tensor that the definition tells is not in the graph.
+    """Return the tensor of the initial value. If it is not in the graph, return the tensor that the initializer reads.
 
-    An edit may have cut the two apart (detach, reroute) before the variable was copied.
+    An edit can have separated the two (detach, reroute) before the variable was copied.
     """
     if not definition.initial_value:
         return None
@@ -47,9 +51,9 @@ def _initial_value(graph: tf.Graph, definition: VariableDef) -> tf.Tensor | None
         return find_operation(graph, definition.initializer).inputs[1]
 
 
-def proto_of(definition: VariableDef) -> Any:
-    """TensorFlow's own form of what is known of a variable."""
-    proto = tf_protos.VariableDef(
+def proto_of(definition: VariableDef) -> tf_types.VariableDef:
+    """Return the VariableDef of a definition."""
+    proto: tf_types.VariableDef = tf_protos.VariableDef(
         variable_name=definition.name,
         initial_value_name=definition.initial_value or "",
         initializer_name=definition.initializer or "",
@@ -65,7 +69,7 @@ def proto_of(definition: VariableDef) -> Any:
 
 
 def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef]) -> tf.Variable | None:
-    """What `ResourceVariable.from_proto` makes of an ordinary variable, at a quarter of the time; None for others."""
+    """Return an ordinary variable as `ResourceVariable.from_proto` does, in a quarter of the time; None for others."""
     if not (definition.resource and definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)
@@ -78,7 +82,7 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str
         read=read,
         initializer=find_operation(graph, definition.initializer),
         initial_value=_initial_value(graph, definition),
-        shape=tf.TensorShape(attributes["shape"].shape),
+        shape=static_shape(attributes["shape"].shape),
         dtype=tf.as_dtype(attributes["dtype"].type),
         trainable=definition.trainable,
         synchronization=tf.VariableSynchronization(definition.synchronization),
@@ -86,7 +90,7 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str
     )
 
 
-def _node(op: tf.Operation, name: str, nodes: Mapping[str, NodeDef]) -> Any:
+def _node(op: tf.Operation, name: str, nodes: Mapping[str, NodeDef]) -> NodeDef:
     node = nodes.get(name)
     return op.node_def if node is None else node
 

@@ -2,9 +2,9 @@ from . import images as images
 from . import probe as probe
 from . import profile as profile
 from .comparison import Comparison as Comparison
-from .comparison import compared as compared
+from .comparison import compare_outputs as compare_outputs
 from .flops import flops_and_calls as flops_and_calls
-from .function_profile import measured_aside as measured_aside
+from .function_profile import measure_function as measure_function
 from .probe import Stats as Stats
 from .profile import Cost as Cost
 from .profile import Measured as Measured

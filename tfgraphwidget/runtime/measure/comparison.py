@@ -10,18 +10,25 @@ import numpy as np
 
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import did_you_mean
-from tfgraphwidget.runtime.measure.probe import columns
+from tfgraphwidget.runtime.measure.probe import format_table
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Apartness:
-    """How far one output of the two graphs is apart; of each pair the first is of the graph before.
+class OutputDifference:
+    """The difference of one output between two graphs. The first of each pair is of the graph before.
 
-    `largest` and `relative` are of the elements that are numbers in both, None where shapes or kinds differ. Of text
-    and booleans `largest` is None, and `differing` counts the elements that are not equal. `steady` is false when the
-    graph before does not give the same twice.
+    Attributes:
+        name: The name of the output.
+        dtypes: Its dtypes.
+        shapes: Its shapes.
+        largest: The largest absolute difference of elements that are numbers in both; None if shapes or kinds differ,
+            and for text and booleans.
+        relative: The largest relative difference of these; None as above.
+        differing: How many elements differ.
+        nans: How many elements are NaN.
+        steady: False if the graph before does not give the same values twice.
     """
 
     name: str
@@ -35,33 +42,33 @@ class Apartness:
 
     @property
     def same(self) -> bool:
-        """Whether both are equal, element by element; NaN is equal to NaN here."""
+        """Whether both are equal, element by element; NaN equals NaN here."""
         return self.shapes[0] == self.shapes[1] and self.dtypes[0] == self.dtypes[1] and not self.differing
 
     def row(self) -> tuple[str, ...]:
-        """Name, dtype, shape, largest difference, relative, and what else there is to say, as text."""
+        """Return name, dtype, shape, largest difference, relative difference and notes, as text."""
         dtype, shape = (_both(*map(str, pair)) for pair in (self.dtypes, self.shapes))
         notes = [] if self.steady else ["random: it differs from run to run"]
         notes += [f"NaN {_both(*(f'{count:,}' for count in self.nans))}"] if any(self.nans) else []
         notes += [f"{self.differing:,} elements differ"] if self.differing and self.largest is None else []
-        told = "equal" if self.same else "" if self.largest is None else f"{self.largest:.3g}"
+        largest = "equal" if self.same else "" if self.largest is None else f"{self.largest:.3g}"
         relative = "" if self.relative is None or self.same else f"{self.relative:.2g}"
-        return self.name, dtype, shape, told, relative, "; ".join(notes)
+        return self.name, dtype, shape, largest, relative, "; ".join(notes)
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """How far each output is apart; it prints as a table. `missing` are outputs that the graph before lacks."""
+    """The difference of each output; it prints as a table. `missing` are outputs that the graph before lacks."""
 
-    outputs: tuple[Apartness, ...]
+    outputs: tuple[OutputDifference, ...]
     missing: tuple[str, ...] = ()
 
-    def __getitem__(self, name: str) -> Apartness:
-        found = {output.name: output for output in self.outputs}
+    def __getitem__(self, name: str) -> OutputDifference:
+        by_name = {output.name: output for output in self.outputs}
         for known in (name, f"{name}:0"):
-            if known in found:
-                return found[known]
-        raise UnknownName(f"{name!r} was not compared.{did_you_mean(name, found)}")
+            if known in by_name:
+                return by_name[known]
+        raise UnknownName(f"{name!r} was not compared.{did_you_mean(name, by_name)}")
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -73,33 +80,46 @@ class Comparison:
 
     @property
     def largest(self) -> float | None:
-        """The largest difference of all outputs; None where there is one that no number tells."""
+        """The largest difference of all outputs; None if one of them has none."""
         if any(output.largest is None and not output.same for output in self.outputs):
             return None
         return max((output.largest or 0.0 for output in self.outputs), default=0.0)
 
     def __repr__(self) -> str:
         head = ("output", "dtype", "shape", "max abs", "max rel", "")
-        text = columns([head, *(output.row() for output in self.outputs)])
+        text = format_table([head, *(output.row() for output in self.outputs)])
         return text + "".join(f"\n{name}  was not there before" for name in self.missing)
 
 
-def compared(
+def compare_outputs(
     names: Sequence[str], before: Callable[[], Sequence[Array]], after: Callable[[], Sequence[Array]]
 ) -> Comparison:
-    """What two runs give, output by output; where they differ the first is run again, to see whether it is steady."""
+    """Compare the outputs of two runs. If they differ, the first is run again, to see whether it is steady.
+
+    Args:
+        names: The names of the outputs.
+        before: Runs the graph before.
+        after: Runs the graph after.
+    """
     one, other = before(), after()
-    told = [apartness(*each) for each in zip(names, one, other, strict=True)]
-    if all(output.same for output in told):
-        return Comparison(tuple(told))
+    differences = [output_difference(*each) for each in zip(names, one, other, strict=True)]
+    if all(output.same for output in differences):
+        return Comparison(tuple(differences))
     again = before()
-    steady = [apartness(name, a, b).same for name, a, b in zip(names, one, again, strict=True)]
-    return Comparison(tuple(apartness(*each) for each in zip(names, one, other, steady, strict=True)))
+    steady = [output_difference(name, a, b).same for name, a, b in zip(names, one, again, strict=True)]
+    return Comparison(tuple(output_difference(*each) for each in zip(names, one, other, steady, strict=True)))
 
 
-def apartness(name: str, before: Array, after: Array, steady: bool = True) -> Apartness:
-    """How far two arrays are apart."""
-    told: dict[str, Any] = {
+def output_difference(name: str, before: Array, after: Array, steady: bool = True) -> OutputDifference:
+    """Return the difference of two arrays.
+
+    Args:
+        name: The name of the output.
+        before: The array of the graph before.
+        after: The array of the graph after.
+        steady: Whether the graph before gives the same values twice.
+    """
+    common: dict[str, Any] = {
         "name": name,
         "dtypes": (_dtype(before), _dtype(after)),
         "shapes": (before.shape, after.shape),
@@ -109,7 +129,7 @@ def apartness(name: str, before: Array, after: Array, steady: bool = True) -> Ap
     if before.shape != after.shape or not (_is_number(before) and _is_number(after)):
         equal = before.shape == after.shape and np.asarray(before == after)
         differing = int(np.size(equal) - np.count_nonzero(equal)) if before.shape == after.shape else 0
-        return Apartness(largest=None, relative=None, differing=differing, **told)
+        return OutputDifference(largest=None, relative=None, differing=differing, **common)
     a, b = (x if x.dtype.kind == "c" else x.astype(np.float64) for x in (before, after))
     equal = (before == after) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -117,11 +137,11 @@ def apartness(name: str, before: Array, after: Array, steady: bool = True) -> Ap
         scale = np.maximum(np.abs(a), np.abs(b))
         relative = np.where(gap > 0, gap / scale, 0.0)
     numbers = ~(np.isnan(a) | np.isnan(b))
-    return Apartness(
+    return OutputDifference(
         largest=float(gap[numbers].max(initial=0.0)),
         relative=float(np.nan_to_num(relative[numbers], nan=1.0).max(initial=0.0)),
         differing=int(equal.size - np.count_nonzero(equal)),
-        **told,
+        **common,
     )
 
 

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -23,7 +22,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.sources import Body, open_function
+from tfgraphwidget.sources import Body, open_function, static_shape
 from tfgraphwidget.tf_internals import has_flops, op_flops
 from tfgraphwidget.tf_types import NodeDef
 
@@ -38,17 +37,17 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     """
     shapes = _Shapes(index, batch)
     names, codes = index.kinds
-    told = families(names).tolist() if names else []
-    silent = {name for name, family in zip(names, told, strict=True) if FAMILIES[family] in _NONE}
+    kinds = families(names).tolist() if names else []
+    silent = {name for name, family in zip(names, kinds, strict=True) if FAMILIES[family] in _NONE}
     known = {name for name in names if name in BATCH_MATMULS or has_flops(name)}
-    found = np.full(len(index), np.nan)
+    costs = np.full(len(index), np.nan)
     for i, code in enumerate(codes.tolist()):
         name = names[code]
         if name in known:
-            found[i] = _of_op(shapes, index, i)
+            costs[i] = _of_op(shapes, index, i)
         elif name in silent:
-            found[i] = 0
-    return found
+            costs[i] = 0
+    return costs
 
 
 def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:
@@ -72,7 +71,7 @@ class _Shapes:
     def get_tensor_by_name(self, name: str) -> Any:
         """Something with the tensor's shape."""
         shape = self._shape(name)
-        return SimpleNamespace(get_shape=lambda: tf.TensorShape(shape), shape=tf.TensorShape(shape))
+        return SimpleNamespace(get_shape=lambda: static_shape(shape), shape=static_shape(shape))
 
     def _shape(self, name: str) -> list[int] | None:
         op, port = split_input(name)
@@ -88,39 +87,41 @@ class _Shapes:
         return 2.0 * inner * prod(result)
 
 
-# FLOPs of a graph whose ops call functions: a call costs what is called, which nobody sees from outside.
-
-
 _CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS
 
 
 def flops_and_calls(index: GraphIndex, batch: int, body: Body | None) -> Floats:
-    """As `flops`, and for ops that call functions the FLOPs of those: of a choice the dearest, of a loop one round.
+    """Return the FLOPs of each op as `flops` does, and for calls the FLOPs of the called functions.
 
-    What is unknown inside counts nothing; a call is NaN when all is. `body` is where the graph comes from; without it
-    no call is known.
+    For a conditional it is the most expensive branch, for a loop one iteration. Unknown costs inside count as 0; a call
+    is NaN if all are unknown.
+
+    Args:
+        index: The graph.
+        batch: The size to assume for unknown dimensions.
+        body: The graph's functions; without it no call is known.
     """
-    return _Calls(batch).of(index, body)
+    return _CallCosts(batch).of(index, body)
 
 
-class _Calls:
-    """`known` are the FLOPs of bodies, by function and what the call gives to it."""
+class _CallCosts:
+    """The costs of calls; `known` has the FLOPs of bodies, by function and inputs."""
 
     def __init__(self, batch: int) -> None:
         self.batch = batch
         self.known: dict[tuple[Any, ...], float] = {}
 
     def of(self, index: GraphIndex, body: Body | None) -> Floats:
-        found = flops(index, self.batch)
+        costs = flops(index, self.batch)
         for op, kind in enumerate(index.types):
             if kind in _CALLS or kind in index.functions:
                 ways = doors(index.nodes[op], index.functions)
                 inside = [np.nan if body is None else self._inside(index, body, op, way.function) for way in ways]
-                found[op] = _joined(inside, choice=kind in BRANCHES)
-        return found
+                costs[op] = _total(inside, choice=kind in BRANCHES)
+        return costs
 
     def _inside(self, index: GraphIndex, body: Body, op: int, function: str) -> float:
-        key = (function, *_given(index, op))
+        key = (function, *_cost_inputs(index, op))
         if key not in self.known:
             self.known[key] = np.nan  # a function that calls itself
             try:
@@ -128,20 +129,20 @@ class _Calls:
             except GraphEditError:  # damaged, or not there: what calls it can be looked at all the same
                 return np.nan
             nodes, beside = inner.nodes(), inner.collections()
-            held = build(nodes, *beside, typing=inner.typing, functions=inner.functions(), beside=inner)
-            self.known[key] = _joined(self.of(held, inner).tolist(), choice=False)
+            inner_index = build(nodes, *beside, typing=inner.typing, functions=inner.functions(), beside=inner)
+            self.known[key] = _total(self.of(inner_index, inner).tolist(), choice=False)
         return self.known[key]
 
 
-def _given(index: GraphIndex, op: int) -> list[Any]:
-    """What an op is given, as far as what it does with that costs more or less: shapes, and states themselves."""
+def _cost_inputs(index: GraphIndex, op: int) -> list[Any]:
+    """Return the inputs of an op that its cost depends on: shapes, and state handles themselves."""
     ends = range(index.inputs.start[op], index.inputs.start[op + 1])
     slots = [(int(index.inputs.values[at]), int(index.ports[at])) for at in ends]
     return [index.shape(*slot) if index.dtypes(slot[0])[slot[1]] != "resource" else slot for slot in slots]
 
 
-def _joined(costs: list[float], *, choice: bool) -> float:
-    told = [cost for cost in costs if not np.isnan(cost)]
-    if costs and not told:
+def _total(costs: list[float], *, choice: bool) -> float:
+    known = [cost for cost in costs if not np.isnan(cost)]
+    if costs and not known:
         return np.nan
-    return max(told, default=0.0) if choice else sum(told)
+    return max(known, default=0.0) if choice else sum(known)

@@ -15,26 +15,26 @@ SIDE = 64
 _FLAT = 128  # where all are equal
 
 
-class Grey(NamedTuple):
-    """A picture, uint8 (rows, columns): 0 for its least value, 255 for its largest."""
+class GrayImage(NamedTuple):
+    """An image, uint8 (rows, columns): 0 for the smallest value, 255 for the largest."""
 
     title: str
     pixels: Array
 
 
-def pictures(value: Array) -> tuple[Grey, ...]:
-    """Pictures of an array of numbers; none of scalars, of text, and of what has no two-dimensional sense.
+def gray_images(value: Array) -> tuple[GrayImage, ...]:
+    """Return images of an array of numbers; none for scalars, for text, and for arrays without a two-dimensional view.
 
-    Of a kernel (height, width, in, out) one for each of its first filters, the mean over what goes in; of a matrix one,
-    at most 64 by 64, each pixel the mean of a block; of a vector a strip.
+    For a kernel (height, width, in, out) one for each of its first filters, the mean over the inputs; for a matrix one,
+    at most 64 by 64, each pixel the mean of a block; for a vector a strip.
     """
     if value.dtype.kind in "OSU" or value.size < 2:
         return ()
     with np.errstate(over="ignore", invalid="ignore"):  # means at the ends of float64, and of infinities
-        return tuple(_pictures(value))
+        return tuple(_images(value))
 
 
-def _pictures(value: Array) -> Iterator[Grey]:
+def _images(value: Array) -> Iterator[GrayImage]:
     if value.ndim == 4 and max(value.shape[:2]) <= LARGEST_FILTER and max(value.shape[:2]) > 1:
         yield from _filters(value)
     elif value.ndim == 4 and value.shape[:2] == (1, 1):  # a kernel of one pixel is a matrix
@@ -42,18 +42,18 @@ def _pictures(value: Array) -> Iterator[Grey]:
     elif value.ndim == 2:
         yield _matrix(value)
     elif value.ndim == 1:
-        yield Grey(_title("vector", value.shape), _scaled(_shrunk(value[None])))
+        yield GrayImage(_title("vector", value.shape), _to_uint8(_downsample(value[None])))
 
 
-def _filters(value: Array) -> Iterator[Grey]:
+def _filters(value: Array) -> Iterator[GrayImage]:
     count = value.shape[3]
     over = f", mean over {value.shape[2]:,} inputs" if value.shape[2] > 1 else ""
     for k in range(min(count, MOST_FILTERS)):
-        yield Grey(f"filter {k + 1} of {count:,}{over}", _scaled(_real(value[..., k]).mean(axis=2)))
+        yield GrayImage(f"filter {k + 1} of {count:,}{over}", _to_uint8(_to_float64(value[..., k]).mean(axis=2)))
 
 
-def _matrix(value: Array) -> Grey:
-    return Grey(_title("matrix", value.shape), _scaled(_shrunk(value)))
+def _matrix(value: Array) -> GrayImage:
+    return GrayImage(_title("matrix", value.shape), _to_uint8(_downsample(value)))
 
 
 def _title(what: str, shape: tuple[int, ...]) -> str:
@@ -61,26 +61,26 @@ def _title(what: str, shape: tuple[int, ...]) -> str:
     return f"{what} {size}" + (", mean of blocks" if max(shape) > SIDE else "")
 
 
-def _real(value: Array) -> Array:
-    """As float64; magnitudes of complex numbers."""
-    found: Array = np.abs(value).astype(np.float64) if value.dtype.kind == "c" else value.astype(np.float64)
-    return found
+def _to_float64(value: Array) -> Array:
+    """Return the array as float64; magnitudes of complex numbers."""
+    numbers: Array = np.abs(value).astype(np.float64) if value.dtype.kind == "c" else value.astype(np.float64)
+    return numbers
 
 
-def _shrunk(value: Array) -> Array:
-    """At most 64 by 64: each the mean of a block. Block rows are taken one by one, since a matrix may be large."""
+def _downsample(value: Array) -> Array:
+    """Return at most 64 by 64 means of blocks. Block rows are computed one by one, since a matrix can be large."""
     rows, columns = (np.linspace(0, n, min(n, SIDE) + 1).astype(int) for n in value.shape)
     widths = np.diff(columns)
     return np.stack(
         [
-            np.add.reduceat(_real(value[top:bottom]).mean(axis=0), columns[:-1]) / widths
+            np.add.reduceat(_to_float64(value[top:bottom]).mean(axis=0), columns[:-1]) / widths
             for top, bottom in itertools.pairwise(rows)
         ]
     )
 
 
-def _scaled(value: Array) -> Array:
-    """0 for the least, 255 for the largest; what is not finite is 0."""
+def _to_uint8(value: Array) -> Array:
+    """Scale to 0 for the smallest and 255 for the largest value; values that are not finite become 0."""
     finite = np.isfinite(value)
     if not finite.any():
         return np.zeros(value.shape, np.uint8)

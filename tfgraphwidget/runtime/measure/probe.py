@@ -28,8 +28,8 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.session.run import Answered
-from tfgraphwidget.runtime.session.variable_values import check_session, is_dead, told
+from tfgraphwidget.runtime.session.run import TimedSession
+from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
 from tfgraphwidget.tf_internals import unfetchable_operations
 from tfgraphwidget.tf_types import Session
 
@@ -41,10 +41,16 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True, repr=False)
 class Stats:
-    """What one tensor is; `value` is None for one that Python cannot hold, or that did not run: `note` says why.
+    """Statistics of one tensor.
 
-    `least`, `mean` and `most` are of the elements that are finite, and None where there are none or they are text;
-    `histogram` counts these in as many equal bins from `least` to `most`. Of booleans `mean` is the share that is true.
+    Attributes:
+        name: The name of the tensor.
+        dtype: Its dtype.
+        value: Its value; None if it has no value in Python or did not run.
+        note: Why there is no value.
+
+    `least`, `mean` and `most` are of the finite elements, and None if there are none or for text; `histogram` counts
+    these in equal bins from `least` to `most`. For booleans `mean` is the share that is true.
     """
 
     name: str
@@ -137,13 +143,13 @@ class Stats:
 
 @dataclass(frozen=True, repr=False)
 class Probe(Mapping[str, Stats]):
-    """What tensors are, by name, in the order they were asked for; it prints as a table."""
+    """Statistics of tensors by name, in the order that they were requested; it prints as a table."""
 
     stats: tuple[Stats, ...]
 
     def __getitem__(self, name: str) -> Stats:
-        found = {stats.name: stats for stats in self.stats}
-        return found[name if name in found else f"{name}:0"]
+        by_name = {stats.name: stats for stats in self.stats}
+        return by_name[name if name in by_name else f"{name}:0"]
 
     def __iter__(self) -> Iterator[str]:
         return (stats.name for stats in self.stats)
@@ -157,21 +163,21 @@ class Probe(Mapping[str, Stats]):
         ops: dict[str, list[Stats]] = {}
         for stats in self.stats:
             ops.setdefault(split_tensor(stats.name)[0], []).append(stats)
-        return {op: tuple(held) for op, held in ops.items()}
+        return {op: tuple(entries) for op, entries in ops.items()}
 
     def __repr__(self) -> str:
         head = ("tensor", "dtype", "shape", "min", "mean", "max", "", "")
-        return columns([head, *((stats.name, *stats.row()) for stats in self.stats)])
+        return format_table([head, *((stats.name, *stats.row()) for stats in self.stats)])
 
 
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of text, one below the other."""
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of text as aligned lines."""
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(t.ljust(w) for t, w in zip(row, wide, strict=True)).rstrip() for row in rows)
 
 
 def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
-    """Raise for a tensor that has many values in one step, since a while loop computes it."""
+    """Raise for a tensor that a while loop computes several times in one step."""
     for tensor in tensors:
         op = index.op(tensor)
         loop = next((block for block in around(index, op) if isinstance(block, Loop)), None)
@@ -185,8 +191,20 @@ def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
         )
 
 
-def check_fed(index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any], known: Collection[str] = ()) -> None:
-    """Raise when a placeholder that some tensors need is not fed, nor `known` to have a value."""
+def check_feeds(
+    index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any], known: Collection[str] = ()
+) -> None:
+    """Raise if a placeholder that tensors depend on is not fed.
+
+    Args:
+        index: The graph.
+        tensors: The tensors to compute.
+        feeds: Values by tensor.
+        known: Names of placeholders that have a value without a feed.
+
+    Raises:
+        GraphEditError: A placeholder is not fed.
+    """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     for i in np.flatnonzero(backward(index, ops, stop=fed)).tolist():
@@ -199,9 +217,15 @@ def check_fed(index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any
 
 
 def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
-    """What some tensors are; `run` gives the values of tensors in one run."""
+    """Return statistics of tensors.
+
+    Args:
+        index: The graph.
+        tensors: The names of the tensors.
+        run: Returns the values of tensors, from one run.
+    """
     dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
-    instead = {name: fetched(index, name) for name in tensors}
+    instead = {name: readable_tensor(index, name) for name in tensors}
     values, notes = _run({name: at for name, at in instead.items() if at}, run)
     dtypes |= {name: value.dtype.name for name, value in values.items() if dtypes[name] == "resource"}
     opaque = {name: f"a {dtypes[name]}, which has no value in Python" for name, at in instead.items() if not at}
@@ -213,8 +237,8 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
     )
 
 
-def fetched(index: GraphIndex, tensor: str) -> str:
-    """The tensor to fetch: of a variable's handle what reads it, "" for what nobody can read."""
+def readable_tensor(index: GraphIndex, tensor: str) -> str:
+    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no value in Python."""
     op = index.op(tensor)
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""
@@ -223,14 +247,14 @@ def fetched(index: GraphIndex, tensor: str) -> str:
 
 
 def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[str, str]]:
-    """Values, and for those that did not run why; in one run if all of them do."""
+    """Return values, and for those that did not run the reason; in one run if all of them do."""
     names = list(fetches)
     tell("Running the graph")
     try:
         got = run([fetches[name] for name in names])
         return {name: np.asarray(value) for name, value in zip(names, got, strict=True)}, {}
     except tf.errors.InvalidArgumentError as error:
-        if not is_dead(error):
+        if not is_dead_tensor(error):
             raise
     values = {name: value for name in names if (value := _run_alone(fetches[name], run)) is not None}
     dead = [name for name in names if name not in values]
@@ -244,19 +268,26 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
 
 
 def _run_alone(fetch: str, run: Run) -> Array | None:
-    """The value of a tensor; None where it was not computed."""
+    """Return the value of a tensor; None if it was not computed."""
     try:
         return np.asarray(run([fetch])[0])
     except tf.errors.InvalidArgumentError as error:
-        if not is_dead(error):
+        if not is_dead_tensor(error):
             raise
         return None
 
 
-def running(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
-    """Runs tensors in the session of a live graph; SessionRefused in one sentence for what cannot run.
+def session_runner(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+    """Return a function that computes tensors in the session of a live graph.
 
-    Into `metadata`, a RunMetadata, goes what the run cost.
+    Args:
+        graph: The graph.
+        session: The session, or None.
+        feeds: Values by tensor.
+        metadata: A RunMetadata that receives the costs of the run; or None.
+
+    Raises:
+        SessionRefused: There is no session, or the graph cannot run.
     """
     if session is None:
         raise SessionRefused("There is no session to run the graph in; give tgw.edit(graph, session=session).")
@@ -264,29 +295,31 @@ def running(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadat
 
     def run(tensors: Sequence[str]) -> Sequence[Any]:
         try:
-            with _all_fetchable(graph, tensors):
-                found: Sequence[Any] = Answered(session).run(list(tensors), dict(feeds), metadata)
+            with _allow_fetching(graph, tensors):
+                values: Sequence[Any] = TimedSession(session).run(list(tensors), dict(feeds), metadata)
         except tf.errors.OpError as error:
-            if is_dead(error):
+            if is_dead_tensor(error):
                 raise
-            raise SessionRefused(f"The graph cannot run: {told(error)}.") from error
+            raise SessionRefused(f"The graph cannot run: {error_text(error)}.") from error
         except (ValueError, TypeError) as error:  # a value of another shape, a tensor that cannot be fed
             raise SessionRefused(f"The graph cannot run: {str(error).splitlines()[0][:300].rstrip('.')}.") from error
-        return found
+        return values
 
     return run
 
 
 @contextmanager
-def _all_fetchable(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
-    """TensorFlow forbids to fetch from the branches of v1 conditionals, though those that are taken have values."""
+def _allow_fetching(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
+    """Allow fetching from branches of v1 conditionals, which TensorFlow forbids although branches that run have
+    values.
+    """
     forbidden = unfetchable_operations(graph)
-    asked = forbidden & {graph.get_tensor_by_name(name).op for name in tensors}
-    forbidden -= asked
+    requested = forbidden & {graph.get_tensor_by_name(name).op for name in tensors}
+    forbidden -= requested
     try:
         yield
     finally:
-        forbidden |= asked
+        forbidden |= requested
 
 
 def _as_python(number: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Aside: what tensors of an index come to for some feeds, in a graph of its own; nobody else's state is touched."""
+"""Evaluation: the values of tensors of an index for some feeds, computed in a sandbox; no user state changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.body_import import called
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
-from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
@@ -39,32 +39,48 @@ Values = Mapping[str, Any]
 
 
 def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[str]) -> tuple[VariableDef, ...]:
-    """The variables that the outputs need, and what fills the tables that they need."""
+    """Return the variables that outputs, and the tables that they read, depend on.
+
+    Args:
+        index: The graph.
+        outputs: The tensors to compute.
+        feeds: The tensors that are fed.
+    """
     need = needed(index, feeds, outputs)
     need = need | needed(index, (), _starters(index, need))
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
 def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values) -> list[Array]:
-    """The outputs of a graph, in order; `feeds` by tensor, `values` of variables by handle op.
+    """Compute tensors of a graph.
 
-    Raises SessionRefused when it cannot run, in one sentence.
+    Args:
+        index: The graph.
+        outputs: The tensors to compute.
+        feeds: Values by tensor.
+        values: Values of variables by handle op.
+
+    Returns:
+        The values, in order.
+
+    Raises:
+        SessionRefused: The graph cannot run.
     """
     starters = _starters(index, needed(index, feeds, outputs))
     inside = np.flatnonzero(needed(index, (), [*outputs, *feeds, *starters])).tolist()
     names = {index.names[i] for i in inside}
-    nodes = [_alone(index.nodes[i], names) for i in inside]
-    held = {handle: value for handle, value in values.items() if handle in names}
-    with Sandbox(nodes, _library(index, nodes), held, starters) as sandbox:
+    nodes = [_without_outside_colocation(index.nodes[i], names) for i in inside]
+    own_values = {handle: value for handle, value in values.items() if handle in names}
+    with Sandbox(nodes, _library(index, nodes), own_values, starters) as sandbox:
         return [np.asarray(value) for value in sandbox.run(outputs, feeds)]
 
 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:
-    """The ops that fill the tables and iterators among some ops, and those that these need in turn."""
+    """Return the ops that fill the tables and iterators among some ops, and those that they depend on."""
     while True:
-        held = np.flatnonzero(need & keyed(index) & ~of_type(index, HANDLES.__contains__)).tolist()
-        fills = {op for handle in held for op in initializers(index, handle)}
-        names = [index.names[op] for op in first_contents(index, fills | set(held))]
+        states = np.flatnonzero(need & keyed(index) & ~of_type(index, HANDLES.__contains__)).tolist()
+        fills = {op for handle in states for op in initializers(index, handle)}
+        names = [index.names[op] for op in first_contents(index, fills | set(states))]
         grown = need | needed(index, (), names)
         if np.array_equal(grown, need):
             return names
@@ -84,44 +100,67 @@ def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
     )
 
 
-def _alone(node: NodeDef, inside: Collection[str]) -> Any:
-    """A NodeDef that need not stand beside an op that stays behind."""
-    beside = colocated_with(node)
-    if all(name in inside for name in beside):
+def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> Any:
+    """Return a NodeDef that is not colocated with ops that are left out."""
+    colocated = colocated_with(node)
+    if all(name in inside for name in colocated):
         return node
     copy = type(node)()
     copy.CopyFrom(node)
-    copy.attr["_class"].list.s[:] = [f"loc:@{name}".encode() for name in beside if name in inside]
+    copy.attr["_class"].list.s[:] = [f"loc:@{name}".encode() for name in colocated if name in inside]
     return copy
 
 
 def run_body(index: GraphIndex, held: Held, outputs: Sequence[str], feeds: Values) -> list[Array]:
-    """The outputs of a function's body, in order, with copies of its variables; `feeds` by tensor.
+    """Compute tensors of a function body, with copies of its variables.
 
-    Raises GraphEditError when a part of it cannot stand alone, SessionRefused when it cannot run.
+    Args:
+        index: The function body.
+        held: The state that the function captured.
+        outputs: The tensors to compute.
+        feeds: Values by tensor.
+
+    Returns:
+        The values, in order.
+
+    Raises:
+        GraphEditError: A part of the body cannot be copied.
+        SessionRefused: The body cannot run.
     """
-    found = {name: np.asarray(value) for name, value in feeds.items()}
+    values = {name: np.asarray(value) for name, value in feeds.items()}
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
     behind = forward(index, readers_of(index, pairs(index, inner)))
-    wanted = [name for name in dict.fromkeys(outputs) if name not in feeds]
-    for some in ([o for o in wanted if behind[index.op(o)]], [o for o in wanted if not behind[index.op(o)]]):
-        if some:
-            # What hangs on no argument is no end of a path that begins at one.
-            used = feeds_of(index, some, feeds) if behind[index.op(some[0])] else []
-            module = as_module(index, held, used, some, "aside", variables="own", arguments=tuple(feeds))
-            found |= zip(module.outputs, run_module(index, module, feeds), strict=True)
-    return [found[name] for name in outputs]
+    requested = [name for name in dict.fromkeys(outputs) if name not in feeds]
+    for group in ([o for o in requested if behind[index.op(o)]], [o for o in requested if not behind[index.op(o)]]):
+        if group:
+            # A tensor that depends on no argument is not on a path from one.
+            used = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
+            module = as_module(index, held, used, group, "aside", variables="own", arguments=tuple(feeds))
+            values |= zip(module.outputs, run_module(index, module, feeds), strict=True)
+    return [values[name] for name in outputs]
 
 
 def run_module(index: GraphIndex, module: Any, feeds: Values) -> list[Array]:
-    """What a module made of a body gives for the feeds, by their names in `index`."""
+    """Call a module that was made of a function body.
+
+    Args:
+        index: The function body.
+        module: The module.
+        feeds: Values by tensor of `index`.
+
+    Returns:
+        Its outputs, in order.
+
+    Raises:
+        SessionRefused: The body cannot run.
+    """
     with tf.init_scope():
         try:
-            given = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
-            results = module(**given)
+            arguments = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
+            results = module(**arguments)
             return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
         except (tf.errors.OpError, ValueError, TypeError) as error:
-            why = told(error) if isinstance(error, tf.errors.OpError) else str(error).splitlines()[0][:300]
+            why = error_text(error) if isinstance(error, tf.errors.OpError) else str(error).splitlines()[0][:300]
             raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}.") from error
 
 
@@ -131,6 +170,12 @@ def _dtype(index: GraphIndex, tensor: str) -> Any:
 
 
 def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
-    """The feeds that the outputs need."""
+    """Return the feeds that outputs depend on.
+
+    Args:
+        index: The graph.
+        outputs: The tensors to compute.
+        feeds: Values by tensor.
+    """
     need = needed(index, feeds, outputs)
     return [name for name in feeds if need[readers_of(index, pairs(index, [name]))].any()]

@@ -1,6 +1,6 @@
-"""Preflight: validates new ops in a scratch graph, so that TensorFlow rejects an edit before the user's graph changes.
+"""Preflight: validates new ops in a sandbox graph, so that TensorFlow rejects an edit before the user's graph changes.
 
-The same bytes are imported into the scratch graph and, afterwards, into the user's graph. The scratch graph belongs to
+The same bytes are imported into the sandbox graph and, afterwards, into the user's graph. The sandbox graph belongs to
 TensorFlow's C API and has no Python objects for its ops, which take most of the time of an import. In it, placeholders
 of the same dtype, static shape and handle data replace the tensors that the new ops read from the user's graph;
 constants are copied, because shapes depend on their values.
@@ -67,7 +67,7 @@ class ValidatedNodes:
     names: tuple[str, ...]
     serialized: bytes
     outside: tuple[tuple[str, int], ...]
-    functions: tuple[FunctionDef, ...] = ()
+    functions: tuple[Any, ...] = ()
 
 
 def validate(
@@ -94,43 +94,49 @@ def validate(
     """
     names = tuple(node.name for node in nodes)
     check_free_names(graph, names)
-    made = _functions(graph, functions, gradients)
+    new_functions = _new_functions(graph, functions, gradients)
     types = {node.op for node in nodes}
-    check_functions(graph, nodes, types, made)
+    check_functions(graph, nodes, types, new_functions)
     check_devices(nodes)
-    validated = ValidatedNodes(names, serialized(graph, nodes), outside(nodes, names), made)
+    validated = ValidatedNodes(names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions)
     _check_outside(graph, nodes, validated.outside)
     tell(f"Trying {len(names):,} new ops in a graph of their own")
-    _scratch(graph, validated, types)
+    _import_in_sandbox(graph, validated, types)
     return validated
 
 
-def scratch_of(
+def sandbox_graph(
     graph: tf.Graph,
     nodes: Sequence[NodeDef],
     functions: Iterable[FunctionDef] = (),
     gradients: Iterable[tuple[str, str]] = (),
 ) -> Any:
-    """A C graph of its own that holds `nodes`, and something in place of what they take from outside.
+    """Return a new C graph that holds ops, and placeholders for their inputs from outside.
 
-    What stands for a resource or a reference stands on the device that the original is pinned to.
+    The placeholder of a resource or a reference is on the device that the original is pinned to.
+
+    Args:
+        graph: The graph that the ops would be added to.
+        nodes: The NodeDefs of the ops.
+        functions: FunctionDefs that they may call.
+        gradients: Pairs (function name, name of its gradient function).
     """
     names = tuple(node.name for node in nodes)
-    made = _functions(graph, functions, gradients)
-    validated = ValidatedNodes(names, serialized(graph, nodes), outside(nodes, names), made)
-    return _scratch(graph, validated, {node.op for node in nodes})
+    new_functions = _new_functions(graph, functions, gradients)
+    validated = ValidatedNodes(names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions)
+    return _import_in_sandbox(graph, validated, {node.op for node in nodes})
 
 
-def _scratch(graph: tf.Graph, validated: ValidatedNodes, types: Iterable[str]) -> Any:
-    scratch, library = new_c_graph(), graph_functions(graph)
+def _import_in_sandbox(graph: tf.Graph, validated: ValidatedNodes, types: Iterable[str]) -> Any:
+    sandbox, library = new_c_graph(), graph_functions(graph)
     for called in (*(library[t] for t in types if t in library), *validated.functions):
-        copy_function(scratch, called)
-    run_import(scratch, validated, _stand_ins(scratch, graph, validated))
-    return scratch
+        copy_function(sandbox, called)
+    run_import(sandbox, validated, _stand_ins(sandbox, graph, validated))
+    return sandbox
 
 
 def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
-    """Raise NameTaken when the graph has an op of one of these names."""
+    """Raise NameTaken if the graph has an op of one of these names."""
     in_use = used_names(graph)
     if in_use.keys().isdisjoint(map(str.lower, names)):
         return
@@ -142,11 +148,19 @@ def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
     raise NameTaken(f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.", [name])
 
 
-def serialized(graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary = None) -> bytes:
-    """The nodes as the bytes of a GraphDef, with a FunctionDefLibrary if one is given; raises when it is over 2 GB.
+def serialize_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary | None = None) -> bytes:
+    """Return the bytes of a GraphDef with these nodes.
 
     A message is written as its fields one after another, and each entry of a repeated field as its tag, its length and
-    its bytes. Writing the entries here saves the copy of each node that a GraphDef made of them would hold.
+    its bytes. Writing the entries here saves the copy of each node that a GraphDef message would hold.
+
+    Args:
+        graph: The graph whose GraphDef version is used.
+        nodes: The NodeDefs.
+        library: A FunctionDefLibrary, or None.
+
+    Raises:
+        GraphEditError: It is over 2 GB.
     """
     rest = tf.compat.v1.GraphDef(versions=graph.graph_def_versions, library=library)
     parts: list[bytes] = []
@@ -165,7 +179,7 @@ def serialized(graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLi
 
 
 def as_supported(graph: tf.Graph, node: NodeDef) -> Any:
-    """The NodeDef as a graph of this GraphDef version takes it.
+    """Return a NodeDef as a graph of this GraphDef version takes it.
 
     TensorFlow removed PlaceholderV2 in version 23; Placeholder means the same since.
     """
@@ -188,8 +202,8 @@ def _entry_head(length: int) -> bytes:
     return bytes(head)
 
 
-def outside(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[tuple[str, int], ...]:
-    """The tensors (op, port) and control inputs (op, -1) that NodeDefs take from ops that are not among `names`."""
+def external_inputs(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[tuple[str, int], ...]:
+    """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside of `names`."""
     texts: list[str] = []
     for node in nodes:
         texts += node.input[:]
@@ -198,47 +212,57 @@ def outside(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[tuple[str
 
 
 def run_import(c_graph: Any, validated: ValidatedNodes, ends: Ends) -> None:
-    """Add the ops to a C graph; `ends` holds what stands there for each of `validated.outside`.
+    """Add ops to a C graph.
 
-    Raises a GraphEditError with TensorFlow's reason when it refuses; the C graph has no new ops then.
+    Args:
+        c_graph: The C graph.
+        validated: The ops.
+        ends: The C output or op to use for each of `validated.outside`.
+
+    Raises:
+        GraphEditError: TensorFlow refuses, for the reason in the message; the C graph has no new ops.
     """
     try:
         import_serialized(c_graph, validated.serialized, {end: ends[end] for end in validated.outside})
     except tf.errors.OpError as error:
-        raise _refusal(error.message, validated.names) from error
+        raise _refusal_error(error.message, validated.names) from error
 
 
-def _refusal(message: str, names: Collection[str]) -> GraphEditError:
-    """TensorFlow's reason as one sentence, with the ops that it names."""
+def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
+    """Return TensorFlow's reason as one sentence, with the ops that it names."""
     reason = _MORE.sub("", str(message).strip().partition("\n")[0])[:400]
     known = frozenset(names)
-    told = list(dict.fromkeys(name for name in _NAME.findall(str(message)) if name in known))
-    return GraphEditError(f"TensorFlow refuses the new ops, choose others or other inputs for them: {reason}.", told)
+    named_ops = list(dict.fromkeys(name for name in _NAME.findall(str(message)) if name in known))
+    return GraphEditError(
+        f"TensorFlow refuses the new ops, choose others or other inputs for them: {reason}.", named_ops
+    )
 
 
-def _functions(
+def _new_functions(
     graph: tf.Graph, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
 ) -> tuple[Any, ...]:
-    """The functions as TensorFlow's Python objects, in no graph yet; those that the graph has already are left out."""
-    lacking = {f.signature.name: f for f in functions if not _has(graph, f)}
-    pairs = [pair for pair in gradients if pair[0] in lacking]
-    held = graph_functions(graph)
-    there = {gradient for _, gradient in pairs if gradient not in lacking and gradient in held}
+    """Return functions as TensorFlow's Python objects, in no graph; those that the graph has are left out."""
+    missing = {f.signature.name: f for f in functions if not _has_function(graph, f)}
+    pairs = [pair for pair in gradients if pair[0] in missing]
+    library_functions = graph_functions(graph)
+    there = {gradient for _, gradient in pairs if gradient not in missing and gradient in library_functions}
     library = tf_protos.FunctionDefLibrary(
-        function=[*lacking.values(), *(held[name].cached_definition for name in sorted(there))],
+        function=[*missing.values(), *(library_functions[name].cached_definition for name in sorted(there))],
         gradient=[tf_protos.GradientDef(function_name=name, gradient_func=gradient) for name, gradient in pairs],
     )
     try:
-        made = functions_from_library(library)
+        new = functions_from_library(library)
     except (tf.errors.OpError, ValueError) as error:
         reason = _MORE.sub("", str(error).strip().partition("\n")[0])[:400]
-        told = ", ".join(map(repr, lacking))
-        raise GraphEditError(f"TensorFlow refuses the functions {told} that the new ops call: {reason}.") from error
-    return tuple(f for f in made if f.name in lacking)
+        listed_names = ", ".join(map(repr, missing))
+        raise GraphEditError(
+            f"TensorFlow refuses the functions {listed_names} that the new ops call: {reason}."
+        ) from error
+    return tuple(f for f in new if f.name in missing)
 
 
-def _has(graph: tf.Graph, definition: Any) -> bool:
-    """Whether the graph has the function already; NameTaken when it has another one of that name."""
+def _has_function(graph: tf.Graph, definition: Any) -> bool:
+    """Return whether the graph has the function. Raises NameTaken if it has another one of that name."""
     name = definition.signature.name
     library = graph_functions(graph)
     if name not in library:
@@ -248,12 +272,26 @@ def _has(graph: tf.Graph, definition: Any) -> bool:
     return True
 
 
-def check_functions(graph: tf.Graph, nodes: Iterable[NodeDef], types: Iterable[str], made: Iterable[Any]) -> None:
-    """Raise when an op calls a function that is not there; TensorFlow would notice only when it runs."""
-    known = {*graph_functions(graph), *(f.name for f in made)}
-    calling = {op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))}
-    for node in nodes if calling else ():
-        for key in calling.get(node.op, ()):
+def check_functions(
+    graph: tf.Graph, nodes: Iterable[NodeDef], types: Iterable[str], new_functions: Iterable[Any]
+) -> None:
+    """Raise for an op that calls a missing function; TensorFlow would report it only when the op runs.
+
+    Args:
+        graph: The graph.
+        nodes: The NodeDefs of new ops.
+        types: Their op types.
+        new_functions: Functions that are added together with them.
+
+    Raises:
+        GraphEditError: A function is missing.
+    """
+    known = {*graph_functions(graph), *(f.name for f in new_functions)}
+    function_attributes = {
+        op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))
+    }
+    for node in nodes if function_attributes else ():
+        for key in function_attributes.get(node.op, ()):
             value = node.attr[key]
             for called in value.list.func if value.HasField("list") else [value.func]:
                 if called.name and called.name not in known:
@@ -276,7 +314,7 @@ def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[st
 
 
 def check_devices(nodes: Iterable[NodeDef]) -> None:
-    """Raise for what is no device; TensorFlow would notice only when it runs."""
+    """Raise for a device name that is not valid; TensorFlow would report it only when the op runs."""
     for device in sorted({node.device for node in nodes}):
         if not _is_device(device):
             wrong = next(node.name for node in nodes if node.device == device)
@@ -307,19 +345,19 @@ def _check_outside(graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tup
         )
 
 
-def _stand_ins(scratch: Any, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
-    """Add to the scratch graph something for each tensor and control input from outside."""
+def _stand_ins(sandbox: Any, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
+    """Add a placeholder to the sandbox graph for each tensor and control input from outside."""
     names = dict(zip(validated.outside, _other_names(validated.names), strict=False))
     nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in validated.outside]
     graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions)
-    run_import(scratch, ValidatedNodes((), graph_def.SerializeToString(), ()), {})
-    made = new_c_operations(scratch)
+    run_import(sandbox, ValidatedNodes((), graph_def.SerializeToString(), ()), {})
+    c_operations = new_c_operations(sandbox)
     ends: dict[tuple[str, int], Any] = {}
     for (op, port), name in names.items():
-        ends[op, port] = made[name]
+        ends[op, port] = c_operations[name]
         if port >= 0:
-            output = ends[op, port] = output_of_c_operation(made[name], 0)
-            copy_handle_data(graph, c_end(find_operation(graph, op), port), scratch, output)
+            output = ends[op, port] = output_of_c_operation(c_operations[name], 0)
+            copy_handle_data(graph, c_end(find_operation(graph, op), port), sandbox, output)
     return ends
 
 
@@ -332,7 +370,7 @@ def _other_names(names: Collection[str]) -> Iterator[str]:
 
 
 def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> Any:
-    """A NodeDef that gives what an op of the graph gives at `port`."""
+    """Return a NodeDef that has the output `port` of an op of the graph."""
     original = find_operation(graph, op)
     if port < 0:
         return tf.compat.v1.NodeDef(name=name, op="NoOp")

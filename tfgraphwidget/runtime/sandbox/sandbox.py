@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live.graph_import import import_nodes
-from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import wrap_tf_errors
 from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
 
@@ -22,8 +22,8 @@ v1 = tf.compat.v1
 _PATIENCE = 120.0  # seconds: what waits for a queue that nobody fills would wait for ever
 
 
-def exact() -> Any:
-    """A ConfigProto for sessions whose numbers are compared: as written, on whatever devices there are."""
+def exact_config() -> Any:
+    """Return a ConfigProto for reproducible results: no optimizations, any available device."""
     graph = v1.GraphOptions(
         rewrite_options={"disable_meta_optimizer": True},
         optimizer_options=v1.OptimizerOptions(opt_level=v1.OptimizerOptions.L0),
@@ -31,8 +31,8 @@ def exact() -> Any:
     return v1.ConfigProto(allow_soft_placement=True, graph_options=graph)
 
 
-def placed_here(node: NodeDef) -> Any:
-    """A NodeDef that this process can place: itself, or a copy without a device of another process."""
+def without_remote_device(node: NodeDef) -> Any:
+    """Return a NodeDef that this process can place: itself, or a copy without a device of another process."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
     here = type(node)()
@@ -42,27 +42,33 @@ def placed_here(node: NodeDef) -> Any:
 
 
 class Sandbox:
-    """Ops in a graph and a session of their own: `Sandbox(nodes, library, values, starters).run(outputs, feeds)`.
+    """Runs NodeDefs in a new graph and session; a context manager.
 
-    `nodes` are NodeDefs that read only each other, `library` a FunctionDefLibrary or None. `values` maps handle ops of
-    variables, ref or resource, to arrays; `starters` are ops to run then, once: those that fill tables. What runs
-    changes these variables and tables only. A context manager; raises SessionRefused, in one sentence.
+    Args:
+        nodes: NodeDefs that read only each other.
+        library: A FunctionDefLibrary, or None.
+        values: The values of variables, by handle op.
+        starters: Ops to run once, at first: those that fill tables.
+        patience: How many seconds a run may take.
+
+    Raises:
+        SessionRefused: The ops cannot run.
     """
 
     @wrap_tf_errors("run the graph apart")
     def __init__(
         self,
         nodes: Iterable[NodeDef],
-        library: FunctionDefLibrary = None,
+        library: FunctionDefLibrary | None = None,
         values: Mapping[str, Any] | None = None,
         starters: Sequence[str] = (),
         patience: float = _PATIENCE,
     ) -> None:
         self.graph = tf.Graph()
-        import_nodes(self.graph, map(placed_here, nodes), library)
+        import_nodes(self.graph, map(without_remote_device, nodes), library)
         self._options = v1.RunOptions(timeout_in_ms=int(patience * 1000))
         assigns, feeds = _assigns(self.graph, values or {})
-        self.session = v1.Session(graph=self.graph, config=exact())
+        self.session = v1.Session(graph=self.graph, config=exact_config())
         try:
             self._run(assigns, feeds)
             self._run(list(starters), {})
@@ -71,20 +77,20 @@ class Sandbox:
             raise
 
     def run(self, outputs: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
-        """The values of some tensors, by name, as arrays in that order; `feeds` maps names of tensors to values."""
-        found: list[Any] = self._run(list(outputs), feeds)
-        return found
+        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name."""
+        values: list[Any] = self._run(list(outputs), feeds)
+        return values
 
     def _run(self, fetches: list[Any], feeds: Mapping[Any, Any]) -> Any:
         try:
             return self.session.run(fetches, dict(feeds), options=self._options) if fetches else []
         except tf.errors.OpError as error:
-            raise SessionRefused(f"The graph cannot run apart: {told(error)}.") from error
+            raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error
         except (ValueError, TypeError, KeyError) as error:  # a value of another shape, a tensor that cannot be fed
             raise SessionRefused(f"The graph cannot run apart: {str(error).splitlines()[0][:300]}") from error
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Close the session."""
         self.session.close()
 
     def __enter__(self) -> Sandbox:
@@ -97,7 +103,7 @@ class Sandbox:
 
 
 def _assigns(graph: tf.Graph, values: Mapping[str, Any]) -> tuple[list[Any], dict[Any, Any]]:
-    """New ops that assign to variables, of any shape, and what to feed them."""
+    """Add ops that assign values of any shape to variables; return the ops, and the values to feed."""
     assigns, feeds = [], {}
     with graph.as_default(), v1.name_scope("apart"):
         for handle, value in values.items():

@@ -3,11 +3,11 @@ from . import edit_values as edit_values
 from . import initial_values as initial_values
 from . import renewal as renewal
 from . import variable_values as variable_values
-from .edit_values import present as present
+from .edit_values import read_variables as read_variables
 from .renewal import Renewal as Renewal
-from .run import Answered as Answered
+from .run import TimedSession as TimedSession
 from .state_transfer import copy_tables as copy_tables
 from .untransferable import watch_partial_runs as watch_partial_runs
 from .variable_values import check_session as check_session
-from .variable_values import no_value as no_value
-from .variable_values import told as told
+from .variable_values import error_text as error_text
+from .variable_values import no_value_text as no_value_text

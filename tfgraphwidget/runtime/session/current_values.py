@@ -1,6 +1,6 @@
-"""Holding: what variables and constants hold just now, looked at and left alone.
+"""Current values of variables and constants, for display.
 
-Only a variable's handle and ops that do nothing but read it are ever run, so nothing is initialised or assigned.
+Only a variable's handle and ops that do nothing but read it are run, so nothing is initialized or assigned.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tfgraphwidget.graph import (
     shape_text,
 )
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.session.run import Answered
-from tfgraphwidget.runtime.session.variable_values import check_session, no_value, told
+from tfgraphwidget.runtime.session.run import TimedSession
+from tfgraphwidget.runtime.session.variable_values import check_session, error_text, no_value_text
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto
 from tfgraphwidget.tf_types import NodeDef
 
@@ -32,8 +32,12 @@ LARGEST = 256 << 20
 LARGEST_CONSTANT = 64 << 20
 
 
-def holder(index: GraphIndex, name: str) -> int | None:
-    """The op whose state or value a name means: a handle, what reads one, its scope, a constant; None for others."""
+def find_state_op(index: GraphIndex, name: str) -> int | None:
+    """Return the op whose value a name means: a variable's handle, for its reads and its scope too, or a constant.
+
+    Returns:
+        The op's number; None for other names.
+    """
     if name not in index.ids:
         op = index.ids.get(name.rstrip("/"))
         return op if op is not None and index.types[op] in HANDLES else None
@@ -44,8 +48,12 @@ def holder(index: GraphIndex, name: str) -> int | None:
     return op if index.types[op] in HANDLES | CONSTANTS else None
 
 
-def constant(node: NodeDef) -> tuple[str, Array]:
-    """The dtype and value of a Const. Raises GraphEditError for one that is large, or damaged."""
+def constant_value(node: NodeDef) -> tuple[str, Array]:
+    """Return the dtype and value of a Const.
+
+    Raises:
+        GraphEditError: The value is large or damaged.
+    """
     proto = node.attr["value"].tensor
     dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)
     try:
@@ -55,7 +63,7 @@ def constant(node: NodeDef) -> tuple[str, Array]:
         raise GraphEditError(f"Constant {node.name!r} is damaged, so it has no value.", [node.name]) from error
 
 
-class Place(NamedTuple):
+class ValueContext(NamedTuple):
     """Where state is looked for: `outermost` is the source's own graph, `body` the one that is looked at."""
 
     source: Source
@@ -63,11 +71,18 @@ class Place(NamedTuple):
     body: Body
 
 
-def variable(place: Place, index: GraphIndex, op: int, was: str) -> tuple[str, Array]:
-    """The dtype and present value of a variable: the session's, the checkpoint's, or a function's own.
+def variable_value(place: ValueContext, index: GraphIndex, op: int, was: str) -> tuple[str, Array]:
+    """Return the dtype and the current value of a variable.
 
-    `op` is the handle in `index`, the graph of `body`; `was` is what it was called before edits. Raises GraphEditError
-    with the reason when there is none to see, as for one that is not initialised.
+    Args:
+        place: The source, the graph or function body, and the outermost graph.
+        index: The index of the graph or function body as it is edited.
+        op: The number of the variable's handle op in `index`.
+        was: The name of the handle op before edits.
+
+    Raises:
+        GraphEditError: The value is unknown here, or large.
+        SessionRefused: There is no session, or the variable has no value.
     """
     source, outermost, body = place
     attributes = index.nodes[op].attr
@@ -76,21 +91,25 @@ def variable(place: Place, index: GraphIndex, op: int, was: str) -> tuple[str, A
     _check_size(what, dtype, shape_from_proto(attributes["shape"].shape) if "shape" in attributes else None, LARGEST)
     is_outermost = body is source.body
     if is_outermost and source.graph is not None:
-        return dtype, _in_session(source, index, op)
-    live = None if is_outermost and source.stored is not None else _live(source, body, was)
+        return dtype, _session_value(source, index, op)
+    live = None if is_outermost and source.stored is not None else _captured_value(source, body, was)
     if live is not None:
         return dtype, live
     origin = was if is_outermost else (body.origins or {}).get(was, "")
     if source.graph is not None and origin in outermost.ids:
-        return dtype, _in_session(source, outermost, outermost.ids[origin])
+        return dtype, _session_value(source, outermost, outermost.ids[origin])
     if source.graph is not None or source.stored is None or not origin:
-        raise GraphEditError(f"{what} is what the caller of this function gives, and may be another each time.", [name])
+        raise GraphEditError(
+            f"{what} is passed in by the caller of this function, so its value can differ in each call; "
+            "read it in the caller.",
+            [name],
+        )
     _check_size(what, dtype, source.stored.shape(origin), LARGEST)
     return dtype, np.asarray(source.stored.value(origin))
 
 
 def _check_size(what: str, dtype: str, shape: Any, largest: int) -> None:
-    """Raise for what takes more bytes than are worth reading; what is not known is read."""
+    """Raise for a value that is too large to read for display; an unknown size is allowed."""
     if shape is None or None in shape:
         return
     try:
@@ -105,43 +124,43 @@ def _check_size(what: str, dtype: str, shape: Any, largest: int) -> None:
         )
 
 
-def _live(source: Source, body: Body, name: str) -> Array | None:
-    """What a function captured; None for what is in a session or a file."""
+def _captured_value(source: Source, body: Body, name: str) -> Array | None:
+    """Return the value of a variable that a function captured; None if it is in a session or a file."""
     state = captured_state(source, body)
-    found = state.live(name) if name in state.names else None
-    if found is None:
+    captured = state.live(name) if name in state.names else None
+    if captured is None:
         return None
-    _check_size(f"Variable {name!r}", found.dtype.base_dtype.name, found.shape.as_list(), LARGEST)
+    _check_size(f"Variable {name!r}", captured.dtype.base_dtype.name, captured.shape.as_list(), LARGEST)
     try:
-        return np.asarray(found.numpy())
+        return np.asarray(captured.numpy())
     except (tf.errors.OpError, NotImplementedError) as error:
         raise SessionRefused(f"Variable {name!r} has no value; assign one.", [name]) from error
 
 
-def _in_session(source: Source, index: GraphIndex, op: int) -> Array:
+def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
     name, session = index.names[op], source.session
     if session is None:
         raise SessionRefused("There is no session to read the value in; give tgw.edit(graph, session=session).", [name])
     assert source.graph is not None
     check_session(session, source.graph)
     try:
-        return np.asarray(Answered(session).run(_read(index, op)))
+        return np.asarray(TimedSession(session).run(_value_tensor(index, op)))
     except tf.errors.FailedPreconditionError as error:
-        raise SessionRefused(f"{no_value([name])}; run its initializer first.", [name]) from error
+        raise SessionRefused(f"{no_value_text([name])}; run its initializer first.", [name]) from error
     except tf.errors.OpError as error:
-        raise SessionRefused(f"The session cannot read {name!r}: {told(error)}.", [name]) from error
+        raise SessionRefused(f"The session cannot read {name!r}: {error_text(error)}.", [name]) from error
     except (RuntimeError, ValueError) as error:  # closed meanwhile; a tensor that must not be fetched
         raise SessionRefused(f"The session cannot read {name!r}: {str(error).splitlines()[0]}", [name]) from error
 
 
-def _read(index: GraphIndex, op: int) -> str:
-    """A tensor that is the variable's value, for which nothing runs that does more than read. Raises GraphEditError."""
+def _value_tensor(index: GraphIndex, op: int) -> str:
+    """Return the tensor of a variable's value whose computation only reads. Raises GraphEditError if there is none."""
     if index.types[op] in REF_HANDLES:
         return f"{index.names[op]}:0"
     snapshot = definitions(index, [op])[op].snapshot
-    told_of = [index.ids.get(split_tensor(snapshot)[0], op)] if snapshot else []
+    snapshots = [index.ids.get(split_tensor(snapshot)[0], op)] if snapshot else []
     readers = (i for i in index.consumer_lists[op] if index.types[i] == "ReadVariableOp")
-    for read in (*told_of, *readers):
+    for read in (*snapshots, *readers):
         if _only_reads(index, read, op):
             return f"{index.names[read]}:0"
     raise GraphEditError(
@@ -151,7 +170,7 @@ def _read(index: GraphIndex, op: int) -> str:
 
 
 def _only_reads(index: GraphIndex, read: int, handle: int) -> bool:
-    """Whether fetching it runs reads of the handle only, once in a step."""
+    """Return whether fetching an op runs only reads of a handle, once in a step."""
     at, seen = read, set()
     while at != handle:
         plain = index.types[at] in VARIABLE_READS and index.input_lists[at] and not index.control_lists[at]

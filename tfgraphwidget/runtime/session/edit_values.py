@@ -1,4 +1,4 @@
-"""Numbers for edits: what variables hold now, what constants come to; and the NodeDefs and graphs to put them in."""
+"""Values that edits need: current values of variables and computed constants; and new tensor protos and sessions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ Array = np.ndarray[Any, Any]
 
 
 @wrap_tf_errors("read the variables' values")
-def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dict[str, Array]:
-    """The value of each variable by its handle op: in the session, the file's checkpoint, or the live variable.
+def read_variables(source: Source, body: Body, variables: Iterable[VariableDef]) -> dict[str, Array]:
+    """Return the value of each variable by its handle op.
 
-    Raises SessionRefused for what has none.
+    Args:
+        source: The source of the graph.
+        body: The graph, or the function body, that the variables are in.
+        variables: The variables. They are read in the session, in the file's checkpoint, or as captured variables.
+
+    Raises:
+        SessionRefused: There is no session, or a variable has no value.
     """
     variables = tuple(variables)
     if source.graph is not None and body is source.body:
@@ -33,7 +39,7 @@ def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dic
         check_session(source.session, source.graph)
         return current_values(source.session, variables)
     if body is source.body and source.revive is not None and not source.refusal:
-        return _of_file(source, variables)
+        return _file_values(source, variables)
     state = captured_state(source, body)
     live = {v.handle: state.live(v.handle) for v in variables if v.handle in state.names}
     far = [name for name, variable in live.items() if variable is None]
@@ -41,8 +47,8 @@ def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dic
     return {name: np.asarray(read[name]) if name in read else live[name].numpy() for name in live}
 
 
-def _of_file(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Array]:
-    """Read in a session of its own: the graph that is looked at stays what the file says."""
+def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Array]:
+    """Read values of a file in a separate session, so that the graph that is shown does not change."""
     if not source.has_values:
         raise SessionRefused(
             f"{source.title} comes without values for its variables; open it with its checkpoint: "
@@ -55,13 +61,13 @@ def _of_file(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Ar
 
 
 def tensor_proto(value: Array, dtype: int) -> Any:
-    """A TensorProto of TensorFlow's dtype of that number."""
+    """Return a TensorProto of the dtype with this number."""
     return tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value))
 
 
 @wrap_tf_errors("work out the constants")
-def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
-    """The values of tensors that hang on constants only."""
+def compute_constants(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
+    """Return the values of tensors that depend on constants only."""
     ops = np.flatnonzero(needed(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.beside.function(name) for name in sorted(index.functions)])
     with Sandbox([index.nodes[i] for i in ops], library) as sandbox:
@@ -69,7 +75,7 @@ def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
 
 
 @wrap_tf_errors("open a session")
-def empty() -> tuple[tf.Graph, tf.compat.v1.Session]:
-    """A new graph, and a session on it."""
+def new_session() -> tuple[tf.Graph, tf.compat.v1.Session]:
+    """Return a new graph and a session on it."""
     graph = tf.Graph()
     return graph, tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))

@@ -1,7 +1,7 @@
-"""What the initialisers of copied ops give, found out before the graph changes: in a graph and a session of their own.
+"""Computes the values that initializers of copied ops give, before the graph changes: in a sandbox.
 
-Random ops start anew there, as they would in the copy's first run, so an initialiser with a seed gives the same
-numbers. Nothing of the person's session runs, so nothing of it can be half done.
+Random ops start their sequences again there, as in the copy's first run, so an initializer with a seed gives the same
+values. Nothing runs in the user's session.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tfgraphwidget.tf_types import FunctionDef
 
 
 @wrap_tf_errors("work out the initial values")
-def computed(
+def compute_initial_values(
     session: tf.compat.v1.Session,
     index: GraphIndex,
     variables: Sequence[VariableDef],
@@ -41,63 +41,74 @@ def computed(
     originals: Mapping[str, str],
     given: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The initial value of each variable by handle name; the `starters` (table initialisers) run too, as a proof.
+    """Compute the initial value of each variable in a sandbox, and run table initializers there as a check.
 
-    `index` is the graph as it will be, `functions` the FunctionDefs that it may need; `session` tells the present
-    values of variables that initial values depend on, `given` those of the copies that are no initial ones, and errors
-    name `originals`. Raises SessionRefused for what cannot run.
+    Args:
+        session: The user's session, with the values of variables that initial values depend on.
+        index: The index of the graph after the edit.
+        variables: The new variables.
+        starters: The ops that fill new tables and iterators.
+        functions: The FunctionDefs that the ops may call.
+        originals: The name of the original of each copied op, for error messages.
+        given: Values of copied variables that do not start from their initial value, by handle op.
+
+    Returns:
+        The value of each variable by its handle op.
+
+    Raises:
+        SessionRefused: An initializer cannot run.
     """
     run = [v.initializer for v in variables if v.initializer]
     wanted = needed(index, (), [*run, *starters])
     wanted |= mask_of(index, [i for v in variables for i in own_ops(index, v)])
-    first = _filling(index, np.flatnonzero(wanted).tolist(), variables, originals)
+    first = _table_initializers(index, np.flatnonzero(wanted).tolist(), variables, originals)
     wanted |= needed(index, (), first)
     ids = np.flatnonzero(wanted).tolist()
-    others = _others(session, index, ids, variables, given, originals)
+    others = _other_variables(session, index, ids, variables, given, originals)
     _refuse_open_ends(index, ids, variables, starters, originals)
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
     whole = np.flatnonzero(needed(index, (), [index.names[i] for i in ids])).tolist()
-    graph = _scratch(index, whole, functions)
+    graph = _sandbox_graph(index, whole, functions)
     present = variable_values.current_values(session, [v for v in others if v.handle not in given])
     # Each op runs once. Optimising the graph would cost more than that, and ever more per op as it grows.
     config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
-    with tf.compat.v1.Session(graph=graph, config=config) as scratch:
-        variable_values.load(scratch, others, {**given, **present})
-        _start(scratch, first)
-        variable_values.run_initializers(scratch, variables)
-        found = variable_values.current_values(scratch, variables)
-        _start(scratch, [name for name in starters if name not in first])
-    return found
+    with tf.compat.v1.Session(graph=graph, config=config) as sandbox:
+        variable_values.load_values(sandbox, others, {**given, **present})
+        _run_starters(sandbox, first)
+        variable_values.run_initializers(sandbox, variables)
+        values = variable_values.current_values(sandbox, variables)
+        _run_starters(sandbox, [name for name in starters if name not in first])
+    return values
 
 
-def _start(scratch: tf.compat.v1.Session, ops: Sequence[str]) -> None:
+def _run_starters(sandbox: tf.compat.v1.Session, ops: Sequence[str]) -> None:
     try:
-        scratch.run(list(ops))
+        sandbox.run(list(ops))
     except tf.errors.OpError as error:
-        why = f'The copies\' table initialisers cannot run: {variable_values.told(error)}; use init="none".'
+        why = f'The copies\' table initializers cannot run: {variable_values.error_text(error)}; use init="none".'
         raise SessionRefused(why, ops) from error
 
 
-def _filling(
+def _table_initializers(
     index: GraphIndex, ids: Sequence[int], variables: Sequence[VariableDef], originals: Mapping[str, str]
 ) -> list[str]:
-    """What fills the tables that initial values look things up in.
+    """Return the ops that fill the tables that initial values look up.
 
-    Raises for state that only the person's session holds: the numbers would be others, or never come.
+    Raises SessionRefused for state that only the user's session has.
     """
     behind = needed(index, (), [v.initializer for v in variables if v.initializer])
     states = [i for i, _ in resources(index, [i for i in ids if behind[i]]) if index.types[i] not in HANDLES]
-    found: dict[str, None] = {}
+    fillers: dict[str, None] = {}
     for i in states:
         fills = initializers(index, i)
         if not fills:
-            raise _needs(index, index.names[i], [(v.handle, v.initializer) for v in variables], originals)
-        found |= dict.fromkeys(index.names[k] for k in fills)
-    return list(found)
+            raise _missing_value_error(index, index.names[i], [(v.handle, v.initializer) for v in variables], originals)
+        fillers |= dict.fromkeys(index.names[k] for k in fills)
+    return list(fillers)
 
 
-def _others(
+def _other_variables(
     session: tf.compat.v1.Session,
     index: GraphIndex,
     ids: Iterable[int],
@@ -105,16 +116,16 @@ def _others(
     given: Mapping[str, Any],
     originals: Mapping[str, str],
 ) -> list[VariableDef]:
-    """The variables that initial values depend on, beside those that are initialised; each has a value."""
+    """Return the variables that initial values depend on, except the new ones; each has a value."""
     own = {v.handle for v in variables}
-    held = (i for i in ids if index.types[i] in HANDLES and index.names[i] not in own)
-    others = list(definitions(index, held).values())
+    handles = (i for i in ids if index.types[i] in HANDLES and index.names[i] not in own)
+    others = list(definitions(index, handles).values())
     for v in others:
-        told = v.handle in given or (
+        has_value = v.handle in given or (
             v.handle not in originals and variable_values.has_value(session, v.snapshot or v.name)
         )
-        if not v.initializer or not told:
-            raise _needs(index, v.handle, [(v.handle, v.initializer) for v in variables], originals)
+        if not v.initializer or not has_value:
+            raise _missing_value_error(index, v.handle, [(v.handle, v.initializer) for v in variables], originals)
     return others
 
 
@@ -125,28 +136,28 @@ def _refuse_open_ends(
     starters: Sequence[str],
     originals: Mapping[str, str],
 ) -> None:
-    """Raise for a placeholder, which nobody feeds."""
+    """Raise for a placeholder, which has no value here."""
     run = [*((v.handle, v.initializer) for v in variables), *zip(starters, starters, strict=True)]
     for i in ids:
         if index.types[i] in REQUIRED_PLACEHOLDERS:
-            raise _needs(index, index.names[i], run, originals)
+            raise _missing_value_error(index, index.names[i], run, originals)
 
 
-def _needs(
-    index: GraphIndex, lacking: str, run: Iterable[tuple[str, str | None]], originals: Mapping[str, str]
+def _missing_value_error(
+    index: GraphIndex, missing: str, run: Iterable[tuple[str, str | None]], originals: Mapping[str, str]
 ) -> SessionRefused:
-    at = index.ids[lacking]
+    at = index.ids[missing]
     name = next(op for op, first in run if first and needed(index, (), [first])[at])
-    op, lacking = originals.get(name, name), originals.get(lacking, lacking)
+    op, missing = originals.get(name, name), originals.get(missing, missing)
     return SessionRefused(
-        f"The initial value of '{op}:0' needs {lacking!r}, which has no value; "
+        f"The initial value of '{op}:0' needs {missing!r}, which has no value; "
         'clone with init="current" or init="none".',
-        [op, lacking],
+        [op, missing],
     )
 
 
-def _scratch(index: GraphIndex, ids: Iterable[int], functions: Iterable[FunctionDef]) -> tf.Graph:
-    """A graph of some ops, on whatever devices there are."""
+def _sandbox_graph(index: GraphIndex, ids: Iterable[int], functions: Iterable[FunctionDef]) -> tf.Graph:
+    """Return a new graph with some ops of an index, without devices."""
     nodes = []
     for i in ids:
         node = type(index.nodes[i])()

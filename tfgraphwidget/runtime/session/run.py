@@ -1,9 +1,9 @@
-"""Runs in a session that may stand on a server: an answer or a sentence, but no hang.
+"""Runs in a session that may be on a server: a result or a SessionRefused, but no hang.
 
-What a session does when a server is gone (2.21, tests/runtime/test_cluster.py): a dead worker is told at once; a dead
-master, or a worker that stands still, only by a run with a timeout; and a graph that has grown since the last run is
-sent to the master without one, while the whole graph is locked. So every run on servers has a timeout, and before a
-grown graph is sent, a session of our own asks whether the servers answer.
+How a session behaves when a server is gone (2.21, tests/runtime/test_cluster.py): a dead worker is reported at once. A
+dead master, or a worker that does not respond, is reported only by a run with a timeout. A graph that has grown since
+the last run is sent to the master without a timeout, while the graph is locked. So every run on servers has a timeout,
+and before a grown graph is sent, a separate session asks whether the servers respond.
 """
 
 from __future__ import annotations
@@ -21,19 +21,23 @@ from tfgraphwidget.tf_internals import extend_session, find_operation, session_c
 from tfgraphwidget.tf_types import Session
 
 PATIENCE = 60.0
-_ASKED = 8.0  # seconds for a server to say that it is there
+_PING_SECONDS = 8.0  # seconds for a server to say that it is there
 _NO_WORKERS = ["/job:nobody"]  # device filters that leave a session on its master alone
 _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError)
 _NOT_PLACED = (tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
 # What each session on servers was sent last: the graph's version.
-_sent: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+_sent_versions: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
-class Answered:
-    """A session whose `run` raises SessionRefused when servers are gone or do not answer in `patience` seconds.
+class TimedSession:
+    """A session whose `run` raises SessionRefused if its servers do not respond.
 
-    In a session of this process alone, runs take the time they take.
+    Runs in a session of this process have no timeout.
+
+    Args:
+        session: The session.
+        patience: How many seconds servers may take.
     """
 
     def __init__(self, session: Session, patience: float = PATIENCE) -> None:
@@ -43,7 +47,17 @@ class Answered:
         self._target = tf.compat.as_text(getattr(session, "sess_str", None) or "")
 
     def run(self, fetches: Any, feed_dict: Any = None, metadata: Any = None) -> Any:
-        """What `session.run` gives; into `metadata`, a RunMetadata, goes what the run cost."""
+        """Run and return values in the structure of `fetches`.
+
+        Args:
+            fetches: Names, ops or tensors, in any nesting.
+            feed_dict: Values by tensor or name.
+            metadata: A RunMetadata that receives the costs of the run; or None.
+
+        Raises:
+            SessionRefused: A server does not respond.
+            tf.errors.OpError: TensorFlow's error of the run.
+        """
         fetches = tf.nest.map_structure(self._element, fetches)
         traced = {} if metadata is None else {"trace_level": tf.compat.v1.RunOptions.FULL_TRACE}
         options = tf.compat.v1.RunOptions(**traced)
@@ -51,49 +65,49 @@ class Answered:
             return self.session.run(fetches, feed_dict, options=options if traced else None, run_metadata=metadata)
         options.timeout_in_ms = max(1, int(self._patience * 1000))
         try:
-            if _sent.get(self.session) != self.graph.version:
-                self.ask()
-            found = self.session.run(fetches, feed_dict, options=options, run_metadata=metadata)
+            if _sent_versions.get(self.session) != self.graph.version:
+                self.ping()
+            values = self.session.run(fetches, feed_dict, options=options, run_metadata=metadata)
         except _GONE as error:
             tasks = _TASK.findall(str(error.message))
             who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"
-            raise SessionRefused(self._gone(who, error)) from error
-        _sent[self.session] = self.graph.version
-        return found
+            raise SessionRefused(self._no_answer_text(who, error)) from error
+        _sent_versions[self.session] = self.graph.version
+        return values
 
     def _element(self, fetch: Any) -> Any:
-        """The op or tensor of a name: an interrupt while TensorFlow reads names becomes a ValueError about one."""
+        """Return the op or tensor of a name. (An interrupt while TensorFlow parses a name becomes a ValueError.)"""
         if not isinstance(fetch, str):
             return fetch
         name, port = split_tensor(fetch)
         op = find_operation(self.graph, name)
         return op if port is None else op.outputs[port]
 
-    def ask(self) -> None:
-        """Raise SessionRefused unless the servers can open a session and run nothing in it.
+    def ping(self) -> None:
+        """Raise SessionRefused unless the servers can open a session and run an empty graph in it.
 
-        A session that has run here before needs the master only; which of the workers a run needs, the run tells.
+        If the session has run before, only the master is asked; the run itself shows which workers it needs.
         """
         try:
             who = "The server at"
             self._open(device_filters=_NO_WORKERS)
-            if self.session not in _sent:
+            if self.session not in _sent_versions:
                 who = "One of the servers behind"
                 self._open()
         except _GONE as error:
-            raise SessionRefused(self._gone(f"{who} {self._target!r}", error)) from error
+            raise SessionRefused(self._no_answer_text(f"{who} {self._target!r}", error)) from error
 
     def _open(self, **options: Any) -> None:
         config = tf.compat.v1.ConfigProto()
         config.CopyFrom(session_config(self.session))
-        timeout = int(min(_ASKED, self._patience) * 1000)
+        timeout = int(min(_PING_SECONDS, self._patience) * 1000)
         config.MergeFrom(tf.compat.v1.ConfigProto(operation_timeout_in_ms=timeout, **options))
-        with tf.Graph().as_default() as nothing:
+        with tf.Graph().as_default() as empty:
             op = tf.no_op()
-        with contextlib.closing(tf.compat.v1.Session(self._target, graph=nothing, config=config)) as asking:
-            asking.run(op)
+        with contextlib.closing(tf.compat.v1.Session(self._target, graph=empty, config=config)) as probe_session:
+            probe_session.run(op)
 
-    def _gone(self, who: str, error: tf.errors.OpError) -> str:
+    def _no_answer_text(self, who: str, error: tf.errors.OpError) -> str:
         return (
             f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it again and "
             "open a new session."
@@ -101,10 +115,10 @@ class Answered:
 
 
 def can_grow(session: Session) -> bool:
-    """Whether the session takes in, and places, what its graph has more than when it last ran.
+    """Return whether a session can add and place the ops that its graph has got since its last run.
 
-    One op that it cannot place ends all its runs, see `runtime.live.placement`. Other errors (no memory, a server that
-    is gone) come and go, and the next run tells of them.
+    One op that it cannot place ends all its runs, see `runtime.live.placement`. Other errors (out of memory, a server
+    that is gone) are temporary, and the next run reports them.
     """
     try:
         extend_session(session)

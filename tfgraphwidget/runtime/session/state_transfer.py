@@ -1,7 +1,7 @@
-"""What goes over from one session of a graph into another: values of variables, hash tables, positions of iterators.
+"""State that a renewal transfers from one session of a graph to another: variables, hash tables, iterators.
 
-Each kind is read in the old session and loaded in the fresh one. The ops that this takes are made while reading, so
-that loading adds none unless an edit has spoilt one; what cannot be carried over is told in `lost`, a sentence each.
+Each kind is read in the old session and loaded in the new one. The transfer ops are made while reading, so loading adds
+none unless an edit has changed one. What cannot be transferred is in `lost`, a sentence each.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
-from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, op_of, run, run_each, unless_finalized
-from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, find_op, run, run_each, unless_finalized
+from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session
 
@@ -25,22 +26,22 @@ _IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow'
 
 
 class StateTransfer(Protocol):
-    """One kind of state on its way from an old session to a fresh one."""
+    """One kind of state that is transferred from an old session to a new one."""
 
     lost: list[str]
 
-    def read(self, old: Any) -> None:
-        """Take what the old session holds, and leave it there."""
+    def read(self, old: Session) -> None:
+        """Read the state of the old session, without changing it."""
 
-    def load(self, fresh: Any) -> None:
-        """Give it to the fresh session. Raises TensorFlow's errors."""
+    def load(self, fresh: Session) -> None:
+        """Load the state into the new session. Raises TensorFlow's errors."""
 
-    def move(self, old: Any, fresh: Any) -> None:
-        """Take out of the old session what can be had no other way; the renewal cannot fail any more."""
+    def move(self, old: Session, fresh: Session) -> None:
+        """Move state that cannot be read without removing it. The renewal can no longer fail."""
 
 
-class _Read:
-    """State that can be read."""
+class _ReadableState:
+    """State that can be read without changing it."""
 
     what = ""
 
@@ -50,32 +51,32 @@ class _Read:
         self._transfer_ops = transfer_ops
         self._values: dict[str, Any] = {}
 
-    def move(self, old: Any, fresh: Any) -> None:
-        """Nothing is left to move."""
+    def move(self, old: Session, fresh: Session) -> None:
+        """Do nothing: all is loaded already."""
 
     def _lose(self, name: str, why: str) -> None:
         self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
 
-    def _each(self, names: Collection[str], make: Callable[[Any], T]) -> dict[str, T]:
-        """What `make` says of each op; those are lost that need a transfer op in a finalized graph."""
-        found = {}
+    def _each(self, names: Collection[str], make: Callable[[NodeDef], T]) -> dict[str, T]:
+        """Return `make` of each op. State that needs a new transfer op in a finalized graph is lost."""
+        results = {}
         for name in names:
-            made = unless_finalized(make, self._nodes[name])
-            if made is None:
+            result = unless_finalized(make, self._nodes[name])
+            if result is None:
                 self._lose(name, "the graph is finalized, so no op can be added that reads and writes it")
             else:
-                found[name] = made
+                results[name] = result
         self._transfer_ops.make()
-        return found
+        return results
 
 
-class Variables(_Read):
-    """Values of variables; one without a value stays without."""
+class VariableTransfer(_ReadableState):
+    """Values of variables. A variable without a value has none in the new session either."""
 
     what = "Variable"
 
-    def read(self, old: Any) -> None:
-        """In one run if all have values, else in three."""
+    def read(self, old: Session) -> None:
+        """Read in one run if all have values, otherwise in three."""
         readable = {name: node.attr["dtype"].type not in _UNREADABLE for name, node in self._nodes.items()}
         for name in (name for name in readable if not readable[name]):
             self._lose(name, "Python cannot read its dtype; run its initializer again")
@@ -84,14 +85,14 @@ class Variables(_Read):
         try:
             self._values = run(old, fetches) if fetches else {}
         except tf.errors.OpError:
-            self._values, errors = run_each(old, self._initialised(old, fetches))
+            self._values, errors = run_each(old, self._initialized(old, fetches))
         for name, error in errors.items():
             if not isinstance(error, _UNSET):
-                self._lose(name, told(error))
+                self._lose(name, error_text(error))
         self._writers()
 
-    def load(self, fresh: Any) -> None:
-        """All in one run."""
+    def load(self, fresh: Session) -> None:
+        """Assign all in one run."""
         writers = self._writers()
         feeds = {fed: self._values[name] for name, (fed, _) in writers.items()}
         if feeds:
@@ -113,24 +114,24 @@ class Variables(_Read):
         return (own.name if own else self._transfer_ops.op("", "VarIsInitializedOp", [node.name])) + ":0"
 
     def _own(self, node: NodeDef, ending: str, *types: str) -> tf.Operation | None:
-        """The op that TensorFlow has made for the variable under this name, if it is that still."""
-        own = op_of(self._transfer_ops.graph, f"{node.name}/{ending}")
+        """Return the op that TensorFlow made for the variable under this name, if no edit has changed it."""
+        own = find_op(self._transfer_ops.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
             return None
         return None if own.control_inputs or control_flow_context(own) else own
 
-    def _initialised(self, old: Any, fetches: Mapping[str, str]) -> Mapping[str, str]:
-        """Those that have a value; all, where there can be no op that tells."""
+    def _initialized(self, old: Session, fetches: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the fetches of variables that have a value; all, if no op can tell."""
         try:
             flags = {name: self._flag(self._nodes[name]) for name in fetches}
         except GraphFinalized:
             return fetches
         self._transfer_ops.make()
-        told_of, _ = run_each(old, flags)  # of a flag that cannot be read, the value's own error tells
-        return {name: fetch for name, fetch in fetches.items() if told_of.get(name, True)}
+        flags_read, _ = run_each(old, flags)  # of a flag that cannot be read, the value's own error tells
+        return {name: fetch for name, fetch in fetches.items() if flags_read.get(name, True)}
 
     def _writers(self) -> dict[str, tuple[str, str]]:
-        """For each variable that has a value the tensor to be fed with it, and the op that assigns it."""
+        """Return for each variable with a value the tensor to feed, and the op that assigns it."""
         taken: set[str] = set()
 
         def writer(node: NodeDef) -> tuple[str, str]:
@@ -141,9 +142,9 @@ class Variables(_Read):
         return self._each(self._values, writer)
 
     def _initializer(self, node: NodeDef, taken: Collection[str]) -> tuple[str, str] | None:
-        """The variable's own initialiser, if it can take the value as the graph is now."""
+        """Return the variable's own initializer, if it can assign the value in the graph as it is now."""
         own, shape = self._own(node, "Assign", "Assign", "AssignVariableOp"), np.shape(self._values[node.name])
-        if own is None or not tf.TensorShape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
+        if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
             return None
         fed = own.inputs[1]
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
@@ -158,32 +159,32 @@ class Variables(_Read):
         return f"{fed}:0", op
 
 
-class Tables(_Read):
-    """Contents of hash tables; one that was not filled stays so."""
+class TableTransfer(_ReadableState):
+    """Contents of hash tables. A table that was not initialized is not initialized in the new session."""
 
     what = "Hash table"
 
-    def read(self, old: Any) -> None:
-        """In one run if all are filled."""
+    def read(self, old: Session) -> None:
+        """Read in one run if all are initialized."""
         self._writers = self._each(self._nodes, self._writer)
         self._values, errors = run_each(old, self._each(self._writers, self._reader))
         for name, error in errors.items():
             if not isinstance(error, _UNSET):
-                self._lose(name, told(error))
+                self._lose(name, error_text(error))
 
     @property
     def contents(self) -> Mapping[str, Any]:
-        """Keys and values of each table that was filled, by its op."""
+        """The keys and values of each initialized table, by its op."""
         return self._values
 
     def fill(self, contents: Mapping[str, Any], session: Session) -> None:
-        """Give tables what was read of others."""
+        """Load contents that were read from other tables."""
         self._writers = self._each(self._nodes, self._writer)
         self._values = dict(contents)
         self.load(session)
 
-    def load(self, fresh: Any) -> None:
-        """All in one run."""
+    def load(self, fresh: Session) -> None:
+        """Load all in one run."""
         feeds: dict[str, Any] = {}
         # TensorFlow imports nothing into a table, and need not: it is empty.
         filled = {name: content for name, content in self._values.items() if len(content[0])}
@@ -198,7 +199,7 @@ class Tables(_Read):
         return [f"{export}:0", f"{export}:1"]
 
     def _writer(self, node: NodeDef) -> tuple[str, str, str]:
-        """The op that fills the table, and the tensors to be fed with keys and values."""
+        """Return the op that fills the table, and the tensors to feed with keys and values."""
         types = node.attr["key_dtype"], node.attr["value_dtype"]
         fed = [
             self._transfer_ops.op(f"{node.name} {part}", "Placeholder", dtype=dtype)
@@ -212,18 +213,28 @@ class Tables(_Read):
 
 
 def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Any) -> None:
-    """Give hash tables of `target`, in the session `into`, what those of `origin` hold; `tables` maps op names.
+    """Copy the contents of hash tables from one graph and session to another; skip those that are not initialized.
 
-    One that was not filled leaves its copy as it is. Raises SessionRefused where a session cannot do it.
+    Args:
+        tables: The names of the tables in `target`, by their names in `origin`.
+        origin: The graph to read from.
+        session: The session of `origin`.
+        target: The graph to write to.
+        into: The session of `target`.
+
+    Raises:
+        SessionRefused: A session cannot read or write a table.
     """
-    read = Tables([origin.get_operation_by_name(name).node_def for name in tables], TransferOps(origin))
-    write = Tables([target.get_operation_by_name(name).node_def for name in tables.values()], TransferOps(target))
+    read = TableTransfer([origin.get_operation_by_name(name).node_def for name in tables], TransferOps(origin))
+    write = TableTransfer(
+        [target.get_operation_by_name(name).node_def for name in tables.values()], TransferOps(target)
+    )
     try:
         read.read(session)
         write.fill({tables[name]: content for name, content in read.contents.items()}, into)
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"The contents of the hash tables cannot be copied: {told(error)}; "
+            f"The contents of the hash tables cannot be copied: {error_text(error)}; "
             'clone with init="initial" or init="none".',
             list(tables),
         ) from error
@@ -235,13 +246,13 @@ def _version(node: NodeDef) -> str:
     return "V2" if node.op.endswith("V2") else ""
 
 
-class Iterators(_Read):
-    """Where iterators stand in their datasets; one that was not initialised stays so."""
+class IteratorTransfer(_ReadableState):
+    """Positions of iterators in their datasets. One that was not initialized is not initialized in the new session."""
 
     what = "Iterator"
 
-    def read(self, old: Any) -> None:
-        """In one run if all are initialised and can be saved."""
+    def read(self, old: Session) -> None:
+        """Read in one run if all are initialized and can be saved."""
         several = [name for name, node in self._nodes.items() if node.op == "MultiDeviceIterator"]
         for name in several:
             self._lose(name, "TensorFlow saves no iterator over several devices; run its initializer again")
@@ -249,8 +260,8 @@ class Iterators(_Read):
         self._writers = self._each(known, self._writer)
         self._values, self._unsaved = run_each(old, self._each(self._writers, self._reader))
 
-    def load(self, fresh: Any) -> None:
-        """Initialise each with the dataset of the graph as it is now, and let it go on from where it was."""
+    def load(self, fresh: Session) -> None:
+        """Initialize each with its dataset in the graph as it is now, then restore its position."""
         for name, error in self._unsaved.items():
             if not isinstance(error, _UNSET) and self._start(name, fresh):
                 self._restarts(name, error)
@@ -263,10 +274,10 @@ class Iterators(_Read):
                     self._restarts(name, error)
 
     def _restarts(self, name: str, error: tf.errors.OpError) -> None:
-        self.lost.append(f"Iterator {name!r} starts at its beginning: {told(error)}.")
+        self.lost.append(f"Iterator {name!r} starts at its beginning: {error_text(error)}.")
 
-    def _start(self, name: str, fresh: Any) -> bool:
-        """Whether the iterator has its dataset again."""
+    def _start(self, name: str, fresh: Session) -> bool:
+        """Return whether the iterator was initialized with its dataset."""
         if self._nodes[name].op == "OneShotIterator":
             return True
         readers = self._transfer_ops.graph.get_tensor_by_name(f"{name}:0").consumers()
@@ -277,7 +288,7 @@ class Iterators(_Read):
         try:
             run(fresh, makers[0])
         except tf.errors.OpError as error:
-            self._lose(name, f"{told(error)}; run its initializer again")
+            self._lose(name, f"{error_text(error)}; run its initializer again")
             return False
         return True
 
@@ -288,7 +299,7 @@ class Iterators(_Read):
         return self._transfer_ops.op("", "SerializeTensor", [saved], T=tf.variant) + ":0"
 
     def _writer(self, node: NodeDef) -> tuple[str, str]:
-        """The tensor to be fed with what was saved, and the op that restores it."""
+        """Return the tensor to feed with the saved position, and the op that restores it."""
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=tf.string)
         state = self._transfer_ops.op("", "ParseTensor", [fed], out_type=tf.variant)
         return f"{fed}:0", self._transfer_ops.op("", "DeserializeIterator", [node.name, state])

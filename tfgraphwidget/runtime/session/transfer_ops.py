@@ -1,7 +1,7 @@
 """Transfer ops: hidden ops that read the state of a session, and load it into another session.
 
-They are made once for each graph, in a name scope of their own. No editor shows or exports them, so no edit rewires
-them: what they read is what the session holds, whatever became of the variables' own ops.
+They are made once for each graph, in their own name scope. Editors do not show or export them, so no edit rewires them:
+they read the session's state even if the variables' own read ops have changed.
 """
 
 from __future__ import annotations
@@ -17,29 +17,35 @@ from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.runtime.live.edit_record import hide, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
-from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
 _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError)
 T = TypeVar("T")
+AttributeValue = AttrValue | tf.DType | Sequence[tf.DType] | bool | int
+"""An attribute of a transfer op."""
 
 
 class TransferOps:
-    """The transfer ops of a graph. `op` requests one; `make` adds those that are not in the graph yet."""
+    """The transfer ops of a graph. `op` requests one; `make` adds the requested ones that the graph does not have."""
 
     def __init__(self, graph: tf.Graph) -> None:
         self.graph = graph
         self._record = record_of(graph)
-        self._new: dict[tuple[str, bytes], Any] = {}
+        self._new: dict[tuple[str, bytes], NodeDef] = {}
 
-    def op(self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: Any) -> str:
-        """Return the name of the transfer op of this type and these inputs ("w", "w:0"), to be made if there is none.
+    def op(self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: AttributeValue) -> str:
+        """Return the name of a transfer op; `make` adds it if the graph does not have it.
 
-        `of` distinguishes ops that are otherwise the same.
+        Args:
+            of: Distinguishes ops that are otherwise equal, for example placeholders.
+            op_type: The op type.
+            inputs: The inputs, as in a NodeDef: "w", "w:0".
+            **attributes: The attributes: AttrValues, DTypes, lists of DTypes, bools or ints.
 
-        An attribute is an AttrValue, a DType, a list of DTypes, a bool or an int. Raises GraphFinalized when there is
-        no such transfer op and the graph takes no new ops.
+        Raises:
+            GraphFinalized: There is no such op yet, and the graph takes no new ops.
         """
         node = tf.compat.v1.NodeDef(op=op_type, input=inputs)
         for attribute, value in attributes.items():
@@ -49,19 +55,19 @@ class TransferOps:
             return self._record.transfer_ops[key]
         if key not in self._new:
             check_open(self.graph)
-            node.name = f"{self._scope()}/{op_type}_{self._record.numbered}"
-            self._record.numbered += 1  # for each anew: one whose making failed has left its name taken
+            node.name = f"{self._scope()}/{op_type}_{self._record.transfer_op_count}"
+            self._record.transfer_op_count += 1  # never used twice: a failed import leaves its name taken
             self._new[key] = node
-        name: str = self._new[key].name
-        return name
+        return self._new[key].name
 
-    def handle(self, node: NodeDef) -> Any:
-        """The NodeDef of a transfer op that holds the same state as a NodeDef in the body of a function."""
+    def handle(self, node: NodeDef) -> NodeDef:
+        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function body."""
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
-        return tf.compat.v1.NodeDef(name=self.op("", node.op, **attributes), op=node.op, attr=attributes)
+        twin: NodeDef = tf.compat.v1.NodeDef(name=self.op("", node.op, (), **attributes), op=node.op, attr=attributes)
+        return twin
 
     def make(self) -> None:
-        """Add those that are wanted and not there yet, in one import; whatever happens, none of them is seen."""
+        """Add the requested ops that the graph does not have, in one import. They are hidden, also if it fails."""
         record, new = self._record, dict(self._new)
         with held_back():
             self._new.clear()
@@ -72,20 +78,20 @@ class TransferOps:
                     hide(self.graph, [node.name for node in new.values()])
                     raise
                 record.transfer_ops |= {key: node.name for key, node in new.items()}
-            made = set(record.transfer_ops.values())
-            if not made <= record.hidden:  # an edit that fails shows again all that came while it was under way
-                hide(self.graph, made)
+            names = set(record.transfer_ops.values())
+            if not names <= record.hidden:  # an edit that fails shows again all that came while it was under way
+                hide(self.graph, names)
 
     def _scope(self) -> str:
         named = next(iter(self._record.transfer_ops.values()), "") or next((n.name for n in self._new.values()), "")
         if named:
             return named.partition("/")[0]
-        with self.graph.as_default(), tf.compat.v1.name_scope(None):  # wherever the caller stands
+        with self.graph.as_default(), tf.compat.v1.name_scope(None):  # whatever scope the caller is in
             return str(self.graph.unique_name(_SCOPE))
 
 
-def _attribute(value: Any) -> Any:
-    new = tf.compat.v1.AttrValue
+def _attribute(value: AttributeValue) -> AttrValue:
+    new: type[AttrValue] = tf.compat.v1.AttrValue
     if isinstance(value, new):
         return value
     if isinstance(value, bool):
@@ -97,8 +103,8 @@ def _attribute(value: Any) -> Any:
     return new(list=new.ListValue(type=[dtype.as_datatype_enum for dtype in value]))
 
 
-def op_of(graph: tf.Graph, name: str) -> tf.Operation | None:
-    """The op of this name, if there is one."""
+def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
+    """Return the op of this name, or None."""
     try:
         return graph.get_operation_by_name(name)
     except KeyError:
@@ -106,9 +112,17 @@ def op_of(graph: tf.Graph, name: str) -> tf.Operation | None:
 
 
 def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, patience: float | None = None) -> Any:
-    """What `session.run` gives, in `patience` seconds if it is given; on servers it never waits for ever.
+    """Run and return values in the structure of `fetches`.
 
-    Raises SessionRefused when servers are gone, else TensorFlow's errors.
+    Args:
+        session: The session.
+        fetches: Names, ops or tensors, in any nesting.
+        feeds: Values by tensor or name.
+        patience: How many seconds the run may take; None for no limit, except on servers.
+
+    Raises:
+        SessionRefused: A server does not respond.
+        tf.errors.OpError: TensorFlow's error of the run.
     """
     remote = bool(session.sess_str)
     if patience is None and remote:
@@ -120,14 +134,24 @@ def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, 
         if not remote:
             raise
         raise SessionRefused(
-            f"A server of this session does not answer ({told(error)}); start it again and open a new session."
+            f"A server of this session does not answer ({error_text(error)}); start it again and open a new session."
         ) from error
 
 
 def run_each(
     session: Session, fetches: Mapping[str, Any], feeds: Mapping[Any, Any] | None = None, patience: float | None = None
 ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
-    """What each gives, and the errors of those that fail: all in one run if none fails, else one by one."""
+    """Run several fetches: in one run if none fails, otherwise one by one.
+
+    Args:
+        session: The session.
+        fetches: What to fetch, by a key of your choice.
+        feeds: Values by tensor or name.
+        patience: As for `run`.
+
+    Returns:
+        The values, and the errors of the fetches that failed, by key.
+    """
     values: dict[str, Any] = {}
     errors: dict[str, tf.errors.OpError] = {}
     if len(fetches) > 1:
@@ -145,18 +169,18 @@ def run_each(
     return values, errors
 
 
-def unless_finalized(make: Callable[[Any], T], node: NodeDef) -> T | None:
-    """What `make` says of a node; None when it wants a transfer op that a finalized graph cannot have."""
+def unless_finalized(make: Callable[[NodeDef], T], node: NodeDef) -> T | None:
+    """Return `make(node)`; None if it requests a transfer op that a finalized graph cannot have."""
     try:
         return make(node)
     except GraphFinalized:
         return None
 
 
-def named(names: Iterable[str]) -> str:
-    """The first of some names, and how many more there are.
+def shorten_names(names: Iterable[str]) -> str:
+    """Return the first of some names, and how many more there are, as text.
 
-    >>> named(["a"]), named(["a", "b", "c"])
+    >>> shorten_names(["a"]), shorten_names(["a", "b", "c"])
     ("'a'", "'a' and 2 more")
     """
     first, *others = names

@@ -1,4 +1,4 @@
-"""What cannot go over from one session into another, and is told of: a sentence each, and none for what is empty."""
+"""State that cannot be transferred from one session to another: a sentence for each, none for what is empty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tensorflow as tf
 from tfgraphwidget.graph import kind_of
 from tfgraphwidget.naming import listed
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
-from tfgraphwidget.runtime.session.transfer_ops import TransferOps, named, run_each, unless_finalized
+from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
 from tfgraphwidget.tf_internals import (
     CALLABLE_AND_HANDLE,
     DELETES_FIELD,
@@ -22,7 +22,7 @@ from tfgraphwidget.tf_internals import (
     BaseSession,
     is_partial_run_active,
 )
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _STAGED = ("capacity", "memory_limit", "dtypes", "container", "shared_name")
 _SIZES = {
@@ -36,7 +36,7 @@ _NO_CALLABLE = -1
 
 
 class Untransferable:
-    """What a session holds and nothing can read; staging areas, barriers and accumulators tell how much it is."""
+    """State of a session that no op can read. Staging areas, barriers and accumulators report their size."""
 
     def __init__(self, nodes: Iterable[NodeDef], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
@@ -48,25 +48,25 @@ class Untransferable:
             self._sizes[node.name] = [f"{size}:0" for size in sizes]
         transfer_ops.make()
 
-    def read(self, old: Any) -> None:
-        """Tell what the old session holds."""
-        held, _ = run_each(old, {name: sizes for name, sizes in self._sizes.items() if sizes})
+    def read(self, old: Session) -> None:
+        """Report what the old session has."""
+        sizes, _ = run_each(old, {name: sizes for name, sizes in self._sizes.items() if sizes})
         for name, op_type in self._types.items():
-            count = sum(map(int, held[name])) if name in held else None
+            count = sum(map(int, sizes[name])) if name in sizes else None
             if count is None:
                 self.lost.append(f"What {name!r} ({op_type}) holds is not carried over: it starts anew.")
             elif count:
                 self.lost.append(f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}.")
 
-    def load(self, fresh: Any) -> None:
+    def load(self, fresh: Session) -> None:
         """Nothing."""
 
-    def move(self, old: Any, fresh: Any) -> None:
+    def move(self, old: Session, fresh: Session) -> None:
         """Nothing."""
 
 
 def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
-    """The transfer ops that count together what a node holds; none for what cannot be counted."""
+    """Return the transfer ops that together count the elements of a stateful op; none if they cannot be counted."""
     kind = family(node.op)
     if kind == "accumulator":
         resource = "Resource" if node.op.startswith("Resource") else ""
@@ -74,41 +74,45 @@ def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
     if kind == "barrier":
         return [transfer_ops.op("", size, [node.name]) for size in _SIZES[kind]]
     if kind in _SIZES:
-        told = {key: node.attr[key] for key in _STAGED}
+        attributes: dict[str, AttrValue] = {key: node.attr[key] for key in _STAGED}
         if not node.attr["shared_name"].s:
-            told["shared_name"] = tf.compat.v1.AttrValue(s=node.name.encode())
-        return [transfer_ops.op("", size, **told) for size in _SIZES[kind]]
+            attributes["shared_name"] = tf.compat.v1.AttrValue(s=node.name.encode())
+        return [transfer_ops.op("", size, (), **attributes) for size in _SIZES[kind]]
     return []
 
 
-def told_of(found: StatefulOps) -> list[str]:
-    """Sentences on what a graph has and no session can hand on."""
+def untransferable_notices(stateful: StatefulOps) -> list[str]:
+    """Return sentences on the state of a graph that no session can transfer."""
     lost = [
-        f"What {node.name!r} ({node.op}) in the body of a function holds is not carried over." for node in found.inside
+        f"What {node.name!r} ({node.op}) in the body of a function holds is not carried over."
+        for node in stateful.in_functions
     ]
-    if found.random:
-        lost.append(f"Random ops with a seed begin their sequences anew: {named(found.random)}.")
-    if found.by_string:
-        lost.append(f"String handles of iterators, as {named(found.by_string)} takes them, have to be fetched anew.")
+    if stateful.random:
+        lost.append(f"Random ops with a seed begin their sequences anew: {shorten_names(stateful.random)}.")
+    if stateful.iterators_by_string:
+        lost.append(
+            f"String handles of iterators, as {shorten_names(stateful.iterators_by_string)} takes them, "
+            "have to be fetched anew."
+        )
     return lost
 
 
-def tied(session: Session) -> list[dict[str, Any]]:
-    """The fields of Python objects that stand for something in this very C session: callables and tensor handles."""
+def session_objects(session: Session) -> list[dict[str, Any]]:
+    """Return the fields of Python objects that refer to the C session of a session: callables and tensor handles."""
     fields = [vars(each) if type(each) in CALLABLE_AND_HANDLE else each for each in gc.get_referrers(session)]
-    held = (each for each in fields if type(each) is dict)
-    return [each for each in held if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
+    dicts = (each for each in fields if type(each) is dict)
+    return [each for each in dicts if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
 
 
 def watch_partial_runs(session: Session) -> None:
-    """Let a session remember the partial runs that are set up from now on: TensorFlow tells nobody of them."""
+    """Record the partial runs that are set up from now on; TensorFlow does not list them."""
     if not isinstance(session, BaseSession) or hasattr(session, _PARTIAL_RUNS):
         return
     handles: list[str] = []
-    held = weakref.ref(session)  # a session that no editor has any more is closed at once
+    session_ref = weakref.ref(session)  # a session that no editor has any more is closed at once
 
     def set_up(fetches: Any, feeds: Any = None) -> Any:
-        handle = BaseSession.partial_run_setup(held(), fetches, feeds)
+        handle = BaseSession.partial_run_setup(session_ref(), fetches, feeds)
         handles.append(handle)
         return handle
 
@@ -116,8 +120,8 @@ def watch_partial_runs(session: Session) -> None:
     session.partial_run_setup = set_up
 
 
-def cut(session: Session) -> list[str]:
-    """Sentences on the partial runs that are under way in a session, which its renewal ends."""
+def end_partial_runs(session: Session) -> list[str]:
+    """Return sentences on the partial runs that are active in a session; renewing the session ends them."""
     handles = getattr(session, _PARTIAL_RUNS, [])
     under_way = [handle for handle in handles if is_partial_run_active(session, handle)]
     handles.clear()
@@ -125,8 +129,8 @@ def cut(session: Session) -> list[str]:
     return [f"The partial run of {listed(names)} is cut; set it up again by partial_run_setup." for names in fetched]
 
 
-def untie(objects: Sequence[dict[str, Any]]) -> list[str]:
-    """Let them not be taken for what the fresh session has under the same numbers; sentences on them."""
+def invalidate_objects(objects: Sequence[dict[str, Any]]) -> list[str]:
+    """Invalidate objects that refer to the old C session, so that they do not use the new one; report them."""
     handles = [fields for fields in objects if DELETES_FIELD in fields]
     callables = [fields for fields in objects if DELETES_FIELD not in fields]
     for fields in handles:
@@ -135,11 +139,13 @@ def untie(objects: Sequence[dict[str, Any]]) -> list[str]:
         fields[HANDLE_FIELD] = _NO_CALLABLE
     lost = []
     if callables:
-        lost.append(f"{_counted(callables, 'callable')} made of this session by options cannot be called any more.")
+        lost.append(f"{_count_text(callables, 'callable')} made of this session by options cannot be called any more.")
     if handles:
-        lost.append(f"{_counted(handles, 'tensor')} kept in the session by get_session_handle cannot be read any more.")
+        lost.append(
+            f"{_count_text(handles, 'tensor')} kept in the session by get_session_handle cannot be read any more."
+        )
     return lost
 
 
-def _counted(objects: Sequence[Any], word: str) -> str:
+def _count_text(objects: Sequence[Any], word: str) -> str:
     return f"{len(objects)} {word}{'s' if len(objects) > 1 else ''}"

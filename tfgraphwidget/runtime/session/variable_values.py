@@ -1,8 +1,8 @@
 """Values of variables: read the originals', load the copies'.
 
-Everything that can fail for the person's sake (a closed session, a variable without a value) is found while
-reading, before the graph has changed. No ops are added: a copy is loaded by running its own initialiser with the
-value fed in place of the initial value, as `tf.Variable.load` does.
+Errors that the user can cause (a closed session, a variable without a value) are found while reading, before the graph
+has changed. No ops are added: a copy is loaded by running its initializer with the value fed in place of the initial
+value, as `tf.Variable.load` does.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Values = Mapping[str, "np.ndarray[Any, Any]"]
 
 
 def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
-    """Raise when the session cannot run ops of the graph."""
+    """Raise SessionRefused unless a session can run ops of a graph."""
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
-        raise SessionRefused(f"{shown(session)} is no session; give a tf.compat.v1.Session of the graph.")
+        raise SessionRefused(f"{shown(session)} is not a session; give a tf.compat.v1.Session of the graph.")
     if is_closed(session):
         raise SessionRefused("The session is closed; open a new one and call tgw.edit(graph, session=new_session).")
     if session.graph is not graph:
@@ -38,75 +38,96 @@ def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
 
 
 def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> dict[str, Any]:
-    """Present value of each variable by handle name; SessionRefused names those that have none."""
+    """Return the current value of each variable, by the name of its handle op.
+
+    Raises:
+        SessionRefused: Variables have no value; the error names them.
+    """
     reads = {v.handle: v.snapshot or v.name for v in variables}
     if not reads:
         return {}
     try:
-        read: dict[str, Any] = session.run(reads)
+        values: dict[str, Any] = session.run(reads)
     except tf.errors.OpError as error:
-        missing = without_value(session, reads, error)
+        missing = variables_without_value(session, reads, error)
         if not missing:
             stuck = not can_grow(getattr(session, "session", session))
             way = "tgw.renew(session) lets it run again" if stuck else 'clone with init="none"'
             raise SessionRefused(
-                f"The session cannot read the present values: {told(error)}; {way}.", list(reads)
+                f"The session cannot read the present values: {error_text(error)}; {way}.", list(reads)
             ) from error
         raise SessionRefused(
-            f"{no_value(missing)}, so there is no current value to copy; run {'its' if len(missing) == 1 else 'their'} "
+            f"{no_value_text(missing)}, so there is no current value to copy; "
+            f"run {'its' if len(missing) == 1 else 'their'} "
             f'initializer{"s" * (len(missing) > 1)} first, or clone with init="initial".',
             missing,
         ) from None  # TensorFlow's own says less
-    return read
+    return values
 
 
-def is_dead(error: tf.errors.OpError) -> bool:
-    """Whether a tensor was asked for that the run did not compute: one of a branch that was not taken."""
+def is_dead_tensor(error: tf.errors.OpError) -> bool:
+    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was not taken."""
     return "Retval" in str(error)
 
 
-def told(error: tf.errors.OpError) -> str:
-    """What is the matter, in one line, out of TensorFlow's many."""
-    if is_dead(error):
+def error_text(error: tf.errors.OpError) -> str:
+    """Return the reason of a TensorFlow error, which has many lines, as one line."""
+    if is_dead_tensor(error):
         return "what is asked for lies in the branch of a conditional that was not taken"
     lines = [line.strip() for line in str(error.message).splitlines()]
-    told = [line for line in lines if line and not line.startswith(_WHERE)]
-    return (told or [type(error).__name__])[0].rstrip(".; ")[:400]
+    messages = [line for line in lines if line and not line.startswith(_WHERE)]
+    return (messages or [type(error).__name__])[0].rstrip(".; ")[:400]
 
 
 def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
-    """Raise unless each value has the shape that its variable's initialiser takes.
+    """Raise unless each value has the shape that the initializer of its variable takes.
 
-    A variable that is assigned with validate_shape=False may have another.
+    A variable that was assigned with validate_shape=False may have a value of another shape.
+
+    Args:
+        session: The session of the variables.
+        variables: The variables.
+        values: The values to load, by handle op.
+
+    Raises:
+        SessionRefused: A value has another shape.
     """
     for variable in variables:
         if not variable.initializer:  # the copy gets one for values of any shape
             continue
-        wanted = session.graph.get_operation_by_name(variable.initializer).inputs[1].shape
+        expected = session.graph.get_operation_by_name(variable.initializer).inputs[1].shape
         shape = np.shape(values[variable.handle])
-        if not wanted.is_compatible_with(shape):
+        if not expected.is_compatible_with(shape):
             raise SessionRefused(
-                f"Variable {variable.name!r} now has shape {shape}, which its initialiser, of shape {wanted}, cannot "
+                f"Variable {variable.name!r} now has shape {shape}, which its initializer, of shape {expected}, cannot "
                 'give a copy; clone with init="initial" or init="none".',
                 [variable.handle],
             )
 
 
-def without_value(session: tf.compat.v1.Session, reads: Mapping[str, str], error: tf.errors.OpError) -> list[str]:
-    """The handles of those variables whose want of a value `error` may tell of; `reads` are the tensors read."""
+def variables_without_value(
+    session: tf.compat.v1.Session, reads: Mapping[str, str], error: tf.errors.OpError
+) -> list[str]:
+    """Return the handle ops of the variables that have no value.
+
+    Args:
+        session: The session of the variables.
+        reads: The tensor that reads each variable, by handle op.
+        error: The error of a run that read them. If it is not about a missing value, no variable is tried.
+    """
     if not isinstance(error, tf.errors.FailedPreconditionError):
         return []
     return [handle for handle, tensor in reads.items() if not has_value(session, tensor)]
 
 
-def no_value(handles: Sequence[str]) -> str:
-    """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
+def no_value_text(handles: Sequence[str]) -> str:
+    """Return the beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
     what, have = ("Variable", "has") if len(handles) == 1 else ("Variables", "have")
     return f"{what} {listed(handles)} {have} no value in this session"
 
 
 def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
-    """Whether what holds the tensor's value is initialised; a closed session has no values."""
+    """Return whether the op of a tensor can run, so that its variable is initialized; False in a closed session."""
     if is_closed(session):
         return False
     try:
@@ -116,10 +137,19 @@ def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
     return True
 
 
-def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
-    """Assign `values` (by handle name) through the variables' own initialisers, in as few runs as possible.
+def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
+    """Assign values to variables by their own initializers, in as few runs as possible.
 
-    Variables that share one initial value tensor cannot be fed apart in one run; each gets a run of its own.
+    Variables that share one tensor as initial value cannot be fed different values in one run, so they are assigned in
+    separate runs.
+
+    Args:
+        session: The session of the variables.
+        variables: The variables.
+        values: The value of each, by handle op.
+
+    Raises:
+        SessionRefused: An initializer cannot run.
     """
     waiting = list(variables)
     while waiting:
@@ -136,15 +166,20 @@ def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values
         try:
             session.run(run, feeds)
         except tf.errors.OpError as error:
-            raise SessionRefused(f'The session cannot load the copies: {told(error)}; use init="none".') from error
+            raise SessionRefused(
+                f'The session cannot load the copies: {error_text(error)}; use init="none".'
+            ) from error
         waiting = later
 
 
 def run_initializers(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> None:
-    """Run the variables' initialisers.
+    """Run the initializers of variables.
 
-    An initial value may read another of the variables; those that fail for want of it are tried again after the
-    others, as long as any succeeds.
+    An initial value can depend on another of the variables. Initializers that fail because it has no value are tried
+    again after the others, as long as any succeeds.
+
+    Raises:
+        SessionRefused: An initializer cannot run.
     """
     waiting = [v.initializer for v in variables if v.initializer]
     try:
@@ -153,20 +188,20 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
     except tf.errors.FailedPreconditionError:
         pass
     except tf.errors.OpError as error:
-        why = f'The copies\' initialisers cannot run: {told(error)}; use init="current" or init="none".'
+        why = f'The copies\' initializers cannot run: {error_text(error)}; use init="current" or init="none".'
         raise SessionRefused(why, waiting) from error
     while waiting:
-        failed = [name for name in waiting if not _ran(session, name)]
+        failed = [name for name in waiting if not _runs(session, name)]
         if len(failed) == len(waiting):
             raise SessionRefused(
                 f"The initial value behind {failed[0]!r} needs a variable that has no value in this session; "
-                'initialise that variable first, or clone with init="current" or init="none".',
+                'initialize that variable first, or clone with init="current" or init="none".',
                 failed,
             )
         waiting = failed
 
 
-def _ran(session: tf.compat.v1.Session, op: str) -> bool:
+def _runs(session: tf.compat.v1.Session, op: str) -> bool:
     try:
         session.run(op)
     except tf.errors.FailedPreconditionError:
@@ -174,11 +209,15 @@ def _ran(session: tf.compat.v1.Session, op: str) -> bool:
     return True
 
 
-def start(session: tf.compat.v1.Session, ops: list[str]) -> None:
-    """Run ops that fill tables and iterators, together."""
+def run_starters(session: tf.compat.v1.Session, ops: list[str]) -> None:
+    """Run ops that fill tables and initialize iterators, in one run.
+
+    Raises:
+        SessionRefused: One of them fails.
+    """
     try:
         session.run(ops)
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f'The copies\' tables cannot be filled: {told(error)}; clone with init="none".', ops
+            f'The copies\' tables cannot be filled: {error_text(error)}; clone with init="none".', ops
         ) from error

@@ -19,9 +19,10 @@ _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 
 
 def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
-    """Write (key, variable, value) to the checkpoint `path`, on this machine; slices of one variable have one key.
+    """Write (key, variable, value) to a checkpoint on this machine. Slices of one variable have one key.
 
-    Raises TensorFlow's OpError when it cannot be written there.
+    Raises:
+        tf.errors.OpError: It cannot be written there.
     """
     keys, slices, arrays = [], [], []
     for key, variable, value in present:
@@ -39,9 +40,10 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
 
 
 def save(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
-    """Let (key, variable, value) be the checkpoint `path`, in place of the old one, when it is written whole.
+    """Write (key, variable, value) to a checkpoint, which replaces the old one when it is complete.
 
-    Raises GraphEditError when it cannot be written there; the old one is as it was then.
+    Raises:
+        GraphEditError: It cannot be written there; the old one is unchanged.
     """
     prefix = Path(path)
     try:
@@ -54,25 +56,26 @@ def save(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
 
 
 def files(prefix: Path) -> list[Path]:
-    """The files of a checkpoint that are there."""
-    beside = [entry for entry in prefix.parent.iterdir() if _FILE.sub("", entry.name) == prefix.name]
-    return sorted(entry for entry in beside if _FILE.search(entry.name))
+    """Return the files of a checkpoint."""
+    entries = [entry for entry in prefix.parent.iterdir() if _FILE.sub("", entry.name) == prefix.name]
+    return sorted(entry for entry in entries if _FILE.search(entry.name))
 
 
 def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, Any]:
-    """Values by handle name, of (key, variable).
+    """Return values by handle name, for (key, variable).
 
-    GraphEditError names a checkpoint that cannot be read, or a value that it lacks.
+    Raises:
+        GraphEditError: The checkpoint cannot be read, or lacks a value.
     """
     checkpoint = Checkpoint.of(path)
     try:
         known = checkpoint.shapes
     except GraphEditError as error:
         raise GraphEditError(f"There is no checkpoint {path!r} that can be read; give what Saver.save gave.") from error
-    found = {}
+    values = {}
     for key, variable in variables:
         if key not in known:
             why = f"Checkpoint {path!r} has no value for {key!r}; save the originals under their names first."
             raise GraphEditError(why, [variable.handle])
-        found[variable.handle] = variable_slice(checkpoint.value(key), variable)
-    return found
+        values[variable.handle] = variable_slice(checkpoint.value(key), variable)
+    return values

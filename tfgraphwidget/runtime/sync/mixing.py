@@ -1,4 +1,4 @@
-"""What it takes to copy or mix one variable: the ops, the same in numpy, and how far two values are apart."""
+"""Copying or mixing one variable: the ops, the same in numpy, and the distance of two values."""
 
 from __future__ import annotations
 
@@ -12,69 +12,95 @@ from tfgraphwidget.graph import VariableDef
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:
-    """The tensor that a variable's ops read: its handle or, of a reference variable, its reference."""
+    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its reference."""
     return graph.get_tensor_by_name(variable.name)
 
 
 def shape_of(handle: tf.Tensor) -> tf.TensorShape:
-    """The static shape of the value."""
+    """Return the static shape of a variable's value."""
     if handle.dtype == tf.resource:
         return tf.TensorShape(handle.op.get_attr("shape"))
     return handle.shape
 
 
 def dtype_of(handle: tf.Tensor) -> tf.DType:
-    """The dtype of the value."""
-    return handle.op.get_attr("dtype")
+    """Return the dtype of a variable's value."""
+    dtype: tf.DType = handle.op.get_attr("dtype")
+    return dtype
 
 
 def is_mixed(dtype: tf.DType) -> bool:
-    """Whether values of a dtype can be mixed; others are copied."""
+    """Return whether values of a dtype can be mixed; others are copied."""
     return bool(dtype.is_floating or dtype.is_complex)
 
 
-def _within(dtype: tf.DType) -> tf.DType:
-    """The dtype to mix in: 0.005 in a dtype of two bytes is another number."""
+def _mixing_dtype(dtype: tf.DType) -> tf.DType:
+    """Return the dtype to mix in: 0.005 is inexact in a dtype of two bytes."""
     return tf.float32 if dtype.size < 4 else dtype
 
 
 def _read_now(handle: tf.Tensor) -> tf.Tensor:
-    """The value at the time of the run: not a caching device's, which may have been read before."""
+    """Return the value at the time of the run, not that of a caching device, which may have been read before."""
     with tf.device(handle.device):
         if handle.dtype == tf.resource:
-            return tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype_of(handle))
-        return tf.identity(handle)
+            value: tf.Tensor = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype_of(handle))
+        else:
+            value = tf.identity(handle)
+    return value
 
 
-def new_value(original: tf.Tensor, copy: tf.Tensor, tau: Any) -> tf.Tensor:
-    """What a copy is to hold; `tau` is None or a scalar tensor of float64 or any other number's dtype."""
+def new_value(original: tf.Tensor, copy: tf.Tensor, tau: tf.Tensor | None) -> tf.Tensor:
+    """Return the new value of a copy.
+
+    Args:
+        original: The handle of the original.
+        copy: The handle of the copy.
+        tau: The share of the original's value, a scalar tensor of float64 or another number dtype; None to copy.
+    """
     value, shape, dtype = _read_now(original), shape_of(copy), dtype_of(copy)
+    rank: int | None = shape.rank  # always an int according to types-tensorflow
     with tf.device(copy.device):
-        if shape.rank is not None:
+        if rank is not None:
             value = tf.ensure_shape(value, shape)  # an assign with validate_shape=False may have changed it
         if tau is None or not is_mixed(dtype):
             return value
-        old, new = (tf.cast(x, _within(dtype)) for x in (_read_now(copy), value))
-        return tf.cast(old + tf.cast(tau, _within(dtype)) * (new - old), dtype)
+        old, new = (tf.cast(x, _mixing_dtype(dtype)) for x in (_read_now(copy), value))
+        mean: tf.Tensor = tf.cast(old + tf.cast(tau, _mixing_dtype(dtype)) * (new - old), dtype)
+        return mean
 
 
-def assigned(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
-    """The op that gives a copy a value, on the copy's device."""
+def assign_op(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
+    """Return the op that assigns a value to a copy, on the copy's device."""
     with tf.device(copy.device):
         if copy.dtype == tf.resource:
-            return tf.raw_ops.AssignVariableOp(resource=copy, value=value)
-        return tf.compat.v1.assign(copy, value, validate_shape=copy.shape.is_fully_defined()).op
+            operation: tf.Operation = tf.raw_ops.AssignVariableOp(resource=copy, value=value)
+        else:
+            operation = tf.compat.v1.assign(copy, value, validate_shape=copy.shape.is_fully_defined()).op
+    return operation
 
 
-def mixed(old: Any, new: Any, tau: float, dtype: tf.DType) -> Any:
-    """What the op of `new_value` gives, in numpy."""
-    within = _within(dtype).as_numpy_dtype
+def mix_arrays(old: Any, new: Any, tau: float, dtype: tf.DType) -> Any:
+    """Return what the op of `new_value` computes, in numpy.
+
+    Args:
+        old: The copy's value.
+        new: The original's value.
+        tau: The share of the original's value.
+        dtype: The dtype of both.
+    """
+    within: Any = _mixing_dtype(dtype).as_numpy_dtype
     old, new = (np.asarray(value).astype(within) for value in (old, new))
     return (old + within(tau) * (new - old)).astype(dtype.as_numpy_dtype)
 
 
 def distance(a: Any, b: Any, dtype: tf.DType) -> float:
-    """The largest absolute difference of two elements."""
+    """Return the largest absolute difference of two elements.
+
+    Args:
+        a: One array.
+        b: The other; inf if its shape differs.
+        dtype: The dtype of both. For booleans and strings the result is 0.0 or 1.0.
+    """
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape:
         return math.inf

@@ -18,6 +18,7 @@ import tensorflow as tf
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.ops import attribute_text
 from tfgraphwidget.sources.inference.dtypes import dtype_name
+from tfgraphwidget.tf_types import OpDef
 
 _SECTION = re.compile(r"^(Args|Returns|Raises):$", re.MULTILINE)
 _ITEM = re.compile(r"\s*([-*+]|\d+[.)]) ")
@@ -35,7 +36,7 @@ class Documentation:
     arguments: Arguments = ()
 
 
-def documentation(op_type: str, definition: Any) -> Documentation:
+def documentation(op_type: str, definition: OpDef | None) -> Documentation:
     """TensorFlow's documentation of an op type; without one, what its OpDef says.
 
     `definition` is the OpDef, or the signature of the function of that name, or None where nobody knows the type.
@@ -50,9 +51,9 @@ def documentation(op_type: str, definition: Any) -> Documentation:
 
 
 @functools.lru_cache(maxsize=512)
-def _documentation_of(op_type: str, registered: bool, serialised: bytes) -> Documentation:
+def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Documentation:
 
-    definition = tf_protos.OpDef.FromString(serialised)
+    definition = tf_protos.OpDef.FromString(serialized)
     text = getattr(getattr(tf.raw_ops, op_type, None), "__doc__", None) if registered else None
     head, *sections = _SECTION.split(inspect.cleandoc(text or ""))
     sections_by_name = dict(zip(sections[::2], sections[1::2], strict=False))
@@ -79,7 +80,7 @@ def _paragraphs(text: str) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _deprecation(definition: Any) -> str:
+def _deprecation(definition: OpDef) -> str:
     deprecation = definition.deprecation
     return (
         f"Deprecated since graph version {deprecation.version}: {deprecation.explanation}."
@@ -100,7 +101,7 @@ def _entries(section: str) -> dict[str, str]:
     return {name: " ".join(" ".join(lines).split()) for name, lines in entries.items()}
 
 
-def _arguments(definition: Any, texts: dict[str, str], returns: str) -> Iterator[tuple[str, str, str]]:
+def _arguments(definition: OpDef, texts: dict[str, str], returns: str) -> Iterator[tuple[str, str, str]]:
     """In the order of the OpDef. Attributes that follow from the inputs' dtypes have no words, and are left out."""
     for arg in definition.input_arg:
         yield "input", arg.name, _text_of(texts, arg.name) or _kind(arg)

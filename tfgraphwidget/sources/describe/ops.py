@@ -13,6 +13,7 @@ from tfgraphwidget.graph import GraphIndex, bytes_text, shape_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.tf_types import AttrValue
 
 _LONGEST = 200
 _MOST_SHOWN = 16
@@ -20,7 +21,7 @@ _UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True)
-class TensorFacts:
+class TensorDescription:
     """Facts of a tensor; `peers` are the names of the ops at its other end."""
 
     name: str
@@ -30,17 +31,17 @@ class TensorFacts:
 
 
 @dataclass(frozen=True)
-class OpFacts:
+class OpDescription:
     """Facts of an op; attributes are (name, text) pairs in name order."""
 
     device: str
-    inputs: tuple[TensorFacts, ...]
-    outputs: tuple[TensorFacts, ...]
+    inputs: tuple[TensorDescription, ...]
+    outputs: tuple[TensorDescription, ...]
     control_inputs: tuple[str, ...]
     attributes: tuple[tuple[str, str], ...]
 
 
-def describe_op(index: GraphIndex, i: int) -> OpFacts:
+def describe_op(index: GraphIndex, i: int) -> OpDescription:
     """Describe an op: its device, tensors and attributes.
 
     Args:
@@ -54,7 +55,7 @@ def describe_op(index: GraphIndex, i: int) -> OpFacts:
     start = index.inputs.start[i]
     sources = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[i])]
     readers = _consumers(index, i)
-    return OpFacts(
+    return OpDescription(
         device=node.device,
         inputs=tuple(_tensor(index, op, port, index.dtypes(op)[port], [index.names[op]]) for op, port in sources),
         outputs=tuple(
@@ -65,9 +66,9 @@ def describe_op(index: GraphIndex, i: int) -> OpFacts:
     )
 
 
-def _tensor(index: GraphIndex, op: int, port: int, dtype: str, peers: list[str]) -> TensorFacts:
+def _tensor(index: GraphIndex, op: int, port: int, dtype: str, peers: list[str]) -> TensorDescription:
     shape = shape_text(index.shape(op, port))
-    return TensorFacts(f"{index.names[op]}:{port}", dtype or "unknown", shape, tuple(peers))
+    return TensorDescription(f"{index.names[op]}:{port}", dtype or "unknown", shape, tuple(peers))
 
 
 def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:
@@ -81,7 +82,7 @@ def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:
     return readers
 
 
-def attribute_text(value: Any) -> str:
+def attribute_text(value: AttrValue) -> str:
     """An AttrValue as text of at most 200 characters; "unreadable" when it is damaged.
 
     What is cut ends in "…". What is not can be given to `set_attr` as it is: strings are as Python writes them.

@@ -41,15 +41,15 @@ def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str 
     graph = getattr(body, "graph", None)
     names = [{shown: original for original, shown in body.alias.items()}.get(name, name)]
     if graph is None and function:
-        graph = _traced(getattr(outermost, "graph", None), function)
+        graph = _find_function_graph(getattr(outermost, "graph", None), function)
         names.append(_NUMBER.sub("", name))  # in a FunctionDef an op has another name than a result
     operation = _operation(graph, names, kind) if graph is not None else None
     frames = () if operation is None else operation.traceback or ()
     return format_frames((frame.filename, frame.lineno, frame.name, frame.line or "") for frame in frames)
 
 
-def _traced(graph: Any, function: str) -> Any:
-    """The FuncGraph of a function of a live graph's library that Python traced; None of one that was imported."""
+def _find_function_graph(graph: Any, function: str) -> Any:
+    """Return the FuncGraph of a function that Python traced; None if the function was imported."""
     if graph is None:
         return None
     from tfgraphwidget.tf_internals import graph_functions
@@ -58,7 +58,7 @@ def _traced(graph: Any, function: str) -> Any:
 
 
 def _operation(graph: Any, names: Iterable[str], kind: str) -> Any:
-    """The first op of these names that has the type; a captured variable is shown as another type. None for none."""
+    """Return the first op of these names that has the type, or None. (A captured variable is shown as another type.)"""
     for name in names:
         try:
             op = graph.get_operation_by_name(name)
@@ -92,7 +92,13 @@ def read_debug_info(file: Path) -> Any:
 
 
 def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
-    """The lines that created an op of a SavedModel, or of a function in it, from its GraphDebugInfo."""
+    """Return the lines of code that created an op of a SavedModel.
+
+    Args:
+        info: The SavedModel's GraphDebugInfo.
+        op: The name of the op.
+        function: The name of the function that the op is in; "" for the graph.
+    """
     for key in (f"{op}@{function}", op):
         if key in info.name_to_trace_id:
             trace = info.traces_by_id[info.name_to_trace_id[key]]

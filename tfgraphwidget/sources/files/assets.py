@@ -20,7 +20,7 @@ _ASSETS = "saved_model_assets"
 _MAIN_OPS = ("saved_model_main_op", "legacy_init_op")
 
 
-def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> Any:
+def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
     """Change a SavedModel's MetaGraphDef so that it names its asset files by their present paths in "assets".
 
     What stands for a file is a constant then, and in the collection of such constants; what fills tables is in the
@@ -84,7 +84,7 @@ def _make_constant(node: NodeDef, path: str) -> None:
     node.attr["value"].tensor.CopyFrom(tf_protos.string_tensor(path))
 
 
-def _table_initializers(meta: MetaGraphDef, by_name: Mapping[str, Any]) -> list[str]:
+def _table_initializers(meta: MetaGraphDef, by_name: Mapping[str, NodeDef]) -> list[str]:
     """The ops that run at loading and have a hash table as input."""
     init_op = meta.signature_def[_INIT].outputs[_INIT].name if _INIT in meta.signature_def else ""
     roots = [init_op, *(name for key in _MAIN_OPS for name in _collection_names(meta, key))]

@@ -9,7 +9,7 @@ from tfgraphwidget.graph import ASSIGNS, HANDLES, IDENTITY, VariableDef, build, 
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import Graph, NodeDef, Operation
 
 _RESTORE = "RestoreV2"
 
@@ -25,7 +25,13 @@ def graph_variables(body: Body) -> tuple[VariableDef, ...]:
 
 
 def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> list[str]:
-    """The names that the graph's Saver reads from a checkpoint; `restore_op` can be a function call."""
+    """Return the names that the graph's Saver reads from a checkpoint.
+
+    Args:
+        nodes: The NodeDefs of the graph.
+        library: The functions of the graph.
+        restore_op: The name of the op that restores, which can be a function call.
+    """
     names_by_op = _restored_by_op(nodes)
     for node in nodes:
         function = node.attr["f"].func.name if node.name == restore_op and "f" in node.attr else ""
@@ -90,7 +96,7 @@ def checkpoint_keys(nodes: Sequence[NodeDef], variables: Iterable[VariableDef]) 
 
 def _saver_keys(nodes: Sequence[NodeDef]) -> dict[str, str]:
     restored = _restored_by_op(nodes)
-    by_name: Mapping[str, Any] = {node.name: node for node in nodes}
+    by_name: Mapping[str, NodeDef] = {node.name: node for node in nodes}
     keys = {}
     for node in nodes:
         if node.op in ASSIGNS and len(node.input) > 1:
@@ -115,8 +121,8 @@ def variable_slice(value: Any, variable: VariableDef) -> Any:
     return value[tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))]
 
 
-def assign_op(graph: Any, variable: VariableDef) -> Any:
-    """An op that assigns to a variable of a live graph: its initialiser, or any."""
+def assign_op(graph: Graph, variable: VariableDef) -> Operation | None:
+    """An op that assigns to a variable of a live graph: its initializer, or any."""
     if variable.initializer is not None:
         initializer = graph.get_operation_by_name(variable.initializer)
         return initializer if len(initializer.inputs) > 1 else None

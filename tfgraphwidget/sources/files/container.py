@@ -97,7 +97,17 @@ def read_container(
 
 
 def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[str]) -> Path:
-    """The file that holds the graph: `path` itself, or of a directory the first main file in it. Raises as above."""
+    """Return the file that holds the graph: a file itself, or the first main file of a directory.
+
+    Args:
+        path: The file or directory.
+        main_files: The names of files that make a directory one source.
+        suffixes: The suffixes of files that can be opened.
+
+    Raises:
+        UnknownName: There is no such file or directory.
+        GraphEditError: It cannot be opened, or the directory has no file to open.
+    """
     try:
         path.lstat()
         return _main_file(path, main_files, suffixes) if path.is_dir() else path

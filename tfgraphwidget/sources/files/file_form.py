@@ -22,7 +22,7 @@ class FileForm:
         self._nodes = {node.name: node for node in body.nodes()}
         self._imported = {node.name: _digest(node) for node in imported}
 
-    def nodes(self, nodes: Iterable[NodeDef]) -> list[Any]:
+    def nodes(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """The NodeDefs of the imported graph in the file's form."""
         return [self._node(node, self._nodes.get(node.name)) for node in nodes]
 
@@ -41,7 +41,7 @@ class FileForm:
             graph_def.versions.CopyFrom(imported.versions)
         return graph_def
 
-    def _node(self, node: NodeDef, own: Any) -> Any:
+    def _node(self, node: NodeDef, own: NodeDef | None) -> NodeDef:
         if own is None or own.op != node.op:
             return node
         if self._imported.get(node.name) == _digest(node):

@@ -19,7 +19,6 @@ from tfgraphwidget.sources.files.parse import LARGEST, graph_defs
 from tfgraphwidget.sources.files.unsupported_inputs import unsupported_input
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.tf_protos import MessageClasses
-from tfgraphwidget.tf_types import SignatureDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.source import Source  # noqa: TC004  # a string at run time; keeps numpy out of --help
@@ -35,7 +34,7 @@ class OpenOptions:
         tags: The tags of one graph of a SavedModel.
     """
 
-    signature: SignatureDef = None
+    signature: object = None
     checkpoint: Any = None
     tags: Any = None
 

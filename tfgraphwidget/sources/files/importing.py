@@ -14,7 +14,7 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.checkpoint_keys import assign_op, checkpoint_keys, graph_variables, variable_slice
 from tfgraphwidget.sources.files.object_graph import unrestored_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, excess_obstacle, find_obstacles, missing_checkpoint_names
-from tfgraphwidget.sources.inference.bounds import computed
+from tfgraphwidget.sources.inference.bounds import find_large_computation
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
@@ -36,7 +36,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
         if obstacle.stops:
             raise NotRunnable(obstacle.why, obstacle.ops)
     types = OpTypes(file.body.function)
-    excess = computed(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict))
+    excess = find_large_computation(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict))
     if excess is not None:
         raise NotRunnable(*excess_obstacle(excess)[::2])
     graph = tf.Graph()

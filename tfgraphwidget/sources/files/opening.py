@@ -68,7 +68,7 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
     """
     if not holds_graph(proto):
         raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
-    meta = relocate_assets(_meta_graph(proto, options.tags, where), folder)
+    meta: Any = relocate_assets(_meta_graph(proto, options.tags, where), folder)
     graph_def, meta = (meta, tf_protos.MetaGraphDef()) if meta.DESCRIPTOR.name == "GraphDef" else (meta.graph_def, meta)
     nodes = validate_nodes(graph_def.node, where)
     library = GraphDefLibrary.of(graph_def)

@@ -23,7 +23,13 @@ def is_text_format(data: bytes) -> bool:
 
 
 def parse_message(data: bytes, message_class: Any, *, text: bool) -> Any:
-    """The message that bytes are. Raises what protobuf raises, which for a damaged file can be any exception."""
+    """Parse a message. For damaged bytes protobuf can raise any exception.
+
+    Args:
+        data: The bytes.
+        message_class: The class of the message.
+        text: Whether the bytes are in text format.
+    """
     if not text:
         return message_class.FromString(data)
     from google.protobuf import text_format

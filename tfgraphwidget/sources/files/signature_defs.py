@@ -54,9 +54,16 @@ def _tensors(infos: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def choose_signature(signatures: tuple[Signature, ...], name: Any, title: str) -> Signature | None:
-    """The signature of that name; without a name "serving_default" or the only one.
+    """Return the signature of a name; without a name "serving_default" or the only one; None if there is none.
 
-    Raises UnknownName, or GraphEditError when there are several.
+    Args:
+        signatures: The signatures of the file.
+        name: The name that the caller chose, or None.
+        title: The subject of error messages, "File 'model.pb'".
+
+    Raises:
+        UnknownName: There is no signature of that name.
+        GraphEditError: There are several, and no name was given.
     """
     by_name = {signature.name: signature for signature in signatures}
     if name is not None:
@@ -72,7 +79,13 @@ def choose_signature(signatures: tuple[Signature, ...], name: Any, title: str) -
 
 
 def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: Library) -> tuple[str, ...]:
-    """The calls to enter, outermost first, to reach the function body that computes a signature."""
+    """Return the calls to enter, outermost first, to reach the function body that computes a signature.
+
+    Args:
+        signature: The signature; None for the graph itself.
+        nodes: The NodeDefs of the graph.
+        library: The functions of the graph.
+    """
     if signature is None:
         return ()
     outputs = {split_tensor(tensor)[0] for _, tensor in signature.outputs}

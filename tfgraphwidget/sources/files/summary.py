@@ -22,7 +22,7 @@ from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SignatureDef
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
 
 
-def summarize_graph(graph: Any, meta: MetaGraphDef = None) -> dict[str, Any]:
+def summarize_graph(graph: Any, meta: MetaGraphDef | None = None) -> dict[str, Any]:
     """Count what a graph and its function library hold.
 
     Args:

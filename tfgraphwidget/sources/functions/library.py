@@ -32,7 +32,7 @@ from tfgraphwidget.sources.node_body import NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
-from tfgraphwidget.tf_types import NodeDef, SignatureDef
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef, OpDef
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
@@ -103,12 +103,16 @@ def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any])
     }
 
 
-def _argument_names(definition: Any, numbers: Mapping[int, int]) -> list[tuple[int, str]]:
+def _argument_names(definition: FunctionDef, numbers: Mapping[int, int]) -> list[tuple[int, str]]:
     return [(k, definition.signature.input_arg[k].name) for k in numbers]
 
 
 def _aliases(
-    definition: Any, state_feeds: Mapping[int, int], caller: GraphIndex, called: Mapping[str, str], names: set[str]
+    definition: FunctionDef,
+    state_feeds: Mapping[int, int],
+    caller: GraphIndex,
+    called: Mapping[str, str],
+    names: set[str],
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of `caller` feed."""
     wanted_names = {k: variable_op_name(called.get(name, name)) for k, name in _handles(caller, state_feeds)}
@@ -133,9 +137,9 @@ def _handles(caller: GraphIndex, state_feeds: Mapping[int, int]) -> list[tuple[i
     return [(i, caller.names[i]) for i in sorted(numbers)]
 
 
-def _state_op(original: Any, name: str) -> Any:
+def _state_op(original: NodeDef, name: str) -> NodeDef:
     """A copy of an op that holds state, without inputs and colocation."""
-    node = tf.compat.v1.NodeDef()
+    node: NodeDef = tf.compat.v1.NodeDef()
     node.CopyFrom(original)
     node.name = name
     del node.input[:]
@@ -176,8 +180,14 @@ class FunctionNodes:
     returns: dict[str, str]
 
 
-def function_nodes(definition: Any, types: OpTypes, attributes: Mapping[str, Any]) -> FunctionNodes:
-    """The body of a FunctionDef; `attributes` are the call's, which a polymorphic function takes its dtypes from."""
+def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[str, AttrValue]) -> FunctionNodes:
+    """Return the body of a FunctionDef as NodeDefs.
+
+    Args:
+        definition: The FunctionDef.
+        types: The op types of its nodes.
+        attributes: The attributes of the call; a polymorphic function takes its dtypes from them.
+    """
     signature = definition.signature
     ports = _Ports(definition, types)
     nodes = [_placeholder(arg, definition.arg_attr.get(k), attributes) for k, arg in enumerate(signature.input_arg)]
@@ -196,8 +206,8 @@ def function_nodes(definition: Any, types: OpTypes, attributes: Mapping[str, Any
     return FunctionNodes(nodes, tuple(arg.name for arg in signature.input_arg), returns)
 
 
-def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, Any]) -> Any:
-    """The op that stands for an argument."""
+def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, AttrValue]) -> Any:
+    """The op that represents an argument."""
     node = tf.compat.v1.NodeDef(name=arg.name, op="Placeholder")
     dtype = arg.type or (attributes[arg.type_attr].type if arg.type_attr in attributes else 0)
     node.attr["dtype"].type = dtype
@@ -211,7 +221,7 @@ def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, Any]) -> Any:
     return node
 
 
-def _instantiate(node: NodeDef, attributes: Mapping[str, Any]) -> None:
+def _instantiate(node: NodeDef, attributes: Mapping[str, AttrValue]) -> None:
     """Fill in the attributes that a polymorphic function takes from its call, in place."""
     for value in node.attr.values():
         if value.WhichOneof("value") == "placeholder" and value.placeholder in attributes:
@@ -221,7 +231,7 @@ def _instantiate(node: NodeDef, attributes: Mapping[str, Any]) -> None:
 class _Ports:
     """Converts inputs of a FunctionDef, "op:output_argument:k", to ports."""
 
-    def __init__(self, definition: Any, types: OpTypes) -> None:
+    def __init__(self, definition: FunctionDef, types: OpTypes) -> None:
         self._definition = definition
         self._types = types
         self._nodes = {node.name: node for node in definition.node_def}
@@ -276,7 +286,7 @@ class _Ports:
 _CALLS = FUNCTION_CALLS | BRANCHES
 
 
-def _state_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _state_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the op in `caller` that holds the state which the call feeds there."""
     sources = caller.inputs.row(op).tolist()
     ports = caller.ports[caller.inputs.start[op] : caller.inputs.start[op + 1]].tolist()
@@ -290,7 +300,7 @@ def _state_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op
     return handles
 
 
-def _value_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _value_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the Const or Placeholder of `caller` that the call feeds there."""
     if caller.types[op] not in _CALLS:
         return {}
@@ -306,7 +316,7 @@ def _value_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op
     return values
 
 
-def _slots(call: Any, signature: SignatureDef, types: OpTypes, inputs: int) -> list[int]:
+def _slots(call: NodeDef, signature: OpDef, types: OpTypes, inputs: int) -> list[int]:
     """The inputs of a call that feed the last arguments of a function.
 
     The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or those named after
@@ -327,7 +337,7 @@ def _slots(call: Any, signature: SignatureDef, types: OpTypes, inputs: int) -> l
     return best if len(best) <= argument_count else []
 
 
-def _tensor_lists(call: Any, definition: Any) -> list[tuple[str, list[int]]]:
+def _tensor_lists(call: NodeDef, definition: OpDef) -> list[tuple[str, list[int]]]:
     """(name, input slots) of each input argument of an op that is a list of tensors of any dtypes."""
     lists = []
     at = 0

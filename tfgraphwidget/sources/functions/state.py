@@ -32,7 +32,7 @@ def captured_state(source: Source, body: Body) -> Held:
         body: The body of one of its functions.
 
     Returns:
-        A `graph.captured_state.Held`: the names of the ops that stand for state, and the state's values.
+        A `graph.captured_state.Held`: the names of the ops that represent state, and the state's values.
     """
     first = source.body
     if isinstance(first, GraphBody) and isinstance(first.graph, FuncGraph):
@@ -66,12 +66,12 @@ class CapturedState:
 
     @property
     def names(self) -> frozenset[str]:
-        """Captured variables and tensors."""
+        """The names of captured variables and tensors."""
         return frozenset(self._live)
 
     @property
     def graph(self) -> Any:
-        """Of the outermost body; a function that it calls is a FunctionDef."""
+        """The graph of the outermost body; None inside, since a called function is a FunctionDef."""
         return self.outermost.graph if self.body.origins is None else None
 
     def shown(self, tensor: str) -> str:
@@ -79,15 +79,15 @@ class CapturedState:
         return rename_tensor(tensor, self.body.alias)
 
     def live(self, name: str) -> Any:
-        """The live variable or tensor."""
+        """Return the live variable or tensor."""
         return self._live[name]
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:  # noqa: ARG002
-        """None: all are live."""
+        """Return nothing: all state is live."""
         return {}
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Exported from the live table."""
+        """Export the live table."""
         return _export_table(self._live[name], dtypes)
 
 
@@ -121,7 +121,7 @@ class SessionState:
         return tensor
 
     def live(self, name: str) -> Any:
-        """Constants only."""
+        """Return a constant, or None."""
         return self._live.get(name)
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
@@ -196,7 +196,7 @@ def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str],
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"The session cannot read the values of {listed(list(tensors))}: {first_line(error).partition('. ')[0]}; "
-            "initialise the graph's variables first.",
+            "initialize the graph's variables first.",
             list(tensors),
         ) from error
     return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex, cast
 
 import tensorflow as tf
 
@@ -16,7 +16,6 @@ from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
-from tfgraphwidget.tf_types import SignatureDef
 
 _MOST_LISTED = 5
 FUNCTION = type(tf.function(lambda: None))
@@ -63,48 +62,56 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     return results
 
 
-def find_trace(function: Any, signature: SignatureDef, title: str) -> Any:
-    """The trace of a tf.function that `signature` chooses.
+def find_trace(function: Any, signature: object, title: str) -> Any:
+    """Return the trace of a tf.function that a user chooses.
 
-    Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
+    Args:
+        function: The tf.function.
+        signature: The number of a trace, or TensorSpecs to trace with; None if there is only one trace.
+        title: The subject of error messages, "tf.function 'f'".
+
+    Raises:
+        GraphEditError: There are several traces or none, and no choice.
+        UnknownName: There is no trace of that number.
     """
-    found = traces(function)
+    concrete_functions = traces(function)
     number = _number(signature)
     if number is not None:
-        if not 0 <= number < len(found):
-            raise UnknownName(f"{title} has no trace {number}; {_choices(title, found)}")
-        return found[number]
+        if not 0 <= number < len(concrete_functions):
+            raise UnknownName(f"{title} has no trace {number}; {_choices(title, concrete_functions)}")
+        return concrete_functions[number]
     if signature is not None:
         return _trace(function, signature, title)
     if function.input_signature is not None:
         return _trace(function, (), title)
-    if not found:
+    if not concrete_functions:
         raise GraphEditError(
             f"{title} has never been called, so it has no graph yet; call it once, or give "
             "signature=[tf.TensorSpec(...)] with one spec for each argument."
         )
-    if len(found) > 1:
-        raise GraphEditError(f"{title} has several graphs; {_choices(title, found)}")
-    return found[0]
+    if len(concrete_functions) > 1:
+        raise GraphEditError(f"{title} has several graphs; {_choices(title, concrete_functions)}")
+    return concrete_functions[0]
 
 
-def _number(signature: SignatureDef) -> int | None:
+def _number(signature: object) -> int | None:
     """The number of a trace; None for other values, such as True."""
     try:
-        return None if isinstance(signature, bool) else operator.index(signature)
+        return None if isinstance(signature, bool) else operator.index(cast("SupportsIndex", signature))
     except TypeError:
         return None
 
 
-def _choices(title: str, found: Sequence[Any]) -> str:
-    first = enumerate(found[:_MOST_LISTED])
+def _choices(title: str, concrete_functions: Sequence[Any]) -> str:
+    first = enumerate(concrete_functions[:_MOST_LISTED])
     choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
-    more = f", of {len(found)}" if len(found) > _MOST_LISTED else ""
+    more = f", of {len(concrete_functions)}" if len(concrete_functions) > _MOST_LISTED else ""
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
-def _trace(function: Any, signature: SignatureDef, title: str) -> Any:
-    positional, named = ((), signature) if isinstance(signature, Mapping) else (signature, {})
+def _trace(function: Any, signature: object, title: str) -> Any:
+    positional: object = () if isinstance(signature, Mapping) else signature
+    named: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
     if isinstance(positional, str) or not isinstance(positional, Iterable):
         raise UnknownName(
             f"{title} has no signature {shorten(signature)}; give the number of a trace or a list of tf.TensorSpec."

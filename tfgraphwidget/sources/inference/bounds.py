@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tfgraphwidget.graph import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES, Typing
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 _MOST_IN_ALL = 1 << 18  # tensors that attributes say, of all ops together; or _MOST_EACH for each op, if that is more
 _MOST_EACH = 16
@@ -42,7 +42,7 @@ class Counting(NamedTuple):
 class Bounds:
     """The limits; `definition` returns the OpDef of an op type, or None."""
 
-    def __init__(self, definition: Callable[[str], Any]) -> None:
+    def __init__(self, definition: Callable[[str], OpDef | None]) -> None:
         self._definition = definition
         self._counting: dict[str, Counting] = {}
 
@@ -97,14 +97,20 @@ class Bounds:
         return counting
 
 
-def computed(nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[Any]], Typing]) -> Excess | None:
-    """An op whose constants TensorFlow would compute while it imports the graph, and which are too many.
+def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[NodeDef]], Typing]) -> Excess | None:
+    """Return an op with too many elements that TensorFlow would compute while it imports the graph; None if there is
+    none.
 
-    It computes what shapes hang on, as far as that reads constants only: the sum of two billion ones is one number.
-    What is as large in the file itself is not too much, nor what no shape can hang on, as a variable's first value.
-    `typing_of` gives the shapes of some NodeDefs that read each other only.
+    TensorFlow computes what shapes depend on, as far as it depends on constants only: the sum of two billion ones is
+        one
+    number. Values that are as large in the file itself are allowed, and so are values that no shape can depend on, such
+    as initial values of variables.
+
+    Args:
+        nodes: NodeDefs.
+        typing_of: Returns the shapes of NodeDefs that read only each other.
     """
-    some = [_light(node) for node in _in_order(nodes)]
+    some = [_without_large_value(node) for node in _in_order(nodes)]
     if all(node.op in VALUE_SOURCES for node in some):
         return None
     typing = typing_of(some)
@@ -119,8 +125,8 @@ def computed(nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[Any]], Typi
     return None
 
 
-def _light(node: NodeDef) -> Any:
-    """A NodeDef; of a constant with much in it, one that has its shape only: shapes hang on small ones."""
+def _without_large_value(node: NodeDef) -> NodeDef:
+    """Return a NodeDef; for a large constant one that has its shape only, since shapes depend on small ones."""
     if node.op not in CONSTANTS or node.ByteSize() <= _LIGHT:
         return node
     light = type(node)(name=node.name, op="Placeholder")
@@ -142,10 +148,10 @@ def _product(shape: Iterable[Any]) -> int:
     return size
 
 
-def _in_order(nodes: Iterable[NodeDef]) -> Iterable[Any]:
+def _in_order(nodes: Iterable[NodeDef]) -> Iterable[NodeDef]:
     """The NodeDefs that are computed from constants alone, each behind those that it reads."""
     waits: dict[str, int] = {}
-    readers: dict[str, list[Any]] = {}
+    readers: dict[str, list[NodeDef]] = {}
     ready = []
     for node in nodes:
         reads = {split_input(text)[0] for text in node.input}

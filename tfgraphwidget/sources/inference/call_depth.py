@@ -44,7 +44,10 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
 
 
 def _size(
-    definition: Any, functions: Mapping[str, FunctionDef], sizes: Mapping[str, tuple[int, int]], why: dict[str, str]
+    definition: FunctionDef,
+    functions: Mapping[str, FunctionDef],
+    sizes: Mapping[str, tuple[int, int]],
+    why: dict[str, str],
 ) -> tuple[int, int]:
     name = definition.signature.name
     called = [sizes[call] for call in _calls(definition, functions) if call in sizes]
@@ -55,11 +58,11 @@ def _size(
     return (0, 1) if name in why else (depth, ops)
 
 
-def _calls(definition: Any, functions: Mapping[str, FunctionDef]) -> list[str]:
+def _calls(definition: FunctionDef, functions: Mapping[str, FunctionDef]) -> list[str]:
     return [door.function for node in definition.node_def for door in doors(node, functions)]
 
 
-def _calls_a_parameter(definition: Any) -> bool:
+def _calls_a_parameter(definition: FunctionDef) -> bool:
     """Whether it calls a function that its caller passes, so that recursion cannot be excluded."""
     plain = {attr.name for attr in definition.signature.attr if "func" not in attr.type}
     return any(
@@ -85,7 +88,7 @@ def without_endless_calls(functions: Mapping[str, FunctionDef]) -> Iterator[Any]
         yield copy
 
 
-def _fill_with_results(copy: Any, definition: Any) -> None:
+def _fill_with_results(copy: FunctionDef, definition: FunctionDef) -> None:
     copy.signature.CopyFrom(definition.signature)
     for number, arg in enumerate(definition.signature.output_arg):
         node = tf_protos.NodeDef(name=f"result_{number}", op="Placeholder")

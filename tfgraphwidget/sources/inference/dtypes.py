@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 # No op has more outputs; a damaged attribute may say so.
 MOST_OUTPUTS = 1 << 15
@@ -48,10 +48,10 @@ class OpTypes:
     Op types whose outputs do not depend on attributes are looked up once.
     """
 
-    def __init__(self, function: Callable[[str], Any]) -> None:
+    def __init__(self, function: Callable[[str], FunctionDef]) -> None:
         self._function = function
         self._fixed: dict[str, tuple[str, ...]] = {}
-        self._definitions: dict[str, Any] = {}
+        self._definitions: dict[str, OpDef | None] = {}
         self._by_type: dict[str, tuple[str, str]] = {}
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class OpTypes:
             return None
         return tuple(Output(arg.name, _dtypes(arg, node, definition)) for arg in definition.output_arg)
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type or of the function of that name; None when there is neither."""
         definition = self._definitions.get(op_type)
         if definition is None:  # not remembered: its library may be loaded, or the function added, later
@@ -83,8 +83,8 @@ class OpTypes:
                 self._definitions[op_type] = definition
         return definition
 
-    def _look_up(self, op_type: str) -> Any:
-        registered = tf_protos.registered_op(op_type)
+    def _look_up(self, op_type: str) -> OpDef | None:
+        registered: OpDef | None = tf_protos.registered_op(op_type)
         if registered is not None:
             return registered
         try:
@@ -93,11 +93,11 @@ class OpTypes:
             return None
 
     def _defined_dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        outputs = self.outputs(node)
-        if outputs is None:
+        definition, outputs = self.definition(node.op), self.outputs(node)
+        if definition is None or outputs is None:
             return _guess_dtypes(node)
         dtypes = tuple(dtype for output in outputs for dtype in output.dtypes)
-        arguments = self.definition(node.op).output_arg
+        arguments = definition.output_arg
         if all(arg.type and not arg.number_attr for arg in arguments):
             self._fixed[node.op] = dtypes
         elif len(arguments) == 1 and not arguments[0].number_attr and arguments[0].type_attr:

@@ -17,7 +17,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorShapeProto
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
@@ -33,13 +33,13 @@ class NodeTyping:
 
     nodes: Sequence[NodeDef]
     types: OpTypes
-    library: Callable[[], Mapping[str, Any]]
+    library: Callable[[], Mapping[str, FunctionDef]]
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
         return self.types.dtypes(node)
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type, or of the function of that name; None for an unknown type."""
         return self.types.definition(op_type)
 
@@ -91,7 +91,7 @@ class NodeTyping:
             return None
 
 
-def shape_from_proto(proto: Any) -> Shape:
+def shape_from_proto(proto: TensorShapeProto) -> Shape:
     """The shape in a TensorShapeProto; None for an unknown rank.
 
     Args:

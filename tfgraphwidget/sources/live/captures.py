@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -30,11 +30,11 @@ class CaptureInfo(NamedTuple):
 
 
 class CapturedVariable(NamedTuple):
-    """A variable, and the placeholder that stands for it in a function."""
+    """A variable, and the placeholder that represents it in a function."""
 
     variable: tf.Variable
     placeholder: tf.Tensor
-    told: CaptureInfo
+    info: CaptureInfo
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +65,14 @@ class Captures:
         """Shown name → TensorFlow's name."""
         return {shown: name for name, shown in self.alias.items()}
 
-    def shown(self, nodes: list[NodeDef]) -> list[Any]:
+    def shown(self, nodes: list[NodeDef]) -> list[NodeDef]:
         """NodeDefs under the names that they are shown by."""
         rename_inputs(nodes, self.alias)
         return [self._handle(self.alias[node.name]) if node.name in self.alias else node for node in nodes]
 
-    def _handle(self, name: str) -> Any:
+    def _handle(self, name: str) -> NodeDef:
         variable = self.variables[name].variable
-        node = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
+        node: NodeDef = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
         node.attr["dtype"].type = variable.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
         node.attr["shared_name"].s = variable.name.partition(":")[0].encode()
@@ -95,7 +95,7 @@ def _definition(name: str, captured: CapturedVariable) -> VariableDef:
         initializer=None,
         snapshot=None if read is None else read.outputs[0].name,
         resource=True,
-        trainable=captured.told.trainable,
+        trainable=captured.info.trainable,
         synchronization=variable.synchronization.value,
         aggregation=variable.aggregation.value,
         constraint=getattr(variable, "constraint", None),

@@ -47,12 +47,12 @@ def _outermost(context: Any) -> Any:
     return outermost
 
 
-def _nested(context: Any) -> Iterator[Any]:
+def _nested_contexts(context: Any) -> Iterator[Any]:
     return (inner for inner in nested_contexts(context) if isinstance(inner, _KINDS))
 
 
 def _is_built(context: Any) -> bool:
-    return is_complete(context) and all(_is_built(inner) for inner in _nested(context))
+    return is_complete(context) and all(_is_built(inner) for inner in _nested_contexts(context))
 
 
 def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
@@ -66,7 +66,7 @@ def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
             values.external_values[value] = value
     named_ops = {value.partition(":")[0] for value in values.values if value not in values.external_values}
     values.values.extend(op.name for op in own.get(context, ()) if op.name not in named_ops)
-    for inner in _nested(context):
+    for inner in _nested_contexts(context):
         nested = tf_protos.ControlFlowContextDef()
         is_loop = isinstance(inner, WhileContext)
         (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(_proto(inner, own))

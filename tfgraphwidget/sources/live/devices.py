@@ -65,7 +65,7 @@ def _is_first_cpu(spec: Any) -> bool:
     return here and spec.device_type in (None, "CPU") and not spec.device_index
 
 
-def available_devices(session: Session) -> list[Any]:
+def available_devices(session: Session | None) -> list[Any]:
     """The devices of an open session, or without one of this machine, as DeviceSpecs.
 
     Args:
@@ -113,7 +113,7 @@ def _place(first: str) -> str:
     return f"{op!r} in function {function!r}" if inside else repr(first)
 
 
-def is_soft_placement(session: Session) -> bool:
+def is_soft_placement(session: Session | None) -> bool:
     """Whether a session places ops on other devices if theirs is absent; a session without a config does.
 
     See test_tensorflow_facts.py::test_a_session_without_a_config_places_ops_softly.

@@ -18,7 +18,7 @@ from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
@@ -36,7 +36,7 @@ class LiveTyping:
         """The dtype of each output of a NodeDef."""
         return self.types.dtypes(node)
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type, or of the function of that name; None for an unknown type."""
         return self.types.definition(op_type)
 
@@ -71,7 +71,7 @@ def _is_finished(variable: tf.Variable) -> bool:
 
 
 @wrap_tf_errors("say what a function of the graph holds")
-def function_definition(function: Any) -> Any:
+def function_definition(function: Any) -> FunctionDef:
     """The FunctionDef of an entry in a graph's `_functions`.
 
     Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the eager runtime too,
@@ -81,7 +81,10 @@ def function_definition(function: Any) -> Any:
         function: A value of the graph's `_functions`.
     """
     serialized = function_definition_bytes(function)
-    return function.cached_definition if serialized is None else tf_protos.FunctionDef.FromString(serialized)
+    message: FunctionDef = (
+        function.cached_definition if serialized is None else tf_protos.FunctionDef.FromString(serialized)
+    )
+    return message
 
 
 @dataclass(eq=False)
@@ -110,7 +113,7 @@ class GraphBody:
         return Stamp(graph.version, members, len(graph_functions(graph)), tuple(map(_is_finished, self._unfinished)))
 
     @wrap_tf_errors("say which ops the graph holds")
-    def nodes(self, known: int = 0) -> list[Any]:
+    def nodes(self, known: int = 0) -> list[NodeDef]:
         """The NodeDefs of the ops after the first `known`, in the order of `Graph.get_operations`.
 
         That list only grows. A GraphDef can have ops, and earlier in it, that another thread is just creating
@@ -160,7 +163,7 @@ class GraphBody:
         """The names of the functions in the graph's library."""
         return frozenset(graph_functions(self.graph))
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when the library has none."""
         return function_definition(graph_functions(self.graph)[name])
 

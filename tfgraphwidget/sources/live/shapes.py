@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from tfgraphwidget.graph import Shape
 from tfgraphwidget.tf_internals import find_operation, import_serialized, wrap_operations
-from tfgraphwidget.tf_types import GraphDef
+from tfgraphwidget.tf_types import GraphDef, TensorShapeProto
 
 
 def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
-    """Return the static shape of a tensor of a graph; None when it is not known, or there is no such tensor."""
+    """Return the static shape of a tensor; None if it is unknown or there is no such tensor.
+
+    Args:
+        graph: The graph.
+        op: The name of the tensor's op.
+        port: The number of the op's output.
+    """
     try:
         outputs = find_operation(graph, op).outputs
     except KeyError:
         return None
     if not 0 <= port < len(outputs):
         return None
-    shape = outputs[port].shape
-    return None if shape.rank is None else tuple(shape.as_list())
+    return dimensions(outputs[port].shape)
+
+
+def dimensions(shape: tf.TensorShape) -> Shape:
+    """Return the sizes of a TensorFlow shape, None for an unknown size; None if the rank is unknown.
+
+    >>> dimensions(tf.TensorShape([None, 4])), dimensions(tf.TensorShape(None))
+    ((None, 4), None)
+    """
+    rank: int | None = shape.rank  # always an int according to types-tensorflow
+    return None if rank is None else tuple(shape.as_list())
+
+
+def static_shape(shape: Sequence[int | None] | TensorShapeProto | None) -> tf.TensorShape:
+    """Return the TensorFlow shape of these sizes or of a proto; None is a shape of unknown rank.
+
+    >>> static_shape((None, 4)), static_shape(None)
+    (TensorShape([None, 4]), TensorShape(None))
+    """
+    return tf.TensorShape(shape)  # type: ignore[arg-type]  # types-tensorflow has neither None nor protos here
 
 
 def infer_shapes(graph_def: GraphDef) -> tf.Graph:
