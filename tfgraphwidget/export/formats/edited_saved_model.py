@@ -106,7 +106,7 @@ def _rewritten(edited: EditedSavedModel) -> Any:
     made.CopyFrom(original)
     nodes = _nodes(edited)
     has_objects = bool(original.object_graph_def.nodes)
-    objects = ObjectGraphEdit(original, edited.before, what.index, nodes)
+    objects = ObjectGraphEdit(original, edited.before, what.index, nodes, what.envelope().library.function)
     if has_objects:
         try:
             objects.signatures(edited.signatures, what.signatures)

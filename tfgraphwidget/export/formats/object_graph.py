@@ -33,11 +33,16 @@ class ObjectGraphEdit:
         original: The MetaGraphDef as it was opened.
         before: Its graph.
         after: The graph after the edits.
-        nodes: NodeDefs of `after`, and those that the file needs besides.
+        nodes: NodeDefs of `after` as the file has them, and those that the file needs besides.
+        library: The FunctionDefs of `after` as the file has them.
     """
 
-    def __init__(self, original: Any, before: GraphIndex, after: GraphIndex, nodes: Sequence[NodeDef]) -> None:
-        self._original, self._before, self._after, self._nodes = original, before, after, nodes
+    def __init__(
+        self, original: Any, before: GraphIndex, after: GraphIndex, nodes: Sequence[NodeDef], library: Iterable[Any]
+    ) -> None:
+        self._original, self._before, self._after = original, before, after
+        self._nodes = {node.name: node for node in nodes}
+        self._now = {function.signature.name: function for function in library}
         self.objects = type(original.object_graph_def)()
         self.objects.CopyFrom(original.object_graph_def)
         self.notices: list[str] = []
@@ -49,13 +54,8 @@ class ObjectGraphEdit:
     def _function(self, name: str) -> Any:
         """A function of the edited graph, in the file's own bytes where it was not edited."""
         old = self._old.get(name)
-        try:
-            now = self._after.beside.function(name)
-        except KeyError:
-            if old is None:
-                raise
-            return old
-        return old if old is not None and old == now else now
+        now = self._now.get(name, old)
+        return self._after.beside.function(name) if now is None else old if old == now else now
 
     def _reached(self, nodes: Iterable[NodeDef]) -> set[str]:
         """The functions that ops of the edited graph call, directly or not."""
@@ -110,7 +110,8 @@ class ObjectGraphEdit:
                 saved.user_object.version.producer = saved.user_object.version.min_consumer = 1
         held = _named_functions(self.objects, within=reachable)
         for name in [name for name in self.objects.concrete_functions if name not in held]:
-            if name in _named_functions(self._original.object_graph_def):
+            # What the graph calls stays there, since it says which objects the call binds.
+            if name in _named_functions(self._original.object_graph_def) and name not in self._rooted:
                 del self.objects.concrete_functions[name]
 
     def _reachable_objects(self) -> set[int]:
@@ -129,11 +130,11 @@ class ObjectGraphEdit:
     def _set_signature(self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]) -> None:
         saved = self.objects.nodes[number].bare_concrete_function
         old = saved.concrete_function_name
-        if _same(self._before, was, self._after, now) and self._same_functions(was):
+        if self._is_same(was, now) and self._same_functions(was):
             return
         call = _only_call(self._before, was, old)
         template, facts = self._old[old], self.objects.concrete_functions[old]
-        if call and _same(self._before, was, self._after, now, functions=False):
+        if call and self._is_same(was, now, functions=False):
             name = called_function(self._after.nodes[self._after.ids[call]])
             if name == old or self._successor(old) == name:
                 if _output_shapes(self._before, was) != _output_shapes(self._after, now):
@@ -158,6 +159,18 @@ class ObjectGraphEdit:
         self.objects.concrete_functions[name].CopyFrom(exchanged)
         saved.concrete_function_name = name
         self._forget_unnamed()
+
+    def _is_same(self, was: Signature, now: Signature, *, functions: bool = True) -> bool:
+        """Whether a signature has the same ends and the same ops; without `functions` calls may call others."""
+        if was != now:
+            return False
+        file = {node.name: node for node in self._original.graph_def.node}
+        sides = []
+        for index, nodes in ((self._before, file), (self._after, self._nodes)):
+            ops = needed(index, [tensor for _, tensor in was.inputs], [tensor for _, tensor in was.outputs])
+            names = [index.names[i] for i in np.flatnonzero(ops).tolist()]
+            sides.append({name: _comparable(nodes[name], functions=functions) for name in names})
+        return sides[0] == sides[1]
 
     def _same_functions(self, signature: Signature) -> bool:
         """Whether all that a signature calls is what it was."""
@@ -429,18 +442,6 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
                 found.setdefault(pair[0], set()).add(pair[1])
                 stack.append((before.beside.function(pair[0]).node_def, after.beside.function(pair[1]).node_def))
     return found
-
-
-def _same(before: GraphIndex, was: Signature, after: GraphIndex, now: Signature, *, functions: bool = True) -> bool:
-    """Whether a signature has the same ends and the same ops; without `functions` calls may call others."""
-    if was != now:
-        return False
-    sides = []
-    for index in (before, after):
-        ops = needed(index, [tensor for _, tensor in was.inputs], [tensor for _, tensor in was.outputs])
-        nodes = (index.nodes[i] for i in np.flatnonzero(ops).tolist())
-        sides.append({node.name: _comparable(node, functions=functions) for node in nodes})
-    return sides[0] == sides[1]
 
 
 def _comparable(node: NodeDef, *, functions: bool) -> Any:
