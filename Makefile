@@ -1,4 +1,4 @@
-# make demo | test | stress | lint | bench | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
+# make demo | test | test-pure | stress | lint | bench | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
 SHELL := /bin/bash
 PYTHON := $(firstword $(shell for p in python3.11 python3; do $$p -c 'import sys; print(sys.executable)' 2>/dev/null; done))
 FRONT := labextension/package.json labextension/package-lock.json labextension/hatch_build.py \
@@ -7,13 +7,17 @@ FRONT := labextension/package.json labextension/package-lock.json labextension/h
 NODE_DEV := labextension/node_modules/.dev
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: demo test stress lint pictures bench reference
+.PHONY: demo test test-pure stress lint pictures bench reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
 test: lint # pytest comes last, so that its summary is the last line
 	cd labextension && npm test
 	pytest --numprocesses 2 --dist loadfile --benchmark-skip
+
+# The tests that need no TensorFlow, which cannot be imported in this run.
+test-pure: .venv/.test
+	pytest -m no_tensorflow --numprocesses 2
 
 # The harnesses of tests/stress, with so many times the seeds that `make test` has: make stress N=100 SEED=7
 N ?= 20

@@ -14,6 +14,8 @@ import pytest
 from tests.scene.test_palette import contrast
 from tfgraphwidget.scene.coloring import palette
 
+pytestmark = pytest.mark.no_tensorflow
+
 STYLES = Path(__file__).parents[1] / "labextension" / "src" / "styles"
 THEMES = {
     path.parent.name.removeprefix("theme-").removesuffix("-extension"): path

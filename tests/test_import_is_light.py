@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.no_tensorflow
+
 HEAVY = {"tensorflow", "matplotlib", "anywidget", "ipywidgets", "networkx", "pandas", "scipy", "IPython"}
 
 

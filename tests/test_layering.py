@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.no_tensorflow
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tfgraphwidget"
 

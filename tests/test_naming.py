@@ -6,6 +6,8 @@ import pytest
 
 from tfgraphwidget import naming
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 @pytest.mark.parametrize(
     ("text", "parts"),

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.no_tensorflow
+
 ROOT = Path(__file__).parents[1]
 AT_THE_TOP = {
     "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile",
-    "tfgraphwidget", "notebooks", "tests", "labextension",
+    "tfgraphwidget", "notebooks", "tests", "docs", "labextension",
 }  # fmt: skip
 # Put together here, since a file that names one of these is what the tests are looking for.
 PACKAGE_HOSTS = [

@@ -12,47 +12,60 @@ Importing this package imports neither TensorFlow nor a widget; `edit` does.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import Session, SignatureDef
+from tfgraphwidget.tf_types import Session
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
+    from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.1.0"
-__all__ = ["GraphEditError", "GraphEditor", "edit", "example", "layered", "renew", "sync"]
+__all__ = ["GraphEditError", "GraphEditor", "drift", "edit", "example", "layered", "renew", "sync"]
 _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.layout.compound"}
 
 
 def edit(
-    graph: Any = None,
+    graph: object = None,
     session: Session | None = None,
     *,
-    signature: SignatureDef = None,
-    checkpoint: Any = None,
-    tags: Any = None,
-    layout: Any = None,
+    signature: str | int | Sequence[object] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    tags: str | Iterable[str] | None = None,
+    layout: Layout | None = None,
 ) -> GraphEditor:
-    """An editor for whatever holds a TensorFlow graph; alone in a cell it shows itself.
+    """Open an editor for a TensorFlow graph; as the last line of a cell it is displayed.
 
-    `graph` is one of these; without it, the default graph:
+    Args:
+        graph: What holds the graph; None for the default graph.
 
-    * a `tf.Graph` or a `tf.compat.v1.Session`; `session` runs it (without one, variables cannot be initialised).
-      Of a MonitoredSession it is the session inside, which runs no hooks
-    * a `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built;
-      edits make a new callable of it, `editor.module()`
-    * a SavedModel's folder or its saved_model.pb, a .pb or .pbtxt GraphDef, a .meta with or without its `checkpoint`
-    * a GraphDef, MetaGraphDef or SavedModel proto, or the bytes of one
-    * a networkx graph that `editor.networkx()` gave, with nodes and edges left out or relabelled at most
+            * A `tf.Graph` or a `tf.compat.v1.Session`. Of a MonitoredSession, the session inside, without its hooks.
+            * A `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built. Edits make a
+              new callable: `editor.module()`.
+            * The path of a SavedModel's directory or its saved_model.pb, of a .pb or .pbtxt GraphDef, or of a .meta
+              file.
+            * A GraphDef, MetaGraphDef or SavedModel message, or its bytes.
+            * A networkx graph that `editor.networkx()` returned, without some nodes and edges or with other names.
+        session: The session that runs a `tf.Graph`. Without one, variables cannot be initialized.
+        signature: The name of a SavedModel's signature; of a `tf.function` the number of a trace, or a list of
+            TensorSpecs.
+        checkpoint: The prefix of the checkpoint with the values of a file's variables.
+        tags: The tags of one MetaGraphDef of a SavedModel.
+        layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None for
+            `tfgraphwidget.layered`, which is such a callable too.
 
-    `signature` chooses a SavedModel's signature by name, or a trace of a `tf.function` by number or by a list of
-    TensorSpecs; `tags` a SavedModel's MetaGraphDef. A file is only read: nothing in it runs, and TensorFlow imports it
-    when something is to run, or to be cloned. `layout` is any networkx layout, a callable that takes a graph and
-    returns {node: (x, y)}; without one, ours: `tfgraphwidget.layered`, which has that form too.
-    Raises NotAGraph for what holds no graph or cannot be read, UnknownName for a file or signature that is not there,
-    SessionRefused for a session that is closed or of another graph.
+    Returns:
+        The editor. A file is only read: nothing in it runs, and TensorFlow imports it when something is run or cloned.
+
+    Raises:
+        NotAGraph: If `graph` holds no graph or cannot be read.
+        UnknownName: For a file, signature or trace that does not exist.
+        SessionRefused: For a session that is closed or of another graph.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -70,7 +83,7 @@ def edit(
 
 
 def example() -> GraphEditor:
-    """An editor of a small network with a session, to try things on; the examples of this documentation do.
+    """Open an editor of a small network with a session, which the examples of this documentation use.
 
     x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss, with labels int64 [?] and the step "train".
 
@@ -84,34 +97,97 @@ def example() -> GraphEditor:
     return edit(*network())
 
 
-def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
-    """Give variables of `target` the present values of `source`; each is an editor, or what a clone gave.
+def sync(
+    source: object,
+    target: object,
+    names: object = None,
+    tau: float = 1.0,
+    *,
+    by_order: bool = False,
+    slots: bool = False,
+) -> tuple[tuple[str, str], ...]:
+    """Give variables of `target` the present values of `source`. All are assigned, or none.
 
-    `names` says which belong together: None, those of equal name, compared without the scopes of copies; a dict
-    {source: target} of variables or scopes; some names or scopes that both have, as the first layers; or a function
-    from a name to a name. With `tau`, (1 - tau) of the old values and tau of the new. All are assigned, or none.
-    Gives the pairs of names. Raises UnknownName, SessionRefused, or GraphEditError for shapes that differ.
+    Args:
+        source: A model: an editor, the result of a clone, a Keras model or layer, a `tf.Module`, the result of
+            `tf.saved_model.load`, or what `tgw.edit` opens: a graph, a session, a `tf.function`, a SavedModel's folder.
+        target: Another model. A file cannot be one.
+        names: Which variables belong together. None for those of equal name, compared without the name scopes of copies
+            and of Keras models, or of equal place in two objects of one structure, as in a checkpoint; a mapping
+            {source: target} of variables, scopes or Keras layers (names, paths or the objects); some of these that both
+            models have, for example the first layers; or a function from a name to a name.
+        tau: A number from 0 to 1: each variable gets (1 - tau) of its own value and tau of the new one.
+        by_order: Pair all variables in the models' order, as for two models of one architecture whose names differ.
+        slots: Whether the variables of a compiled Keras model's optimizer are included. Those of a graph of
+            TensorFlow 1 are variables like all others, and go with the names.
 
-    >>> import tfgraphwidget as tgw
-    >>> editor = tgw.example()
-    >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
-    >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
-    >>> tgw.sync(editor, copy, names=["net/hidden"])
-    (('net/hidden/w:0', 'copy/net/hidden/w:0'), ('net/hidden/b:0', 'copy/net/hidden/b:0'))
-    >>> {name: distance > 0 for name, distance in copy.drift().items()}
-    {'net/hidden/w:0': False, 'net/hidden/b:0': False, 'net/w:0': True}
+    Returns:
+        The pairs of names.
+
+    Raises:
+        UnknownName: A model lacks one of the names.
+        SessionRefused: A variable has no value, or cannot be assigned.
+        GraphEditError: Shapes or dtypes of a pair differ, or no variable has a counterpart.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> tgw.sync(editor, copy, names=["net/hidden"])
+        (('net/hidden/w:0', 'copy/net/hidden/w:0'), ('net/hidden/b:0', 'copy/net/hidden/b:0'))
+        >>> {name: distance > 0 for name, distance in copy.drift().items()}
+        {'net/hidden/w:0': False, 'net/hidden/b:0': False, 'net/w:0': True}
     """
     from tfgraphwidget.editor import synchronization
 
-    return synchronization.sync(source, target, names, tau)
+    return synchronization.sync(source, target, names, tau, by_order=by_order, slots=slots)
+
+
+def drift(
+    source: object, target: object, names: object = None, *, by_order: bool = False, slots: bool = False
+) -> dict[str, float]:
+    """Compare the values of two models' variables; nothing is assigned.
+
+    Args:
+        source: A model, as for `sync`, or the prefix of a checkpoint, "model.ckpt".
+        target: Another model.
+        names: Which variables belong together; see `sync`.
+        by_order: Pair all variables in the models' order.
+        slots: Whether the variables of a compiled Keras model's optimizer are included.
+
+    Returns:
+        By the source's names the largest absolute difference of two elements: 0.0 where all are equal; of booleans and
+        strings 1.0 if any differ; infinity for other shapes, and where only one value is NaN.
+
+    Raises:
+        UnknownName: A model lacks one of the names.
+        SessionRefused: A variable has no value.
+        GraphEditError: No variable has a counterpart.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> before, after = tgw.example(), tgw.example()
+        >>> after.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> {name: distance > 0 for name, distance in tgw.drift(after, before).items()}
+        {'net/hidden/w': True, 'net/hidden/b': True, 'net/w': True}
+    """
+    from tfgraphwidget.editor import synchronization
+
+    return synchronization.drift(source, target, names, by_order=by_order, slots=slots)
 
 
 def renew(session: Session) -> tuple[str, ...]:
-    """Let a session see changes that were made in place to ops it has run already; TensorFlow ignores them.
+    """Make a session run the edits of ops that it has run before, which TensorFlow ignores otherwise.
 
-    The session object stays, with the values of its variables, tables and iterators. Gives a sentence for each thing
-    that could not be kept. Editors do it for the session that they were given. Raises SessionRefused, and the session
-    is as it was.
+    The session object stays, with the values of its variables, tables and iterators. Editors renew the session that
+    they were given themselves.
+
+    Returns:
+        A sentence for each thing that could not be kept.
+
+    Raises:
+        SessionRefused: If the session cannot be renewed; it is unchanged then.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -130,14 +206,14 @@ def renew(session: Session) -> tuple[str, ...]:
     return renewal.renew(session)
 
 
-def _widget(editor: GraphEditor) -> Any:
+def _widget(editor: GraphEditor) -> GraphWidget:
     from tfgraphwidget.widget import GraphWidget
 
     return GraphWidget(editor)
 
 
-def __getattr__(name: str) -> Any:
-    """The public names whose modules load much, loaded when first asked for."""
+def __getattr__(name: str) -> object:
+    """Load the modules of some public names on first use, because they import much."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'tfgraphwidget' has no attribute {name!r}")

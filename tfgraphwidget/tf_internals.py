@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 import tensorflow as tf
+from tensorflow.python.checkpoint import graph_view
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.client import session as client_session
 from tensorflow.python.eager import context
@@ -1040,6 +1041,23 @@ def flatten_with_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
     Private: `nest.flatten_with_tuple_paths`. `tf.nest.flatten` gives no paths.
     """
     return list(nest.flatten_with_tuple_paths(structure, expand_composites=True))
+
+
+def trackable_variables(trackable: Any) -> dict[str, tf.Variable]:
+    """Return the variables that an object tracks, by their paths in it, "layers/0/kernel", shortest paths first.
+
+    Private: `ObjectGraphView`. Checkpoints and SavedModels name variables by these paths; public are only the paths in
+    a checkpoint that has been written.
+    """
+    objects, paths = graph_view.ObjectGraphView(trackable).breadth_first_traversal()
+    found = {}
+    for node in objects:
+        variable = (
+            node if isinstance(node, tf.Variable) else getattr(node, "value", None)
+        )  # a variable of Keras has one
+        if isinstance(variable, tf.Variable):
+            found["/".join(step.name for step in paths[node])] = variable
+    return found
 
 
 # FLOPs

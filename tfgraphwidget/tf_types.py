@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Message
+    from tensorflow import DType as DType
     from tensorflow import Graph as Graph
     from tensorflow import Operation as Operation
     from tensorflow import Tensor as Tensor
@@ -30,13 +31,21 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.tensor_pb2 import TensorProto as TensorProto
     from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto as TensorShapeProto
     from tensorflow.core.framework.types_pb2 import DataType as DataType
+    from tensorflow.core.framework.variable_pb2 import SaveSliceInfoDef as SaveSliceInfoDef
     from tensorflow.core.framework.variable_pb2 import VariableDef as VariableDef
     from tensorflow.core.protobuf.config_pb2 import ConfigProto as ConfigProto
+    from tensorflow.core.protobuf.control_flow_pb2 import CondContextDef as CondContextDef
+    from tensorflow.core.protobuf.control_flow_pb2 import ControlFlowContextDef as ControlFlowContextDef
+    from tensorflow.core.protobuf.control_flow_pb2 import WhileContextDef as WhileContextDef
     from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef as MetaGraphDef
     from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef as SignatureDef
     from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo as TensorInfo
+    from tensorflow.core.protobuf.queue_runner_pb2 import QueueRunnerDef as QueueRunnerDef
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
     from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph as TrackableObjectGraph
+
+    ContextDef = CondContextDef | WhileContextDef
+    """A control flow context of TensorFlow 1."""
 else:
 
     def __getattr__(name: str) -> type:

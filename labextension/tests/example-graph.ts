@@ -1,6 +1,6 @@
 // A small made-up graph as Python would send it: input → net(open){dense(closed) → (net)} with an edge in and one inside.
 import type { CloneForm } from "../src/interaction/actions";
-import type { Drawn, Field, Painted, Previewed, State } from "../src/protocol/messages";
+import type { Drawn, Edited, Field, Painted, Previewed, State } from "../src/protocol/messages";
 
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array;
 
@@ -120,17 +120,21 @@ export function state(change: Partial<State> = {}): State {
     direction: "down",
     likely: [],
     pinned: 0,
-    notice: "",
     ...change,
   };
 }
 
-export function drawn(change: Partial<State> = {}, focus = ""): Drawn & { buffer: DataView } {
+export function drawn(
+  change: Partial<State> = {},
+  focus = "",
+  edited: Partial<Edited> | null = null,
+): Drawn & { buffer: DataView } {
   const shapes = { box: [5, 4], route: [5, 2] };
   return {
     type: "drawn",
     state: state(change),
     focus,
+    edited: edited && { text: "", renamed: [], inspected: null, ...edited },
     ...packed({ ...sceneArrays(), ...paintArrays() }, shapes),
   };
 }

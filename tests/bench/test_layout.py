@@ -19,8 +19,8 @@ from tests.bench.nets import stages
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import Visible, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import VisibleGraph, build_visible_graph
 
 pytestmark = pytest.mark.bench
 Floats = npt.NDArray[np.float64]
@@ -32,10 +32,10 @@ INCH = 72.0
 def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) -> None:
     made = many_inceptions(ops // 3379) if graph == "inceptions" else stages(ops // 33)
     index = build(made.node)
-    everything = Shown(frozenset(outline_of(index)[0].names))
-    visible(index, Shown())  # what is known of the graph, whatever is open
+    everything = ViewSpec(frozenset(outline_of(index)[0].names))
+    build_visible_graph(index, ViewSpec())  # what is known of the graph, whatever is open
     start = time.process_time()
-    shown = visible(index, everything)
+    shown = build_visible_graph(index, everything)
     between = time.process_time()
     positions = place(shown)
     end = time.process_time()
@@ -57,7 +57,7 @@ def test_the_look_beside_dot_s(layers: int) -> None:
         SimpleNamespace(name=flat[node.name], op=node.op, attr={}, input=[flat[op] for op in _read_by(node)])
         for node in nodes
     ]
-    shown = visible(build(bare), Shown(fold=False, badges=False))
+    shown = build_visible_graph(build(bare), ViewSpec(fold=False, badges=False))
     linked = np.union1d(shown.source, shown.target)
     start = time.process_time()
     positions = place(shown)
@@ -77,7 +77,7 @@ def _read_by(node: Any) -> list[str]:
     return [text.split(":")[0] for text in node.input if text[0] != "^"]
 
 
-def _by_dot(shown: Visible, box: Floats, linked: npt.NDArray[np.int32]) -> tuple[Floats, list[Floats], float]:
+def _by_dot(shown: VisibleGraph, box: Floats, linked: npt.NDArray[np.int32]) -> tuple[Floats, list[Floats], float]:
     """Boxes and polylines (the splines' control points) from `dot -Tplain`, in pixels, y up, and dot's CPU seconds."""
     lines = [f"n{i} [shape=box fixedsize=true width={box[i, 2] / INCH} height={box[i, 3] / INCH}]" for i in linked]
     lines += [f"n{a} -> n{b}" for a, b in zip(shown.source.tolist(), shown.target.tolist(), strict=True)]

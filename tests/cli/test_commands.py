@@ -28,7 +28,7 @@ from tfgraphwidget.cli import main, server
 from tfgraphwidget.cli.progress_bar import ProgressBar
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.export import writer as writing
-from tfgraphwidget.export.html.page_data import unpacked
+from tfgraphwidget.export.html.page_data import unpack_page
 
 ODD = "it's '); import os #\n naïve"
 BATCH = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
@@ -289,7 +289,7 @@ def test_a_page_is_written_that_needs_no_server(model: Path) -> None:
     assert text.startswith("<!doctype html")
     data = re.search(r'<script type="text/plain" id="tfgraphwidget-data">(.*?)</script>', text, re.DOTALL)
     assert data
-    _, (room,) = unpacked(base64.b64decode(data[1]))
+    _, (room,) = unpack_page(base64.b64decode(data[1]))
     assert room.head["names"] == list(tgw.edit(model).index.names)
 
 
@@ -349,7 +349,7 @@ def test_diff_ends_with_what_it_has_found_though_nobody_hears_of_it(
 def test_a_diff_that_breaks_down_does_not_say_that_the_graphs_differ(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(GraphEditor, "diff", lambda *_: 1 / 0)
+    monkeypatch.setattr(GraphEditor, "diff", lambda *_, **__: 1 / 0)
     assert main(["diff", str(model), str(model)]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
 

@@ -258,7 +258,7 @@ def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(de
     name = next(name for name in index.functions if "body" in name)
     edition = Edition(body, index, (body.arguments, {**body.returns, floats: counts}), {})
     with pytest.raises(GraphEditError, match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a"):
-        rewritten(index.beside.function(name), edition, "new")
+        rewritten(index.extras.function(name), edition, "new")
 
 
 def test_a_saved_body_says_other_shapes_after_an_edit(deep: Deep, tmp_path: Path) -> None:

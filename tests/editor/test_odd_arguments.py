@@ -482,7 +482,7 @@ def messages() -> Iterator[tuple[str, dict[str, Any]]]:
         for name, values in fields.items():
             for value in values if word != "change" else ():
                 yield f"{word} {name}={str(value)[:40]!r}", {**usual, name: value}
-    for verb in registry.requested():
+    for verb in registry.requested_verbs():
         keys = ["self", "no", "what", "renew", *list(inspect.signature(getattr(GraphEditor, verb)).parameters)[1:]]
         for key, text in itertools.product(keys, TEXTS):
             change = {"type": "change", "id": 1, "verb": verb, "keys": [key], "values": [text]}

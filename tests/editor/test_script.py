@@ -25,7 +25,7 @@ import tfgraphwidget as tgw
 from tests.conftest import MODELS, v1
 from tests.graph_editor.corpus import CORPUS, fresh_graph
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.formats.function_library import called
+from tfgraphwidget.export.formats.function_library import library_of
 
 FILES = sorted(path for path in (CORPUS / "graphs").iterdir() if "large" not in path.name)
 TRIES = 30
@@ -258,7 +258,7 @@ def whole(editor: tgw.GraphEditor) -> dict[str, list[str]]:
         "nodes": [repr(node) for node in seen(v1.GraphDef(node=index.nodes))],
         "collections": [f"{key}: {members}" for key, members in sorted(index.collections.items()) if members],
         "variables": sorted(f"{v.handle} {v.initializer} {v.snapshot}" for v in index.variable_defs),
-        "functions": sorted(map(str, called(index, index.nodes).function)),
+        "functions": sorted(map(str, library_of(index, index.nodes).function)),
     }
 
 

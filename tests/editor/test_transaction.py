@@ -46,26 +46,26 @@ def replayed(editor: GraphEditor) -> None:
 
 
 VERBS = {
-    "clone": Verb(lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (History, "pushed", 1)),
+    "clone": Verb(lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (History, "push", 1)),
     "clone, its values": Verb(
         lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (patch_application, "make_variable", 2)
     ),
-    "add": Verb(lambda editor: editor.add(line(), into="second"), (History, "pushed", 1)),
-    "grow": Verb(lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (History, "pushed", 1)),
+    "add": Verb(lambda editor: editor.add(line(), into="second"), (History, "push", 1)),
+    "grow": Verb(lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)),
     "grow, its values": Verb(
         lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (traced_ops, "initialize", 1)
     ),
-    "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "pushed", 1)),
-    "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "pushed", 1)),
-    "insert": Verb(lambda editor: editor.insert("net/hidden/Relu:0", shifted, into="head"), (History, "pushed", 1)),
-    "remove": Verb(lambda editor: editor.remove("loss", readers=True), (History, "pushed", 1)),
-    "freeze": Verb(lambda editor: editor.freeze("net/logits:0"), (History, "pushed", 1)),
+    "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "push", 1)),
+    "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "push", 1)),
+    "insert": Verb(lambda editor: editor.insert("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)),
+    "remove": Verb(lambda editor: editor.remove("loss", readers=True), (History, "push", 1)),
+    "freeze": Verb(lambda editor: editor.freeze("net/logits:0"), (History, "push", 1)),
     "undo": Verb(lambda editor: editor.undo(), (History, "after_undo", 1), two_edits),
     "redo": Verb(
         lambda editor: editor.redo(), (History, "after_redo", 1), lambda editor: (two_edits(editor), editor.undo())
     ),
     "jump": Verb(lambda editor: editor.jump(0), (History, "after_undo", 2), two_edits, when_failed=1),
-    "replay": Verb(replayed, (History, "pushed", 2), when_failed=1),
+    "replay": Verb(replayed, (History, "push", 2), when_failed=1),
     "extract": Verb(
         lambda editor: editor.extract("x:0", "net/logits:0"), (patch_application, "make_variable", 2), notifications=0
     ),

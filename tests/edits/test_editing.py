@@ -15,7 +15,7 @@ from tests.conftest import v1
 from tfgraphwidget.editor.transaction import transaction
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import IndexContext, PlanContext
-from tfgraphwidget.edits.patch import Change, Edited, Patch
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.runtime.live import graph_import, in_place_changes, patch_application
 
@@ -36,7 +36,7 @@ class Put(Command):
             after = type(before)()
             after.CopyFrom(before)
             after.input[:] = inputs
-            changed.append(Edited(before, after))
+            changed.append(NodeChange(before, after))
         gone = tuple(index.nodes[index.op(name)] for name in self.remove)
         return Patch(add=Change(nodes=self.add), remove=Change(nodes=gone), changed=tuple(changed))
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
-from tfgraphwidget.edits.freeze.variables_to_constants import frozen
+from tfgraphwidget.edits.freeze.variables_to_constants import convert_variables
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 
@@ -32,7 +32,7 @@ def ones(index: GraphIndex) -> object:
 def test_the_handles_become_constants_under_their_own_names(resource: bool) -> None:
     index = index_of(build_mlp(resource=resource))
     before = [node.SerializeToString(deterministic=True) for node in index.nodes]
-    made = frozen(index, ["net/logits:0"], ones(index))
+    made = convert_variables(index, ["net/logits:0"], ones(index))
     assert made.variables == ("net/one/w", "net/one/b", "net/two/w", "net/two/b")
     assert (made.cut, made.kept, made.functions) == ((), (), ())
     held = {node.name: node for node in made.nodes}
@@ -44,7 +44,7 @@ def test_the_handles_become_constants_under_their_own_names(resource: bool) -> N
 
 def test_it_stops_at_the_inputs() -> None:
     index = index_of(build_mlp(resource=True))
-    made = frozen(index, ["net/logits:0"], ones(index), ["net/one/out:0"])
+    made = convert_variables(index, ["net/logits:0"], ones(index), ["net/one/out:0"])
     assert made.variables == ("net/two/w", "net/two/b")
 
 
@@ -57,13 +57,13 @@ def test_updates_that_are_only_waited_for_are_cut_with_what_only_they_need() -> 
             tf.add(read, 1.0, name="y")
         tf.identity(w.assign_add(1.0), name="after")
     index = index_of(graph)
-    made = frozen(index, ["y"], ones(index))
+    made = convert_variables(index, ["y"], ones(index))
     assert made.cut == ("AssignAddVariableOp",)
     assert {node.name for node in made.nodes} == {"w", "read/ReadVariableOp", "read", "y/y", "y"}
     with pytest.raises(
         GraphEditError, match="reads variable 'w' after 'AssignAddVariableOp_1' has updated it"
     ) as refusal:
-        frozen(index, ["after"], ones(index))
+        convert_variables(index, ["after"], ones(index))
     assert refusal.value.ops[1] == "AssignAddVariableOp_1"
 
 
@@ -75,7 +75,7 @@ def test_other_state_is_kept_and_told() -> None:
         w = v1.get_variable("w", initializer=1.0, use_resource=False)
         tf.add(table.lookup(tf.constant("a")), w, name="y")
     index = index_of(graph)
-    made = frozen(index, ["y"], ones(index))
+    made = convert_variables(index, ["y"], ones(index))
     assert made.kept == (("hash_table", "hash table"),)
     assert made.variables == ("w",)
 
@@ -88,5 +88,5 @@ def test_colocation_with_what_is_left_out_goes() -> None:
         with graph.colocate_with(w.initializer, ignore_existing=True):
             tf.add(x, w, name="y")
     index = index_of(graph)
-    (y,) = (node for node in frozen(index, ["y"], ones(index)).nodes if node.name == "y")
+    (y,) = (node for node in convert_variables(index, ["y"], ones(index)).nodes if node.name == "y")
     assert "_class" not in y.attr or y.attr["_class"].list.s == [b"loc:@w"]

@@ -241,7 +241,7 @@ def test_what_a_function_body_returns_is_what_the_inserted_function_gives(functi
     editor = tgw.edit(function)
     result = editor.core.view.body.returns["output_0"]
     editor.insert(result, add_one, "one")
-    assert editor.history.done[-1].patch.given == ((result, "one/add:0"),)
+    assert editor.history.done[-1].patch.output_renames == ((result, "one/add:0"),)
 
 
 def test_inside_a_while_loop_it_runs_each_time_and_has_a_gradient(while_loop: tf.Graph) -> None:

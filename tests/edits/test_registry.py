@@ -20,7 +20,7 @@ from tests.conftest import v1
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import IndexContext, PlanContext
-from tfgraphwidget.edits.patch import Edited, Patch
+from tfgraphwidget.edits.patch import NodeChange, Patch
 from tfgraphwidget.edits.rewrite.rename import Rename
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.selection import Selection
@@ -48,7 +48,7 @@ class TurnOver(Command):
         after = type(before)()
         after.CopyFrom(before)
         after.input[:] = reversed(before.input)
-        return Patch(changed=(Edited(before, after),), notes=(self.note,) if self.note else ())
+        return Patch(changed=(NodeChange(before, after),), notes=(self.note,) if self.note else ())
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ def test_a_button_of_a_toy_command_is_in_the_panel_s_table(editor: tgw.GraphEdit
     verbs = [verb for verb, _ in registry.buttons()]
     assert verbs.index("rename") < verbs.index("turn_over") < verbs.index("insert")
     assert '{"verb": "turn_over", "name": "Turn over"' in to_typescript()
-    assert set(verbs) <= set(registry.requested()), "what a button asks for is a message of the browser"
+    assert set(verbs) <= set(registry.requested_verbs()), "what a button asks for is a message of the browser"
 
 
 def test_each_field_of_a_form_is_an_argument_of_the_editor_s_method() -> None:
@@ -197,8 +197,8 @@ def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
 
 
 def test_what_the_browser_may_ask_for_neither_reads_files_nor_calls_functions() -> None:
-    assert not {"add", "clone", "grow", "rename_key", "replace", "trainable"} & set(registry.requested())
-    assert registry.commands().keys() > set(registry.requested())
+    assert not {"add", "clone", "grow", "rename_key", "replace", "trainable"} & set(registry.requested_verbs())
+    assert registry.commands().keys() > set(registry.requested_verbs())
 
 
 def test_a_patch_names_the_function_that_it_is_for() -> None:

@@ -13,10 +13,17 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.op_effects import side_effects
-from tfgraphwidget.graph.state_closure import completed, without_shared
-from tfgraphwidget.graph.state_initializers import Filling, first_contents, from_outside
-from tfgraphwidget.graph.stateful_resources import free_key, keyed, new_keys, resources, shared_state, used_keys
-from tfgraphwidget.graph.tensors import Untold
+from tfgraphwidget.graph.state_closure import complete_state, without_shared
+from tfgraphwidget.graph.state_initializers import StateWriters, first_contents, from_outside
+from tfgraphwidget.graph.stateful_resources import (
+    free_key,
+    new_keys,
+    persistent_state,
+    resources,
+    shared_state,
+    used_keys,
+)
+from tfgraphwidget.graph.tensors import UnknownTyping
 
 
 @pytest.fixture
@@ -31,7 +38,7 @@ def ids(index: GraphIndex, *names: str) -> set[int]:
 
 
 def whole(index: GraphIndex, *names: str, given: set[int] = frozenset(), shared: set[int] = frozenset()) -> set[str]:
-    return {index.names[i] for i in completed(index, ids(index, *names), given, shared)}
+    return {index.names[i] for i in complete_state(index, ids(index, *names), given, shared)}
 
 
 def types(index: GraphIndex, names: set[str]) -> set[str]:
@@ -55,7 +62,7 @@ def test_a_table_brings_its_initialisers_and_not_who_looks(graph: tf.Graph, make
     getattr(ops, f"LookupTableExport{version}")(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64, name="export")
     index = tgw.edit(graph).index
     assert whole(index, "table") == {"table", "fill", "keys", "values"}
-    assert first_contents(index, completed(index, ids(index, "table"))) == (index.op("fill"),)
+    assert first_contents(index, complete_state(index, ids(index, "table"))) == (index.op("fill"),)
 
 
 def test_a_table_of_a_file_brings_the_file_s_name(graph: tf.Graph, tmp_path: Path) -> None:
@@ -82,7 +89,7 @@ def test_a_saver_s_restore_is_no_initialiser(graph: tf.Graph) -> None:
     editor = tgw.edit(graph)
     assert "in" not in whole(editor.index, table.resource_handle.op.name)
     assert table.resource_handle.op.name in editor.between("x", "y")
-    assert Filling(editor.index).starts_empty(editor.index.op("table"))
+    assert StateWriters(editor.index).starts_empty(editor.index.op("table"))
     assert table.resource_handle.op.name in editor.between((), "y")
 
 
@@ -205,13 +212,16 @@ def test_shared_handles_stay_with_all_that_only_they_need(graph: tf.Graph) -> No
     editor = tgw.edit(graph)
     inside = {editor.index.ids[name] for name in editor.between("x", "y")}
     handles = ids(editor.index, "w")
-    everything = completed(editor.index, inside)
+    everything = complete_state(editor.index, inside)
     assert {"w", "w/Assign", "own/Assign", "start"} <= {editor.index.names[i] for i in everything}
-    for left in (completed(editor.index, inside, shared=handles), without_shared(editor.index, everything, handles)):
+    for left in (
+        complete_state(editor.index, inside, shared=handles),
+        without_shared(editor.index, everything, handles),
+    ):
         names = {editor.index.names[i] for i in left}
         assert names.isdisjoint({"w", "w/Assign", "w/Read/ReadVariableOp"})
         assert {"own", "own/Assign", "y", "start"} <= names
-    shared = shared_state(editor.index, completed(editor.index, inside, shared=handles))
+    shared = shared_state(editor.index, complete_state(editor.index, inside, shared=handles))
     assert shared == ((editor.index.op("w"), "variable"),)
 
 
@@ -402,12 +412,12 @@ def test_every_table_is_a_parameter_and_an_initialiser_that_is_added_later_count
     tf.raw_ops.InitializeTableV2(table_handle=table, keys=["a"], values=tf.constant([1], tf.int64), name="late")
     assert "late" in whole(editor.index, "table_0")
     assert first_contents(editor.index, ids(editor.index, "table_0", "late")) == (editor.index.op("late"),)
-    assert Filling(before).starts_empty(before.op("table_0"))
-    assert not Filling(editor.index).starts_empty(editor.index.op("table_0"))
+    assert StateWriters(before).starts_empty(before.op("table_0"))
+    assert not StateWriters(editor.index).starts_empty(editor.index.op("table_0"))
 
 
 def test_what_is_not_known_of_an_op_type_is_asked_again() -> None:
-    class Loaded(Untold):
+    class Loaded(UnknownTyping):
         known: tuple[str, ...] = ()
 
         def definition(self, op_type: str) -> object:
@@ -415,9 +425,9 @@ def test_what_is_not_known_of_an_op_type_is_asked_again() -> None:
 
     typing = Loaded()
     index = build([v1.NodeDef(name="queue", op="FIFOQueueV2")], typing=typing)
-    assert keyed(index).tolist() == [False]
+    assert persistent_state(index).tolist() == [False]
     typing.known = ("FIFOQueueV2",)
-    assert keyed(index).tolist() == [True]
+    assert persistent_state(index).tolist() == [True]
 
 
 def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(graph: tf.Graph) -> None:

@@ -18,10 +18,10 @@ from tfgraphwidget.graph.control_flow import (
     V1_CONTROL_FLOW,
     Conditional,
     Loop,
-    around,
     conditionals,
     control_flow,
-    inside_control_flow,
+    control_flow_ops,
+    enclosing_blocks,
     loops,
 )
 from tfgraphwidget.graph.index import GraphIndex, build
@@ -261,7 +261,7 @@ def test_what_is_around_an_op_is_what_tensorflow_says(write: Callable[[], None])
     for op in graph.get_operations():
         contexts = list(contexts_of(op))
         if contexts and not in_backward_loop(op):
-            told = around(index, index.ids[op.name])
+            told = enclosing_blocks(index, index.ids[op.name])
             assert [block.name for block in told][-len(contexts) :] == [name_of(c) for c in contexts]
             for inner, outer in pairwise(told):
                 assert inner.outer is outer
@@ -374,7 +374,7 @@ def test_a_lowered_case_has_a_branch_per_function() -> None:
 
 def test_nothing_outside_of_frames_is_told_to_be_inside() -> None:
     index = frozen()
-    inside = inside_control_flow(index)
+    inside = control_flow_ops(index)
     for i in range(len(index)):
         if i not in inside:
             assert index.types[i] not in {"Enter", "Exit", "Switch", "_SwitchN", "NextIteration", "LoopCond", "Merge"}
@@ -401,8 +401,8 @@ def test_a_models_loops_are_those_of_its_collection(path: Path) -> None:
 def test_a_graph_without_control_flow_has_none(line: tf.Graph) -> None:
     index = build(line.as_graph_def().node)
     assert control_flow(index) == ()
-    assert inside_control_flow(index) == set()
-    assert around(index, 0) == ()
+    assert control_flow_ops(index) == set()
+    assert enclosing_blocks(index, 0) == ()
 
 
 def test_halves_of_loops_and_conditionals_are_told_as_far_as_they_go() -> None:

@@ -24,7 +24,7 @@ def names_of(*names: str) -> GraphIndex:
 
 
 def hits(index: GraphIndex, text: str) -> list[str]:
-    found = query.found(index, text)
+    found = query.search(index, text)
     assert found.why == ""
     return [index.names[i] for i in found.ops]
 
@@ -207,7 +207,7 @@ def test_regular_expressions_mind_the_case_and_may_hold_slashes() -> None:
 )
 def test_what_makes_no_sense_is_one_sentence_with_a_way_out(mlp: tf.Graph, text: str, sentence: str) -> None:
     editor = tgw.edit(mlp)
-    answer = query.found(editor.index, text)
+    answer = query.search(editor.index, text)
     assert answer.ops == []
     with pytest.raises(GraphEditError, match=sentence) as refusal:
         editor.find(text)
@@ -236,10 +236,10 @@ def test_no_expression_takes_longer_than_its_time_limit_in_any_thread(monkeypatc
     monkeypatch.setattr(selectors, "_SECONDS", 0.1)
 
     def ask() -> None:
-        assert "cut after a second" in query.found(index, f"/{ENDLESS}/").why
+        assert "cut after a second" in query.search(index, f"/{ENDLESS}/").why
         with pytest.raises(GraphEditError, match="takes longer than a second"):
             query.find(index, f"/{ENDLESS}/")
-        assert query.found(index, f"-/{ENDLESS}/").ops == []
+        assert query.search(index, f"-/{ENDLESS}/").ops == []
         with pytest.raises(GraphEditError, match="takes longer than a minute"):
             selectors.matching(index, ENDLESS)
 
@@ -259,7 +259,7 @@ def test_time_is_looked_at_between_names_too() -> None:
 @pytest.mark.parametrize("pattern", ["(?:(?:(?:a{50}){50}){50}){50}", "(?:" * 30 + "a" + "){1,9}" * 30])
 def test_an_expression_that_would_fill_the_memory_is_refused(pattern: str) -> None:
     index = names_of("a")
-    assert "repeats too much" in query.found(index, f"/{pattern}/").why
+    assert "repeats too much" in query.search(index, f"/{pattern}/").why
     with pytest.raises(GraphEditError, match="repeats too much"):
         selectors.matching(index, pattern)
 
@@ -284,7 +284,7 @@ def test_markup_and_nonsense_are_only_text() -> None:
     index = names_of(nasty, "x")
     assert hits(index, "onerror=alert") == [nasty]
     for text in ("\x00", "-", "--", "(", "[", "*", "**", "\\", "é" * 100, "=", "a=b", "\ud800", "^x", "-*"):
-        assert query.found(index, text).why == ""
+        assert query.search(index, text).why == ""
 
 
 def test_the_search_box_gets_hits_with_their_scopes_counted(editor: GraphEditor) -> None:

@@ -70,7 +70,7 @@ def test_an_input_that_reaches_no_output_has_no_part_in_it(diamond: tf.Graph) ->
     index = index_of(diamond)
     part = boundary.between(index, ["x", "other"], ["left"])
     assert part.ops == ("left",)
-    assert boundary.unused(index, ["x", "other"], part.mask) == ("other",)
+    assert boundary.unused_inputs(index, ["x", "other"], part.mask) == ("other",)
     with pytest.raises(NoPath, match=r"'other' to 'left'"):
         boundary.between(index, ["other"], ["left"])
 

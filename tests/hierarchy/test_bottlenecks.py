@@ -9,8 +9,10 @@ from tests.hierarchy.test_repeats import boxes
 from tests.visible.test_visible_graph import lines
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.layer_groups import split_at_bottlenecks
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 def residual(count: int, *, act: str = "Relu") -> dict[str, str]:
@@ -30,7 +32,7 @@ def residual(count: int, *, act: str = "Relu") -> dict[str, str]:
 
 
 def shown(index, *opened):
-    return visible(index, Shown(frozenset({"net", *opened})))
+    return build_visible_graph(index, ViewSpec(frozenset({"net", *opened})))
 
 
 def test_residual_blocks_end_with_their_sum_and_its_activation(graph):

@@ -6,6 +6,8 @@ import pytest
 
 from tfgraphwidget.visible.visible_graph import default_open
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 def flat(count: int) -> dict[str, str]:
     """One scope of so many ops that are not alike enough to be folded."""

@@ -12,17 +12,17 @@ import tfgraphwidget as tgw
 from tests.conftest import MODELS, v1
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, Visible, default_open, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import BADGE, VisibleGraph, build_visible_graph, default_open
 
 CORPUS = sorted((Path(__file__).parents[1] / "corpus" / "graph_editor" / "graphs").glob("*.meta.pb*"))
 
 
-def first_view(index: GraphIndex) -> Visible:
-    return visible(index, Shown(default_open(index)))
+def first_view(index: GraphIndex) -> VisibleGraph:
+    return build_visible_graph(index, ViewSpec(default_open(index)))
 
 
-def boxes(shown: Visible) -> list[str]:
+def boxes(shown: VisibleGraph) -> list[str]:
     return [name for name, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE]
 
 
@@ -84,7 +84,7 @@ def test_every_graph_of_the_corpus_is_drawn_closed_at_first_and_open(path):
     index = tgw.edit(path).index
     outline, _ = outline_of(index)
     for opened in (frozenset(), default_open(index), frozenset(outline.names)):
-        shown = visible(index, Shown(opened))
+        shown = build_visible_graph(index, ViewSpec(opened))
         is_badge = shown.kind == BADGE
         assert (np.diff(shown.parent) >= 0).all()
         assert (shown.parent[1:] < np.arange(1, len(shown))).all()

@@ -15,8 +15,8 @@ from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.op_facts import downstream
 from tfgraphwidget.hierarchy.training import first_to_reach
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph
 
 v1 = tf.compat.v1
 ACTS = pytest.mark.parametrize("act", [tf.nn.relu, tf.nn.silu], ids=["relu", "silu"])
@@ -62,7 +62,7 @@ def under(names: Iterable[str], *scopes: str) -> set[str]:
 
 @pytest.mark.parametrize("rows", [4, None], ids=["known batch", "any batch"])
 def test_a_custom_gradient_shows_no_more_than_one_that_tensorflow_names(rows):
-    shown = [visible(step(act, rows), Shown()) for act in (tf.nn.relu, tf.nn.silu)]
+    shown = [build_visible_graph(step(act, rows), ViewSpec()) for act in (tf.nn.relu, tf.nn.silu)]
     assert shown[1].names == shown[0].names
     assert shown[1].part.tolist() == shown[0].part.tolist()
 

@@ -11,8 +11,8 @@ from tests.conftest import v1
 from tests.hierarchy.test_repeats import boxes
 from tests.visible.test_visible_graph import lines
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, default_open, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, build_visible_graph, default_open
 
 LAYERS = ("conv", "bn", "relu", "pad")
 TYPES = ("Conv2D", "Mul", "Relu", "Pad")
@@ -32,7 +32,7 @@ def flat(*sizes: int, scope: str = "net") -> dict[str, str]:
 
 
 def shown(index, *opened):
-    return visible(index, Shown(frozenset({"net", *opened})))
+    return build_visible_graph(index, ViewSpec(frozenset({"net", *opened})))
 
 
 def test_layers_that_begin_alike_are_one_box_and_alike_ones_are_folded(graph):
@@ -102,7 +102,7 @@ def test_scopes_with_their_variables_and_constants_go_into_blocks(graph):
 
 def test_keras_resnet_shows_its_blocks_at_first():
     index = tgw.edit(resnet()).index
-    seen = visible(index, Shown(default_open(index)))
+    seen = build_visible_graph(index, ViewSpec(default_open(index)))
     names = {name.rpartition("/")[2] for name in seen.names}
     stages = enumerate((3, 4, 6, 3), 2)
     assert {f"conv{stage}_block{k + 1}_*" for stage, count in stages for k in range(count)} <= names

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-import tfgraphwidget as tgw
 from tests.layout.checks import graph_of
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.layout.compound import place
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, OPEN, Visible, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import BADGE, VisibleGraph, build_visible_graph
+
+pytestmark = pytest.mark.no_tensorflow
 
 OPS = {
     "x": "Placeholder",
@@ -26,13 +24,13 @@ OPS = {
 }
 
 
-def labels(shown: Visible) -> dict[str, str]:
+def labels(shown: VisibleGraph) -> dict[str, str]:
     """What is written on each box instead of the last part of its name."""
     return {n: text for n, text, k in zip(shown.names, shown.labels, shown.kind, strict=True) if k != BADGE}
 
 
 def test_an_op_alone_with_its_constants_and_variables_has_no_frame_around_it():
-    shown = visible(graph_of(OPS), Shown(frozenset({"net"})))
+    shown = build_visible_graph(graph_of(OPS), ViewSpec(frozenset({"net"})))
     assert labels(shown) == {
         "": "",
         "x": "",
@@ -44,7 +42,7 @@ def test_an_op_alone_with_its_constants_and_variables_has_no_frame_around_it():
 
 
 def test_a_chain_of_scopes_is_one_that_opens_by_the_name_of_the_first():
-    shown = visible(graph_of(OPS), Shown(frozenset({"net", "net/out"})))
+    shown = build_visible_graph(graph_of(OPS), ViewSpec(frozenset({"net", "net/out"})))
     around = {shown.names[i]: shown.names[p] for i, p in enumerate(shown.parent.tolist()) if i}
     assert around["net/out/deep/down/a"] == around["net/out/deep/down/b"] == "net/out"
     assert labels(shown)["net/out"] == "out/deep/down"
@@ -54,12 +52,12 @@ def test_a_chain_of_scopes_is_one_that_opens_by_the_name_of_the_first():
 def test_a_variable_that_others_elsewhere_read_keeps_its_scope():
     ops = {"x": "Placeholder", "store/a": "VariableV2", "store/b": "VariableV2"}
     ops |= {"net/one": "MatMul x store/a", "net/two": "MatMul net/one store/b"}
-    assert {"store", "net"} <= set(visible(graph_of(ops), Shown()).names)
+    assert {"store", "net"} <= set(build_visible_graph(graph_of(ops), ViewSpec()).names)
 
 
 def test_what_saves_keeps_its_scope():
     ops = {"x": "Placeholder", "a": "Relu x", "save/Const": "Const", "save/SaveV2": "SaveV2 save/Const"}
-    assert "save" in visible(graph_of(ops), Shown()).names
+    assert "save" in build_visible_graph(graph_of(ops), ViewSpec()).names
 
 
 def test_every_op_is_counted_and_nothing_is_in_a_scope_that_is_gone():
@@ -69,51 +67,3 @@ def test_every_op_is_counted_and_nothing_is_in_a_scope_that_is_gone():
     assert not outline.is_collapsed[outline.parent[1:]].any()
     assert (sums.ops[outline.is_collapsed] == 0).all()
     assert not set(np.flatnonzero(outline.is_collapsed).tolist()) & {n for below in outline.children for n in below}
-
-
-@pytest.fixture
-def editor():
-    """The same ops as a file that is only looked at."""
-    from tensorflow.core.framework import graph_pb2
-
-    graph_def = graph_pb2.GraphDef()
-    for name, text in OPS.items():
-        op, *inputs = text.split()
-        graph_def.node.add(name=name, op=op, input=inputs)
-    return tgw.edit(graph_def)
-
-
-@pytest.mark.parametrize("name", ["net/out", "net/out/deep", "net/out/deep/down"])
-def test_each_name_of_a_chain_opens_closes_and_reveals_all_of_it(editor, name):
-    room = editor.core.view
-    room.close_all()
-    editor.open(name)
-    assert "net/out/deep/down/a" in seen(room).names
-    editor.close(name)
-    assert "net/out/deep/down/a" not in seen(room).names
-    assert room.reveal(f"{name}/") == "net/out"
-    assert room.holding(name).ops == ("net/out/deep/down/a", "net/out/deep/down/b")
-
-
-def test_an_op_without_a_frame_is_revealed_by_opening_what_is_around_it(editor):
-    room = editor.core.view
-    room.close_all()
-    assert room.reveal("net/dense/MatMul") == "net/dense/MatMul"
-    assert "net/dense/MatMul" in seen(room).names
-    assert room.opened == {"net"}
-
-
-@pytest.mark.parametrize("name", ["net/dense", "net/out/deep"])
-def test_hiding_a_scope_that_has_no_frame_hides_what_is_in_it(editor, name):
-    room = editor.core.view
-    room.open_all()
-    room.hide((f"{name}/",))
-    assert not [n for n in seen(room).names if n.startswith(f"{name}/")]
-
-
-def seen(room: SimpleNamespace) -> Visible:
-    """What a room shows; every open scope holds something."""
-    shown = visible(room.index, room.shown)
-    assert set(np.flatnonzero(shown.kind == OPEN)[1:].tolist()) <= set(shown.parent.tolist())
-    place(shown)
-    return shown

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.visible.test_visible_graph import lines
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import default_open, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph, default_open
+
+pytestmark = pytest.mark.no_tensorflow
 
 FORWARD = {
     "x": "Placeholder",
@@ -35,12 +37,12 @@ OPTIMISER = {
 
 
 def parts(index, *opened: str) -> dict[str, int]:
-    shown = visible(index, Shown(frozenset(opened)))
+    shown = build_visible_graph(index, ViewSpec(frozenset(opened)))
     return dict(zip(shown.names, shown.part.tolist(), strict=True))
 
 
 def test_gradients_and_optimiser_are_one_closed_group(graph):
-    shown = visible(graph(FORWARD | GRADIENTS | OPTIMISER), Shown())
+    shown = build_visible_graph(graph(FORWARD | GRADIENTS | OPTIMISER), ViewSpec())
     assert shown.names == ["", "x", "net", "loss", "(training)"]
     at = shown.names.index("(training)")
     assert shown.labels[at] == "training"
@@ -61,7 +63,7 @@ def test_the_open_group_holds_what_serves_only_training(graph):
 
 
 def test_one_line_goes_from_the_end_of_the_forward_pass_into_training(graph):
-    assert lines(visible(graph(FORWARD | GRADIENTS | OPTIMISER), Shown())) == {
+    assert lines(build_visible_graph(graph(FORWARD | GRADIENTS | OPTIMISER), ViewSpec())) == {
         ("x", "net"): 1,
         ("net", "loss"): 1,
         ("loss", "(training)"): 1,
@@ -120,7 +122,7 @@ def test_a_group_whose_name_is_taken_is_not_made(graph):
 
 @pytest.mark.parametrize("hidden", ["(training)", "gradients"])
 def test_hidden_training_goes_with_its_lines(graph, hidden):
-    shown = visible(graph(FORWARD | GRADIENTS), Shown(hidden=frozenset({hidden})))
+    shown = build_visible_graph(graph(FORWARD | GRADIENTS), ViewSpec(hidden=frozenset({hidden})))
     assert ("gradients" in shown.names) == (hidden != "gradients")
 
 

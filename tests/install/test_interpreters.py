@@ -25,7 +25,7 @@ TESTED = (
     "runtime",
     "widget/test_request_handler.py",
     "editor/test_graph_editor.py",
-    "test_export_files.py",
+    "export/test_files.py",
 )
 TOOLS = ("hypothesis", "pytest>=8", "pytest-xdist>=3.6")
 

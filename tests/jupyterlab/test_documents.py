@@ -226,20 +226,20 @@ def test_edits_are_done_again_after_a_restart(frozen: Path) -> None:
     before = open_at(frozen)
     before.editor.bypass("b")
     before.editor.remove("c")
-    kept = as_sent(before.changed())
+    kept = as_sent(before.status())
     documents._DOCUMENTS.clear()
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
     assert after.editor.lines == before.editor.lines
-    assert after.changed() == before.changed()
+    assert after.status() == before.status()
     assert after.notice == ""
     after.editor.jump(0)
-    assert not after.changed()["dirty"]
+    assert not after.status()["dirty"]
 
 
 def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
     before = open_at(frozen)
     before.editor.bypass("b")
-    kept = as_sent(before.changed())
+    kept = as_sent(before.status())
     documents._DOCUMENTS.clear()
     frozen.write_bytes(frozen.read_bytes() + b"\x22\x02\x08\x01")  # the versions again
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
@@ -250,7 +250,7 @@ def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
 def test_only_the_page_that_gave_edits_hears_that_they_were_not_done(frozen: Path) -> None:
     before = open_at(frozen)
     before.editor.bypass("b")
-    kept = as_sent(before.changed())
+    kept = as_sent(before.status())
     documents._DOCUMENTS.clear()
     frozen.write_bytes(frozen.read_bytes() + b"\x22\x02\x08\x01")
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
@@ -263,7 +263,7 @@ def test_edits_that_a_page_lets_one_download_can_be_done(frozen: Path, tmp_path:
     before = open_at(frozen)
     before.editor.bypass("b")
     file = tmp_path / "graph.pb.edits.json"
-    file.write_text(json.dumps(as_sent(before.changed())["edits"]))
+    file.write_text(json.dumps(as_sent(before.status())["edits"]))
     again = tgw.edit(frozen)
     assert again.replay(file) == 1
     assert again.lines == before.editor.lines
@@ -272,15 +272,15 @@ def test_edits_that_a_page_lets_one_download_can_be_done(frozen: Path, tmp_path:
 def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None:
     document = open_at(frozen)
     document.editor.remove("c")
-    stamp = document.changed()["stamp"]
+    stamp = document.status()["stamp"]
     (frozen.parent / "below").mkdir()
     moved = frozen.rename(frozen.parent / "below" / "other.pb")
     with pytest.raises(UnknownName):
-        document.moved({"path": "nowhere.pb", "root": str(frozen.parent)})
+        document.move({"path": "nowhere.pb", "root": str(frozen.parent)})
     assert document.title == "graph.pb"
-    document.moved({"path": "below/other.pb", "root": str(frozen.parent)})
-    document.moved({"path": "below/other.pb", "root": str(frozen.parent)})  # another page says so too
-    told = document.changed()
+    document.move({"path": "below/other.pb", "root": str(frozen.parent)})
+    document.move({"path": "below/other.pb", "root": str(frozen.parent)})  # another page says so too
+    told = document.status()
     assert (told["title"], told["count"], told["stamp"]) == ("other.pb", 1, stamp)
     assert document.folder == moved.parent
     assert documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
@@ -291,7 +291,7 @@ def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None
 def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(frozen: Path) -> None:
     before = open_at(frozen)
     before.editor.bypass("b")
-    kept = as_sent(before.changed())
+    kept = as_sent(before.status())
     documents._DOCUMENTS.clear()
     edits = json.loads(json.dumps(kept["edits"]).replace('"b"', '"gone"'))
     after = open_at(frozen, edits=edits, stamp=kept["stamp"])
@@ -303,7 +303,7 @@ def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(froz
 def test_an_edit_that_no_file_can_hold_is_told_of(frozen: Path) -> None:
     document = open_at(frozen)
     document.editor.insert("a:0", lambda t: t + 1)
-    told = document.changed()
+    told = document.status()
     assert told["edits"] is None
     assert "function" in told["lost"]
     assert told["dirty"]
@@ -351,7 +351,7 @@ def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str)
     reply = document.save({"kind": kind, "name": told[kind]["name"]})
     assert Path(reply["path"]).exists()
     assert reply["about"].startswith(f"Saved as model_edited{save_formats.find_save_format(kind).suffix}, ")
-    assert document.changed()["dirty"] is not told[kind]["keeps"]
+    assert document.status()["dirty"] is not told[kind]["keeps"]
     if kind in {"saved_model", "frozen", "graph", "text", "meta"}:
         assert tgw.edit(reply["path"]).index.names
 
@@ -372,17 +372,17 @@ def test_edits_in_the_file_itself_are_not_done_twice(frozen: Path) -> None:
     document = open_at(frozen)
     document.editor.remove("c")
     document.save({"kind": "graph", "name": "graph.pb", "replace": True})
-    assert not document.changed()["dirty"]
+    assert not document.status()["dirty"]
     document.editor.bypass("a")
-    kept = as_sent(document.changed())
+    kept = as_sent(document.status())
     assert len(kept["edits"]) == 1
     documents._DOCUMENTS.clear()
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
     assert after.notice == ""
     assert len(after.editor.history.done) == 1
     document.editor.jump(0)
-    assert document.changed()["edits"] is None
-    assert "save again" in document.changed()["lost"]
+    assert document.status()["edits"] is None
+    assert "save again" in document.status()["lost"]
 
 
 def test_the_file_that_is_edited_does_not_become_a_frozen_part_of_itself(frozen: Path) -> None:

@@ -20,7 +20,7 @@ v1 = tf.compat.v1
 @pytest.fixture(autouse=True)
 def nothing_made(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test's kernel has opened nothing yet, and its default graph is empty."""
-    monkeypatch.setattr(namespace, "_made", [])
+    monkeypatch.setattr(namespace, "_opened", [])
     with tf.Graph().as_default():
         yield
 
@@ -183,22 +183,22 @@ def test_the_line_that_opens_the_graph_again_has_the_notebooks_names_and_opens_i
     with v1.Session(graph=line) as session:
         held: dict[Any, Any] = {"g": line, "sess": session, "f": fresh, "editor": "vim"}
         panel = namespace.open_variable("g", held)
-        told = panel.changed()["opening"]
+        told = panel.status()["opening"]
         assert told == "import tfgraphwidget as tgw; editor_2 = tgw.edit(g, session=sess)"
-        namespace._made.clear()
+        namespace._opened.clear()
         del held["editor_2"]
         exec(told, held)
         assert held["editor_2"].session is session
-        assert namespace.open_variable("sess", held).changed()["opening"] == "editor_2 = tgw.edit(sess)"
-    assert namespace.open_variable("f", held).changed()["opening"] == "editor_3 = tgw.edit(f)"
-    assert namespace.open_variable("editor_3", held).changed()["opening"] == "editor_3 = tgw.edit(f)"
+        assert namespace.open_variable("sess", held).status()["opening"] == "editor_2 = tgw.edit(sess)"
+    assert namespace.open_variable("f", held).status()["opening"] == "editor_3 = tgw.edit(f)"
+    assert namespace.open_variable("editor_3", held).status()["opening"] == "editor_3 = tgw.edit(f)"
 
 
 def test_what_no_variable_holds_is_not_said_to_open_again(line: tf.Graph):
     tf.constant(1)
-    assert namespace.open_variable("", {}).changed()["opening"] == ""
-    assert namespace.open_variable("mine", {"mine": tgw.edit(line)}).changed()["opening"] == ""
-    assert namespace.open_variable("a graph", {"a graph": line}).changed()["opening"] == ""
+    assert namespace.open_variable("", {}).status()["opening"] == ""
+    assert namespace.open_variable("mine", {"mine": tgw.edit(line)}).status()["opening"] == ""
+    assert namespace.open_variable("a graph", {"a graph": line}).status()["opening"] == ""
 
 
 def test_a_panel_tells_how_many_edits_there_are(line: tf.Graph):

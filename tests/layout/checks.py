@@ -10,7 +10,7 @@ import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.layout.compound import Positions
-from tfgraphwidget.visible.visible_graph import CLOSED, OP, OPEN, Visible
+from tfgraphwidget.visible.visible_graph import CLOSED, OP, OPEN, VisibleGraph
 
 
 def graph_of(ops: Mapping[str, str]) -> GraphIndex:
@@ -22,7 +22,7 @@ def graph_of(ops: Mapping[str, str]) -> GraphIndex:
     return build(nodes)
 
 
-def overlaps(shown: Visible, positions: Positions) -> list[tuple[str, str]]:
+def overlaps(shown: VisibleGraph, positions: Positions) -> list[tuple[str, str]]:
     """Pairs of siblings whose boxes overlap."""
     found = []
     for first, stop in _families(shown):
@@ -35,7 +35,7 @@ def overlaps(shown: Visible, positions: Positions) -> list[tuple[str, str]]:
     return found
 
 
-def outside(shown: Visible, positions: Positions) -> list[str]:
+def outside(shown: VisibleGraph, positions: Positions) -> list[str]:
     """Items that are not strictly inside their parent."""
     box = positions.box[1:].astype(float)
     around = positions.box[shown.parent[1:]].astype(float)
@@ -43,7 +43,7 @@ def outside(shown: Visible, positions: Positions) -> list[str]:
     return [shown.names[i + 1] for i in np.flatnonzero(~inside.all(axis=1))]
 
 
-def crossed(shown: Visible, positions: Positions) -> tuple[int, int]:
+def crossed(shown: VisibleGraph, positions: Positions) -> tuple[int, int]:
     """How many pieces of routes run through a sibling of their ends, and how many pieces there are."""
     bad = pieces = 0
     for edge, item in enumerate(shown.container.tolist()):
@@ -61,18 +61,18 @@ def crossed(shown: Visible, positions: Positions) -> tuple[int, int]:
     return bad, pieces
 
 
-def fill(shown: Visible, positions: Positions) -> float:
+def fill(shown: VisibleGraph, positions: Positions) -> float:
     """The share of the picture that ops and closed scopes cover."""
     leaf = (shown.kind == OP) | (shown.kind == CLOSED)
     area = positions.box[:, 2].astype(float) * positions.box[:, 3]
     return float(area[leaf].sum() / area[0])
 
 
-def _families(shown: Visible) -> Iterable[tuple[int, int]]:
+def _families(shown: VisibleGraph) -> Iterable[tuple[int, int]]:
     return [tuple(shown.child_start[item : item + 2].tolist()) for item in np.flatnonzero(shown.kind == OPEN)]
 
 
-def loose(shown: Visible, positions: Positions) -> list[int]:
+def loose(shown: VisibleGraph, positions: Positions) -> list[int]:
     """The lines of which an end stands beside its box."""
     box = positions.box.astype(float)
     first, last = positions.route_start[:-1].astype(int), positions.route_start[1:].astype(int) - 1

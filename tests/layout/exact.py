@@ -6,10 +6,10 @@ import numpy as np
 
 from tests.layout.checks import loose, outside, overlaps
 from tfgraphwidget.layout.compound import Positions
-from tfgraphwidget.visible.visible_graph import Visible
+from tfgraphwidget.visible.visible_graph import VisibleGraph
 
 
-def assert_sound(shown: Visible, positions: Positions) -> None:
+def assert_sound(shown: VisibleGraph, positions: Positions) -> None:
     """No box on another, all within what is around them, no line through a box or beside its ends."""
     assert np.isfinite(positions.box).all()
     assert np.isfinite(positions.route).all()
@@ -19,7 +19,7 @@ def assert_sound(shown: Visible, positions: Positions) -> None:
     assert through(shown, positions) == []
 
 
-def through(shown: Visible, positions: Positions) -> list[tuple[str, str]]:
+def through(shown: VisibleGraph, positions: Positions) -> list[tuple[str, str]]:
     """The lines that run through a sibling of their ends."""
     found = []
     for edge, item in enumerate(shown.container.tolist()):

@@ -13,8 +13,8 @@ from tests.bench.nets import resnet
 from tests.models import NAMES, written
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import HEADER, Positions, place
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import OP, OPEN, Visible, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import OP, OPEN, VisibleGraph, build_visible_graph
 
 # Shares of the whole picture: of the boxes of ops alone, and of all that says something, the boxes of ops, the headers
 # of scopes and the lines with as much room around them as keeps them apart. What is left are gaps and empty corners.
@@ -34,13 +34,13 @@ _CELL, _CLEAR = 6.0, 6.0
 @pytest.mark.parametrize("name", [*NAMES, "keras"])
 def test_a_fully_open_model_uses_its_sheet(name, tmp_path):
     index = tgw.edit(resnet() if name == "keras" else written(name, tmp_path)).index
-    shown = visible(index, Shown(frozenset(outline_of(index)[0].names)))
+    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
     boxes, all_used = used(shown, place(shown))
     assert boxes >= LEAST[name][0]
     assert all_used >= LEAST[name][1]
 
 
-def used(shown: Visible, positions: Positions) -> tuple[float, float]:
+def used(shown: VisibleGraph, positions: Positions) -> tuple[float, float]:
     """(share of the picture that boxes of ops cover; that they, headers and lines with room around them cover)."""
     box = positions.box.astype(float)
     area = box[:, 2] * box[:, 3]

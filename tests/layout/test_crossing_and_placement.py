@@ -11,6 +11,8 @@ from tfgraphwidget.layout.layered.crossing import minimize_crossings
 from tfgraphwidget.layout.layered.placement import OrderedRows, align_nodes, straighten_chains
 from tfgraphwidget.layout.layered.routing import HyperedgeSpan, assign_tracks
 
+pytestmark = pytest.mark.no_tensorflow
+
 Links = list[tuple[int, int]]
 
 

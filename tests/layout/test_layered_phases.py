@@ -15,6 +15,8 @@ from tfgraphwidget.layout.layered.placement import isotonic_placement
 from tfgraphwidget.layout.layered.routing import HyperedgeSpan, assign_tracks
 from tfgraphwidget.layout.packing import pack
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 def test_a_feeder_stands_right_above_its_only_reader():
     # 0 -> 1 -> 2 -> 3, and 4 -> 5 -> 3: the side branch moves down as a whole.

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+
+import networkx as nx
 import numpy as np
 import pytest
 
 import tfgraphwidget as tgw
-from tests.layout.checks import crossed, fill, outside, overlaps
-from tests.layout.test_layout_stable import assert_stays
+from tests.layout.checks import crossed, fill, loose, outside, overlaps
+from tests.layout.exact import assert_sound
+from tests.layout.test_layout import assert_sound as assert_placed_well
+from tests.layout.test_layout_stable import TRACKS, assert_stays, walk
 from tests.models import NAMES, written
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, default_open, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, build_visible_graph, default_open
 
 # Shares of the whole picture that ops and closed scopes cover; see test_area.
 LEAST_FILLED = {"resnet": 0.065, "inception": 0.098, "transformer": 0.05, "seq2seq": 0.034, "dqn": 0.11}
@@ -27,7 +34,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
     name, index = model
-    shown = visible(index, Shown(frozenset(outline_of(index)[0].names)))
+    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
     positions = place(shown)
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
@@ -40,7 +47,7 @@ def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
 
 def test_large_scopes_are_no_needles(model):
     _, index = model
-    shown = visible(index, Shown(frozenset(outline_of(index)[0].names)))
+    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
     box = place(shown).box
     children = np.diff(shown.child_start)
     many = np.flatnonzero((shown.kind == OPEN) & (children >= 6))
@@ -51,8 +58,96 @@ def test_large_scopes_are_no_needles(model):
 def test_opening_a_scope_of_the_first_view_leaves_the_rest_where_it_was(model):
     _, index = model
     opened = default_open(index)
-    shown = visible(index, Shown(opened))
+    shown = build_visible_graph(index, ViewSpec(opened))
     cache = LayoutCache()
     closed = [shown.names[i] for i in np.flatnonzero((shown.kind == CLOSED) & (shown.members == 0))]
     for name in closed[:: max(1, len(closed) // 6)]:
         assert_stays(index, opened, name, cache)
+
+
+@pytest.mark.parametrize("layout", [nx.circular_layout, partial(nx.random_layout, seed=1)])
+def test_a_network_all_open_is_sound_and_not_endless(inception, layout):
+    shown = build_visible_graph(inception, ViewSpec(frozenset(outline_of(inception)[0].names)))
+    positions = place(shown, layout=layout)
+    assert_sound(shown, positions)
+    in_rows = place(shown).box[0, 2:].astype(float).prod()
+    assert positions.box[0, 2:].astype(float).prod() < 30 * in_rows
+
+
+def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
+    shown = build_visible_graph(inception, ViewSpec(default_open(inception)))
+    cache = LayoutCache()
+    free = place(shown, layout=nx.circular_layout, cache=cache)
+    item = next(i for i, name in enumerate(shown.names) if name.endswith("Mixed_7b"))
+    left, top, width, height = (free.box[item] - [*free.box[shown.parent[item], :2], 0, 0]).tolist()
+    pins = {shown.names[item]: (left + width / 2 + 150, top + height / 2 + 90)}
+    pinned = place(shown, layout=nx.circular_layout, cache=cache, pinned=pins)
+    assert_sound(shown, pinned)
+    same = 0
+    for free_at, pinned_at in zip(pairwise(free.route_start), pairwise(pinned.route_start), strict=True):
+        before, after = free.route[slice(*free_at)], pinned.route[slice(*pinned_at)]
+        same += before.shape == after.shape and bool(np.allclose(before, after, atol=0.5))
+    assert same >= len(shown.source) * 0.5
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize("name", NAMES)
+def test_all_lines_of_a_model_meet_their_boxes(name, direction, tmp_path):
+    index = tgw.edit(written(name, tmp_path)).index
+    for opened in (default_open(index), frozenset(outline_of(index)[0].names)):
+        shown = build_visible_graph(index, ViewSpec(opened))
+        assert loose(shown, place(shown, direction=direction)) == []
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
+def test_inception_is_sound_whichever_scopes_are_open(inception, share):
+    rng = np.random.default_rng(7)
+    names = np.array(inception.scopes.names)
+    opened = default_open(inception) | set(names[rng.random(len(names)) < share].tolist())
+    shown = build_visible_graph(inception, ViewSpec(frozenset(opened)))
+    assert_placed_well(shown)
+    bad, pieces = crossed(shown, place(shown))
+    assert bad <= 0.001 * pieces
+
+
+def test_inception_is_legible_at_first(inception):
+    width, height = place(build_visible_graph(inception, ViewSpec(default_open(inception)))).box[0, 2:].tolist()
+    # Text of 12 pixels stays above 9 in a widget of 1100 by 600.
+    assert 12 * min(1100 / width, 600 / height) >= 9
+
+
+def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(inception):
+    opened = default_open(inception)
+    shown = build_visible_graph(inception, ViewSpec(opened))
+    cache = LayoutCache()
+    for name, kind in zip(shown.names, shown.kind.tolist(), strict=True):
+        if kind == CLOSED:
+            assert_stays(inception, opened, name, cache)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("direction", ["down", "right"])
+def test_scopes_of_a_model_opened_and_closed_by_lot_move_little_else(name, direction, tmp_path):
+    index = tgw.edit(written(name, tmp_path)).index
+    found = np.array([far for far, _ in walk(index, default_open(index), direction, 25, 1)])
+    assert len(found) > 200
+    assert (found > 3 * TRACKS).mean() < 0.005
+    assert found.max() < 10 * TRACKS
+
+
+def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, monkeypatch):
+    monkeypatch.setattr(compound, "_MOST_KEPT", 120)
+    cache = LayoutCache()
+    opened = default_open(inception)
+    shown = build_visible_graph(inception, ViewSpec(opened))
+    first = place(shown, cache=cache)
+    closed = [name for name, kind in zip(shown.names, shown.kind.tolist(), strict=True) if kind == CLOSED]
+    largest = 0
+    for name in closed * 2:
+        after = build_visible_graph(inception, ViewSpec(opened | {name}))
+        place(after, cache=cache)
+        largest = max(largest, len(after))
+    boxes = sum(len(drawing.sizes) for drawing in cache.layouts.values())
+    assert boxes <= max(120, 3 * largest) + largest
+    assert boxes < 300
+    assert np.array_equal(place(shown, cache=cache).box, first.box)

@@ -14,8 +14,10 @@ from tests.layout.test_layout import graphs
 from tfgraphwidget.layout.compound import HEADER, place
 from tfgraphwidget.layout.frame import Frame
 from tfgraphwidget.visible.measure import BADGE_HEIGHT
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, OPEN, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import BADGE, OPEN, build_visible_graph
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 def boxes(shown, positions):
@@ -26,7 +28,7 @@ def boxes(shown, positions):
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_from_left_to_right_all_is_sound_too(drawn):
     index, opened = drawn
-    shown = visible(index, Shown(opened, direction="right"))
+    shown = build_visible_graph(index, ViewSpec(opened, direction="right"))
     positions = place(shown, direction="right")
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
@@ -34,7 +36,9 @@ def test_from_left_to_right_all_is_sound_too(drawn):
 
 
 def test_a_chain_runs_right(graph):
-    shown = visible(graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}), Shown(direction="right", fold=False))
+    shown = build_visible_graph(
+        graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}), ViewSpec(direction="right", fold=False)
+    )
     box = place(shown, direction="right").box[1:]
     assert box[:, 0].tolist() == sorted(box[:, 0].tolist())
     assert np.ptp(box[:, 1] + box[:, 3] / 2) < 0.5
@@ -42,7 +46,7 @@ def test_a_chain_runs_right(graph):
 
 def test_lines_go_from_right_sides_to_left_sides_and_headers_stay_on_top(network):
     opened = frozenset({"net", "net/one"})
-    shown = visible(network, Shown(opened, direction="right", fold=False, badges=False))
+    shown = build_visible_graph(network, ViewSpec(opened, direction="right", fold=False, badges=False))
     positions = place(shown, direction="right")
     for edge, (source, target) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
         way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]]
@@ -59,7 +63,7 @@ def test_lines_go_from_right_sides_to_left_sides_and_headers_stay_on_top(network
 
 def test_a_pinned_op_stands_where_it_was_put_and_others_give_way(graph):
     index = graph({"x": "Placeholder"} | {f"op{i}": f"Relu {'x' if not i else f'op{i - 1}'}" for i in range(6)})
-    shown = visible(index, Shown(fold=False))
+    shown = build_visible_graph(index, ViewSpec(fold=False))
     free = boxes(shown, place(shown))
     margin = min(box[0] for name, box in free.items() if name)
     spot = free["op2"][:2] + free["op2"][2:] / 2
@@ -80,7 +84,7 @@ def test_a_pinned_op_stands_where_it_was_put_and_others_give_way(graph):
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_pinned_items_never_overlap(drawn, spots, right):
     index, opened = drawn
-    shown = visible(index, Shown(opened))
+    shown = build_visible_graph(index, ViewSpec(opened))
     pinned = dict(
         zip([n for n, k in zip(shown.names, shown.kind, strict=True) if n and k != BADGE], spots, strict=False)
     )
@@ -90,7 +94,7 @@ def test_pinned_items_never_overlap(drawn, spots, right):
 
 
 def test_a_pin_moves_nothing_in_other_containers(network):
-    shown = visible(network, Shown(frozenset({"net", "net/one", "net/two"}), fold=False))
+    shown = build_visible_graph(network, ViewSpec(frozenset({"net", "net/one", "net/two"}), fold=False))
     free = boxes(shown, place(shown))
     name = next(n for n, k in zip(shown.names, shown.kind.tolist(), strict=True) if n.startswith("net/one/") and k == 0)
     box = boxes(shown, place(shown, pinned={name: (300.0, 200.0)}))
@@ -101,7 +105,7 @@ def test_a_pin_moves_nothing_in_other_containers(network):
 
 
 def test_badges_are_rows_at_the_bottom_of_their_reader(network):
-    shown = visible(network, Shown(frozenset({"net", "net/one"}), fold=False))
+    shown = build_visible_graph(network, ViewSpec(frozenset({"net", "net/one"}), fold=False))
     positions = place(shown)
     badges = np.flatnonzero(shown.kind == BADGE)
     assert len(badges)
@@ -117,7 +121,7 @@ def test_badges_are_rows_at_the_bottom_of_their_reader(network):
 
 
 def test_badges_are_no_nodes_for_a_given_layout(network):
-    shown = visible(network, Shown(frozenset({"net", "net/one"}), fold=False))
+    shown = build_visible_graph(network, ViewSpec(frozenset({"net", "net/one"}), fold=False))
     asked = []
     place(shown, layout=lambda g: asked.extend(g) or {node: (i, i) for i, node in enumerate(g)})
     chips = {n for n, k in zip(shown.names, shown.kind.tolist(), strict=True) if k == BADGE}
@@ -129,7 +133,7 @@ def test_badges_are_no_nodes_for_a_given_layout(network):
 def test_a_loop_s_way_back_goes_up_at_the_side():
     ops = {"x": "Placeholder", "merge": "Merge x next"}
     ops |= {"a": "Relu merge", "b": "Tanh a", "next": "NextIteration b", "exit": "Exit b"}
-    shown = visible(graph_of(ops), Shown(fold=False))
+    shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False))
     positions = place(shown)
     edge = np.flatnonzero(shown.back).item()
     way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]]

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from tfgraphwidget.layout.free_form.overlap_removal import GAP, remove_overlaps
 
+pytestmark = pytest.mark.no_tensorflow
+
 OP = (100.0, 30.0)
 POINT = st.tuples(*[st.sampled_from([0.0, 1.0, 1e-12, -1e9, 1e300]) | st.floats(-1, 1)] * 2)
 SIZE = st.tuples(st.floats(10, 200), st.floats(10, 50)) | st.tuples(st.floats(200, 4000), st.floats(50, 4000))

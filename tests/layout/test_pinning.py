@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tfgraphwidget as tgw
 from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import OP, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def tangle():
     for i in range(150):
         ops[f"f{i}"] = " ".join(["AddN", *chance.sample(names, 4)])
         names.append(f"f{i}")
-    return visible(graph_of(ops), Shown(fold=False, badges=False))
+    return build_visible_graph(graph_of(ops), ViewSpec(fold=False, badges=False))
 
 
 def beside(shown, positions, name, x, y):
@@ -84,7 +85,7 @@ def test_what_is_pinned_where_it_stands_changes_nothing(tangle, searched):
 
 
 def test_only_what_a_pinned_box_would_stand_on_gives_way():
-    shown = visible(graph_of({f"part{i}": "Placeholder" for i in range(80)}), Shown(fold=False))
+    shown = build_visible_graph(graph_of({f"part{i}": "Placeholder" for i in range(80)}), ViewSpec(fold=False))
     free = place(shown)
     positions = place(shown, pinned=beside(shown, free, "part40", 60, 40))
     at, width, height = positions.box[shown.names.index("part40")][:2], *free.box[1, 2:].tolist()
@@ -98,7 +99,7 @@ def test_only_what_a_pinned_box_would_stand_on_gives_way():
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_many_pinned_boxes_are_sound_too(spots):
     ops = {f"op{i}": "Placeholder" if i < 4 else f"AddN op{i // 2} op{i - 3}" for i in range(80)}
-    shown = visible(graph_of(ops), Shown(fold=False))
+    shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False))
     positions = place(shown, pinned={f"op{i}": (x, y) for i, x, y in spots})
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
@@ -106,93 +107,9 @@ def test_many_pinned_boxes_are_sound_too(spots):
     assert crossed(shown, positions)[0] == 0
 
 
-# An op and a scope of one name
-
-
-@pytest.fixture
-def twins():
-    """An op and a scope that are both called `a`, and an op with a slash behind, all in view."""
-    from tensorflow.core.framework.graph_pb2 import GraphDef
-
-    graph = GraphDef()
-    for name, op_type, *inputs in (
-        ("x", "Placeholder"),
-        ("a", "Relu", "x"),
-        ("a/b", "Relu", "a"),
-        ("a/c", "Tanh", "a/b"),
-        ("y", "Relu", "a/c"),
-        ("f/", "NoOp"),
-    ):
-        node = graph.node.add(name=name, op=op_type, input=inputs)
-        if op_type != "NoOp":
-            node.attr["dtype" if op_type == "Placeholder" else "T"].type = 1
-    editor = tgw.edit(graph)
-    editor.open_all()
-    return editor
-
-
-def pinned_in(editor):
-    scene = editor.scene()
-    return [(scene.names[i], "op" if scene.kind[i] == OP else "scope") for i in np.flatnonzero(scene.pinned).tolist()]
-
-
-def inner(editor):
-    """Where everything in the scope `a` is, from its corner."""
-    scene = editor.scene()
-    scope = next(i for i, name in enumerate(scene.names) if name == "a" and scene.kind[i] != OP)
-    return scene.box[scene.parent == scope, :2] - scene.box[scope, :2]
-
-
-def test_a_scope_is_pinned_without_the_op_of_its_name(twins):
-    before = inner(twins)
-    twins.pin("a/", 400, 300)
-    assert pinned_in(twins) == [("a", "scope")]
-    assert np.allclose(inner(twins), before, atol=0.01)
-    twins.close("a")
-    assert pinned_in(twins) == [("a", "scope")]
-
-
-def test_an_op_is_pinned_without_the_scope_of_its_name(twins):
-    twins.pin("a", 400, 300)
-    assert pinned_in(twins) == [("a", "op")]
-    twins.close("a")
-    assert pinned_in(twins) == []
-    assert twins.core.view.with_open(["a"]).pinned == twins.core.view.pinned
-    twins.open("a")
-    assert pinned_in(twins) == [("a", "op")]
-    twins.hide("a")
-    assert pinned_in(twins) == []
-
-
-def test_each_is_let_go_alone(twins):
-    twins.pin("a", 400, 300)
-    twins.pin("a/", 500, 400)
-    assert pinned_in(twins) == [("a", "scope"), ("a", "op")]
-    twins.unpin("a/")
-    assert pinned_in(twins) == [("a", "op")]
-    twins.pin("a/", 500, 400)
-    twins.unpin("a")
-    assert pinned_in(twins) == [("a", "scope")]
-    twins.unpin("a")
-    assert pinned_in(twins) == []
-
-
-def test_a_closed_scope_is_meant_where_no_op_of_its_name_is_seen(twins):
-    twins.close("a")
-    twins.pin("a", 400, 300)
-    twins.open("a")
-    assert pinned_in(twins) == [("a", "scope")]
-
-
-def test_an_op_may_end_in_a_slash_and_others_be_asked_for_with_one(twins):
-    twins.pin("f/", 400, 300)
-    twins.pin("y/", 300, 300)
-    assert pinned_in(twins) == [("y", "op"), ("f/", "op")]
-
-
 def test_a_scope_alone_of_its_name_is_pinned_by_it_with_a_slash_and_without():
     index = graph_of({"x": "Placeholder", "net/one": "Relu x", "net/two": "Relu net/one"})
     for name in ("net", "net/"):
-        positions = place(visible(index, Shown(fold=False)), pinned={name: (300.0, 200.0)})
+        positions = place(build_visible_graph(index, ViewSpec(fold=False)), pinned={name: (300.0, 200.0)})
         left, top, width, height = positions.box[2].tolist()
         assert (left + width / 2, top + height / 2) == (300.0, 200.0)

@@ -12,6 +12,8 @@ from tests.layout.exact import _long_within
 from tfgraphwidget.layout.free_form.orthogonal_detour import pieces_through
 from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, NoPathError, ObstacleAvoidance, PolylineRouter
 
+pytestmark = pytest.mark.no_tensorflow
+
 OP = (100.0, 30.0)
 
 
@@ -62,7 +64,7 @@ def test_a_line_that_finds_no_way_runs_at_right_angles(monkeypatch):
     corner, sizes = grid(4)
     monkeypatch.setattr("tfgraphwidget.layout.free_form.polyline_routing._STEPS", 0)
     with pytest.raises(NoPathError):
-        ObstacleAvoidance(corner, sizes, CLEAR).way((50.0, 15.0), (422.0, 177.0), (0, 15))
+        ObstacleAvoidance(corner, sizes, CLEAR).find_path((50.0, 15.0), (422.0, 177.0), (0, 15))
     way = PolylineRouter(corner, sizes, [None] * 16, (0.0, 0.0), (0.0, 0.0)).route(0, 15)
     assert all(min(abs(c - a), abs(d - b)) < 1e-6 for (a, b), (c, d) in pairwise(way))
     assert not _long_within(np.array(way)[:-1], np.array(way)[1:], corner, corner + sizes).any()

@@ -11,8 +11,10 @@ from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.container import layout_container
 from tfgraphwidget.layout.incremental.previous_layout import CachedLayout, LayoutKey, PreviousLayouts, find, remember
 from tfgraphwidget.layout.layered.components import build_structure
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph
+
+pytestmark = pytest.mark.no_tensorflow
 
 # Few enough to stand in one column, and two beside it.
 CHAIN = {f"c{i}": f"Relu c{i - 1}" if i else "Placeholder" for i in range(4)}
@@ -24,7 +26,7 @@ def drawn(*graphs: dict[str, str]) -> list[dict[str, np.ndarray]]:
     """The boxes by name of one graph after the other, as one editor draws them."""
     cache, found = LayoutCache(), []
     for ops in graphs:
-        shown = visible(graph_of(ops), Shown(fold=False, badges=False))
+        shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False, badges=False))
         positions = place(shown, cache=cache)
         assert overlaps(shown, positions) == []
         assert loose(shown, positions) == []

@@ -40,7 +40,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "values": (variable_values, "load_values", 1),
     "the index": (targets, "patched", 1),
     "the stamp": (targets.LiveTarget, "_present_stamp", 3),
-    "the history": (History, "pushed", 1),
+    "the history": (History, "push", 1),
 }
 BEFORE_THE_GRAPH_CHANGES = {"the proof", "the proof's import", "entering a function", "the import"}
 

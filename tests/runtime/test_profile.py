@@ -13,7 +13,7 @@ import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import output_bytes, parameters, users
-from tfgraphwidget.hierarchy.op_facts import facts
+from tfgraphwidget.hierarchy.op_facts import find_op_facts
 from tfgraphwidget.runtime.measure.flops import flops
 from tfgraphwidget.runtime.measure.profile import Cost, Measured
 
@@ -166,7 +166,7 @@ def test_a_function_s_variables_are_its_arguments():
 
 def test_what_a_variable_holds_counts_where_it_is_read(mlp):
     index = tgw.edit(mlp).index
-    at = users(index, facts(index).depends_on_input)
+    at = users(index, find_op_facts(index).depends_on_input)
     assert index.names[at[index.ids["net/one/w"]]] == "net/one/MatMul"
     assert at[index.ids["x"]] == index.ids["x"]
 

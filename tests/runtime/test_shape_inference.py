@@ -15,7 +15,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import MODELS
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.edits.patch import Change, Edited, Patch, patched
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
@@ -31,7 +31,7 @@ def index_of(graph: Any) -> GraphIndex:
     return LiveTarget(open_source(graph)).index
 
 
-def edited(index: GraphIndex, op: str, *inputs: str, **attrs: Any) -> Edited:
+def edited(index: GraphIndex, op: str, *inputs: str, **attrs: Any) -> NodeChange:
     """The op reading other inputs, or with other attributes."""
     before = index.nodes[index.ids[op]]
     after = type(before)()
@@ -40,7 +40,7 @@ def edited(index: GraphIndex, op: str, *inputs: str, **attrs: Any) -> Edited:
         after.input[:] = inputs
     for name, value in attrs.items():
         after.attr[name].CopyFrom(value)
-    return Edited(before, after)
+    return NodeChange(before, after)
 
 
 def reading(index: GraphIndex, op: str, *inputs: str) -> Patch:
@@ -116,13 +116,13 @@ def test_a_sharper_shape_flows_as_far_as_it_goes(chain):
         "flat:0": ((None, None), (64, 2)),
         "out:0": ((None, None), (64, 2)),
     }
-    after = patched(chain, patch)
+    after = apply_patch(chain, patch)
     assert after.shape(after.ids["out"], 0) == (64, 2)
     assert chain.shape(chain.ids["out"], 0) == (None, None)
 
 
 def test_a_shape_becomes_unknown_again(chain):
-    sharp = patched(chain, infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp")))
+    sharp = apply_patch(chain, infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp")))
     patch = infer_patch_shapes(sharp, reading(sharp, "product", "x", "product/ReadVariableOp"))
     assert told(patch)["out:0"] == ((64, 2), (None, None))
 
@@ -259,7 +259,7 @@ def test_an_op_may_read_what_stands_behind_it(chain):
     index = index_of(graph)
     patch = infer_patch_shapes(index, reading(index, "one", "late"))
     assert told(patch) == {"one:0": ((2,), (4,)), "two:0": ((2,), (4,))}
-    again = patched(index, patch)
+    again = apply_patch(index, patch)
     longer = infer_patch_shapes(again, reading(again, "late", "a", "b", "late/axis"))
     assert told(longer) == {"late:0": ((4,), (5,)), "one:0": ((4,), (5,)), "two:0": ((4,), (5,))}
 
@@ -377,7 +377,7 @@ def test_what_a_file_says_of_its_shapes_is_right_after_the_edit_too():
         tf.nn.relu(tf.nn.relu(x, name="one"), name="two")
     index = index_of(graph.as_graph_def(add_shapes=True))
     patch = infer_patch_shapes(index, reading(index, "one", "wide"))
-    after = fresh(v1.GraphDef(node=patched(index, patch).nodes))
+    after = fresh(v1.GraphDef(node=apply_patch(index, patch).nodes))
     assert after is not None
     assert after["two", 0] == (None, 7)
     assert fresh(v1.GraphDef(node=index.nodes))["two", 0] == (None, 3)
@@ -462,7 +462,7 @@ def test_shapes_are_those_of_a_fresh_import(model, edits):
             with pytest.raises(GraphEditError):
                 infer_patch_shapes(index, patch)
             continue
-        after = patched(index, infer_patch_shapes(index, patch))
+        after = apply_patch(index, infer_patch_shapes(index, patch))
         wrong = {t: (after.shape(after.ids[t[0]], t[1]), s) for t, s in theirs.items()}
         assert {t: pair for t, pair in wrong.items() if not agrees(*pair)} == {}, patch
 

@@ -12,6 +12,8 @@ import pytest
 from tfgraphwidget.scene.coloring.encodings import encode_values
 from tfgraphwidget.scene.coloring.scales import RAMP_START, Categories, Numbers
 
+pytestmark = pytest.mark.no_tensorflow
+
 HUGE = (10**400, -(10**400))  # beyond all floats
 
 

@@ -8,12 +8,14 @@ from matplotlib.figure import Figure
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.scene.rendering.matplotlib_axes import draw
 from tfgraphwidget.scene.scene import build
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 @pytest.fixture
 def drawing(network):
-    return build(network, Shown(frozenset({"net"})))
+    return build(network, ViewSpec(frozenset({"net"})))
 
 
 @pytest.mark.parametrize("size", [(12, 1), (1, 12), (4, 4)])
@@ -40,5 +42,5 @@ def test_what_is_no_axes_is_refused(drawing, given):
 
 
 def test_a_line_break_in_a_name_is_a_gap(graph):
-    ax = draw(build(graph({"line\nbreak": "Placeholder", "tab\tin\x01it": "Placeholder"}), Shown(frozenset())))
+    ax = draw(build(graph({"line\nbreak": "Placeholder", "tab\tin\x01it": "Placeholder"}), ViewSpec(frozenset())))
     assert {text.get_text() for text in ax.texts} == {"line break", "tab in it"}

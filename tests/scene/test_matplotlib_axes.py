@@ -13,25 +13,27 @@ from matplotlib.figure import Figure
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.scene.rendering.matplotlib_axes import draw, save
 from tfgraphwidget.scene.scene import build, paint
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_picture_is_saved(network, tmp_path, suffix, start, dark):
     path = tmp_path / f"net{suffix}"
-    save(build(network, Shown(frozenset({"net"}))), path, dark=dark)
+    save(build(network, ViewSpec(frozenset({"net"}))), path, dark=dark)
     assert path.read_bytes().startswith(start)
 
 
 def test_another_suffix_is_refused(network, tmp_path):
     with pytest.raises(GraphEditError, match=r"'net\.bmp'; use a name that ends in \.svg"):
-        save(build(network, Shown(frozenset())), tmp_path / "net.bmp")
+        save(build(network, ViewSpec(frozenset())), tmp_path / "net.bmp")
 
 
 def test_it_draws_on_the_axes_it_is_given_without_pyplot(network):
     ax = Figure().add_subplot()
-    scene = build(network, Shown(frozenset({"net"})))
+    scene = build(network, ViewSpec(frozenset({"net"})))
     painted = paint(scene, np.ones(len(network), dtype=bool), [0], [1])
     assert draw(scene, ax, paint=painted) is ax
     assert {text.get_text() for text in ax.texts} >= {"x", "net", "one", "two", "loss"}
@@ -39,7 +41,7 @@ def test_it_draws_on_the_axes_it_is_given_without_pyplot(network):
 
 
 def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
-    save(build(graph({"a$x^$_<b>": "Placeholder"}), Shown(frozenset())), tmp_path / "odd.svg")
+    save(build(graph({"a$x^$_<b>": "Placeholder"}), ViewSpec(frozenset())), tmp_path / "odd.svg")
     written = (tmp_path / "odd.svg").read_text()
     assert "<b>" not in written
     assert "&lt;b&gt;" in written
@@ -47,7 +49,7 @@ def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf"])
 def test_letters_that_no_font_has_are_not_warned_about_one_by_one(graph, tmp_path, suffix):
-    scene = build(graph({"卷积/层🙂": "Placeholder", "卷积/b": "Relu 卷积/层🙂"}), Shown(frozenset()))
+    scene = build(graph({"卷积/层🙂": "Placeholder", "卷积/b": "Relu 卷积/层🙂"}), ViewSpec(frozenset()))
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         save(scene, tmp_path / f"a{suffix}")
@@ -57,5 +59,5 @@ def test_letters_that_no_font_has_are_not_warned_about_one_by_one(graph, tmp_pat
 
 def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_one(graph, monkeypatch):
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans", "Malgun Gothic", "Noto Sans CJK JP"])
-    ax = draw(build(graph({"卷积": "Placeholder"}), Shown(frozenset())))
+    ax = draw(build(graph({"卷积": "Placeholder"}), ViewSpec(frozenset())))
     assert ax.texts[0].get_fontfamily() == ["sans-serif", "Noto Sans CJK JP", "Malgun Gothic"]

@@ -10,6 +10,8 @@ import pytest
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, families, family
 from tfgraphwidget.scene.coloring import palette
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 def contrast(one: str, other: str) -> float:
     """The contrast ratio of WCAG 2."""

@@ -12,7 +12,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.scene.coloring import encodings, scales
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers, color_items, format_number
 from tfgraphwidget.scene.scene import Scene, build
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN
 
 
@@ -26,7 +26,7 @@ def index() -> GraphIndex:
 
 
 def drawn(index: GraphIndex, *opened: str, **how: bool) -> Scene:
-    return build(index, Shown(frozenset(opened), **how))
+    return build(index, ViewSpec(frozenset(opened), **how))
 
 
 def tints_by_name(scene: Scene, known: scales.OpValues) -> dict[str, tuple[int, str]]:

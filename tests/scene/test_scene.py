@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tfgraphwidget.scene import scene as view
 from tfgraphwidget.scene.scene import EDGE_FIELDS, ITEM_FIELDS, PAINT_FIELDS, build, from_bytes, paint, to_bytes
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 def test_a_scene_has_every_field_with_its_shape(network):
-    scene = build(network, Shown(frozenset({"net"})))
+    scene = build(network, ViewSpec(frozenset({"net"})))
     arrays = scene.arrays()
     assert list(arrays) == [name for name, _, _ in (*ITEM_FIELDS, *EDGE_FIELDS)]
     for name, dtype, width in (*ITEM_FIELDS, *EDGE_FIELDS):
@@ -21,7 +24,7 @@ def test_a_scene_has_every_field_with_its_shape(network):
 
 
 def test_bytes_come_back_as_the_same_arrays(network):
-    arrays = build(network, Shown(frozenset())).arrays()
+    arrays = build(network, ViewSpec(frozenset())).arrays()
     fields, buffer = to_bytes(arrays)
     assert all(offset % 4 == 0 for _, _, _, offset in fields)
     back = from_bytes(fields, buffer)
@@ -29,13 +32,13 @@ def test_bytes_come_back_as_the_same_arrays(network):
 
 
 def test_names_are_utf8(graph):
-    scene = build(graph({"größe": "Placeholder"}), Shown(frozenset()))
+    scene = build(graph({"größe": "Placeholder"}), ViewSpec(frozenset()))
     start, stop = scene.name_start[1:3]
     assert scene.name_bytes[start:stop].tobytes().decode() == "größe"
 
 
 def test_a_selection_covers_items_wholly_partly_or_not(network):
-    scene = build(network, Shown(frozenset({"net"})))
+    scene = build(network, ViewSpec(frozenset({"net"})))
     selected = np.array([name.startswith("net/one/") or name == "loss" for name in network.names])
     painted = paint(scene, selected, [network.op("x")], [network.op("net/two/Relu")])
     coverage = dict(zip(scene.names, painted.coverage.tolist(), strict=True))
@@ -52,7 +55,7 @@ def test_a_selection_covers_items_wholly_partly_or_not(network):
 
 
 def test_fresh_are_items_whose_ops_are_all_new(network):
-    scene = build(network, Shown(frozenset({"net"})))
+    scene = build(network, ViewSpec(frozenset({"net"})))
     new = np.array([name.startswith("net/two/") for name in network.names])
     painted = paint(scene, np.zeros(len(network), dtype=bool), fresh=new)
     assert [name for name, fresh in zip(scene.names, painted.fresh, strict=True) if fresh] == ["net/two"]

@@ -11,18 +11,20 @@ from tfgraphwidget.scene.rendering.display_list import thickness
 from tfgraphwidget.scene.rendering.svg_text import svg
 from tfgraphwidget.scene.scene import build, paint
 from tfgraphwidget.visible.measure import shorten
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
+
+pytestmark = pytest.mark.no_tensorflow
 
 NAME = "{http://www.w3.org/2000/svg}"
 
 
 def written(index, *opened, **how):
     """The SVG of a graph, read back."""
-    return ET.fromstring(svg(build(index, Shown(frozenset(opened))), **how))
+    return ET.fromstring(svg(build(index, ViewSpec(frozenset(opened))), **how))
 
 
 def test_every_box_and_every_name_is_there(network):
-    scene = build(network, Shown(frozenset({"net"})))
+    scene = build(network, ViewSpec(frozenset({"net"})))
     root = ET.fromstring(svg(scene))
     assert root.get("viewBox") == f"0 0 {scene.box[0, 2]:g} {scene.box[0, 3]:g}"
     assert len(root.findall(f"{NAME}rect")) >= len(scene)
@@ -40,12 +42,12 @@ def test_a_name_from_a_file_is_text_and_not_markup(graph):
 
 
 def test_nothing_comes_from_outside(network):
-    text = svg(build(network, Shown()))
+    text = svg(build(network, ViewSpec()))
     assert text.count("http") == 1  # the namespace
 
 
 def test_an_area_holds_what_touches_it_and_no_more(network):
-    scene = build(network, Shown(frozenset({"net"})))
+    scene = build(network, ViewSpec(frozenset({"net"})))
     item = scene.names.index("x")
     left, top, width, height = scene.box[item].tolist()
     root = ET.fromstring(svg(scene, area=(left, top, width, height)))
@@ -55,14 +57,14 @@ def test_an_area_holds_what_touches_it_and_no_more(network):
 
 
 def test_the_selection_is_seen_in_it(network):
-    scene = build(network, Shown())
+    scene = build(network, ViewSpec())
     chosen = paint(scene, np.ones(len(network), dtype=bool))
     assert svg(scene, paint=chosen) != svg(scene)
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_both_themes_have_their_background(network, dark):
-    assert ("#16191d" in svg(build(network, Shown()), dark=dark)) is dark
+    assert ("#16191d" in svg(build(network, ViewSpec()), dark=dark)) is dark
 
 
 def test_lines_are_wider_for_larger_tensors():

@@ -26,7 +26,7 @@ def test_a_file_comes_back_without_loss(path: Path) -> None:
     assert list(second.index.nodes) == list(first.index.nodes)
     assert second.index.functions == first.index.functions
     for name in first.index.functions:
-        assert second.index.beside.function(name) == first.index.beside.function(name)
+        assert second.index.extras.function(name) == first.index.extras.function(name)
     assert second.index.variable_defs == first.index.variable_defs
     assert {k: v for k, v in second.index.collections.items() if v} == {
         k: v for k, v in first.index.collections.items() if v

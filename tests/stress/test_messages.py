@@ -157,7 +157,7 @@ class Page(RuleBasedStateMachine):
         return made
 
     def change(self, data: st.DataObject) -> p.Change:
-        verb = data.draw(st.sampled_from(registry.requested()), label="verb")
+        verb = data.draw(st.sampled_from(registry.requested_verbs()), label="verb")
         if data.draw(st.integers(0, 3), label="as a form sends it"):
             return self.form(data, verb)
         keys = [

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, initialised, read, v1
+from tests.widget.replies import text_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.edits.context import IndexContext
@@ -102,7 +103,7 @@ def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: Request
     assert told.line == "copy = editor.clone(editor.scope('net/two'), into=\"copy\")"
     reply, _ = answers.handle(p.Clone((), (), "copy"))
     assert isinstance(reply, p.Drawn)
-    assert "2 variables of its own" in reply.state.notice
+    assert "2 variables of its own" in text_of(reply)
     assert reply.focus == "copy"
     assert len(editor.copies["copy"].ops) == told.ops
 
@@ -114,8 +115,8 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Request
     assert named(told.outside) == {"placeholder": ("x:0",)}
     reply, _ = answers.handle(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
     assert isinstance(reply, p.Drawn)
-    assert "into 3 scopes, 'tower_0' to 'tower_2'" in reply.state.notice
-    assert "4 variables each of their own, not initialised" in reply.state.notice
+    assert "into 3 scopes, 'tower_0' to 'tower_2'" in text_of(reply)
+    assert "4 variables each of their own, not initialised" in text_of(reply)
     assert list(editor.copies) == list(told.scopes)
     assert editor.graph.get_operation_by_name("tower_2/net/logits").device == "/device:CPU:0"
 
@@ -223,18 +224,6 @@ def test_lists_are_cut_and_counted_whole(inception: tuple[tf.Graph, v1.Session])
     assert named(told.outside) == {"tensor": ("input:0",)}
 
 
-def test_the_same_question_is_planned_once_and_anew_on_a_later_graph(
-    answers: RequestHandler, editor: GraphEditor
-) -> None:
-    first = previewed(answers, *ENDS, "copy")
-    planned = answers._clones._previews[0][2]
-    assert previewed(answers, *ENDS, "copy") == first
-    assert answers._clones._previews[0][2] is planned
-    with editor.graph.as_default():
-        tf.constant(1.0, name="copy")
-    assert "is taken" in previewed(answers, *ENDS, "copy").refusal
-
-
 @pytest.mark.parametrize("default", ["own", "shared"])
 @pytest.mark.parametrize(
     "others", [(), ("w",), ("w", "w/Adam"), ("a/w", "a/w/Adam"), ("a/w",), ("w", "a/w", "a/w/Adam", "w/Adam", "b")]
@@ -272,7 +261,7 @@ def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None
     reply, _ = answers.handle(p.Clone((), ("product",), "copy"))
     assert isinstance(reply, p.Drawn)
     assert reply.state.editable == ""
-    assert reply.state.notice.endswith('It can be called: editor.copies["copy"].')
+    assert text_of(reply).endswith('It can be called: editor.copies["copy"].')
     module = editor.copies["copy"]
     np.testing.assert_array_equal(module(tf.eye(2)), weights)
     weights.assign(weights * 0.0)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, v1
 from tests.test_golden import texts
+from tests.widget.replies import text_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.scene import scene as scenes
@@ -73,7 +74,7 @@ def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: RequestHand
 def test_clone_undo_redo(answers: RequestHandler, editor: GraphEditor) -> None:
     reply, _ = cloned = answers.handle(p.Clone(("x:0",), ("net/logits:0",), "copy"))
     assert isinstance(reply, p.Drawn)
-    assert "4 variables of its own" in reply.state.notice
+    assert "4 variables of its own" in text_of(reply)
     assert reply.state.code == ('copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',)
     assert reply.focus == "copy"
     assert arrays(cloned)["fresh"].any()
@@ -91,7 +92,8 @@ def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
     assert isinstance(op, p.Inspected)
     assert op.op_type == "Identity"
     assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",)),)
-    assert ("T", "float32") in op.attributes
+    assert p.Attribute("T", "float32", settable=True) in op.attributes
+    assert op.shape == "(None, 4)"
     scope, _ = answers.handle(p.Inspect("net/two"))
     assert isinstance(scope, p.Inspected)
     assert scope.op_type == ""
@@ -104,7 +106,7 @@ def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Sessi
     for name in answers._editor.index.names[::13]:
         reply, _ = answers.handle(p.Inspect(name))
         assert isinstance(reply, p.Inspected)
-        assert all(len(text) <= 200 for _, text in reply.attributes)
+        assert all(len(each.text) <= 200 for each in reply.attributes)
 
 
 def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]) -> None:
@@ -159,7 +161,7 @@ def test_a_change_is_the_editor_s_method_of_that_name(answers: RequestHandler, e
     reply = drawn(answers.handle(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",))))
     assert reads(editor, "net/logits") == ["net/two/add:0"]
     assert reply.state.code == ('editor.connect(source="net/two/add:0", target="net/logits", k=0)',)
-    assert reply.state.notice.startswith("1 op changed.")
+    assert text_of(reply).startswith("1 op changed.")
     assert reply.focus == ""
     drawn(answers.handle(p.Change("rename", ("net/logits",), ("new",), ('"net/scores"',))))
     assert "net/scores" in editor.index.ids
@@ -203,7 +205,7 @@ def test_history_goes_to_and_fro(answers: RequestHandler) -> None:
     done = drawn(answers.handle(p.Open())).state.code
     reply = drawn(answers.handle(p.Jump(1)))
     assert reply.state.code + reply.state.ahead == done
-    assert reply.state.notice == "Now after edit 1 of 3."
+    assert text_of(reply) == "Now after edit 1 of 3."
     assert drawn(answers.handle(p.Jump(3))).state.code == done
     with pytest.raises(GraphEditError, match="from 0 to 3"):
         answers.handle(p.Jump(4))

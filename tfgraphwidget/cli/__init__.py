@@ -40,15 +40,15 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(options)
     except GraphEditError as error:
-        return _refused(options, error.why)
+        return _print_refusal(options, error.why)
     except KeyboardInterrupt:
         print_note("tfgraphwidget: interrupted.")
         return INTERRUPTED
     except MemoryError:
-        return _refused(options, "There is not enough memory for this graph.")
+        return _print_refusal(options, "There is not enough memory for this graph.")
     except OSError as error:  # a full disk
         what = f" {str(error.filename)!r}" if error.filename else ""
-        return _refused(options, f"The system refuses{what}: {error.strerror or error}.")
+        return _print_refusal(options, f"The system refuses{what}: {error.strerror or error}.")
     except Exception:
         if options.command != "diff":  # whose 1 says that the graphs differ
             raise
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
         return MISUSED
 
 
-def _refused(options: argparse.Namespace, why: str) -> int:
+def _print_refusal(options: argparse.Namespace, why: str) -> int:
     from tfgraphwidget.cli.formatting import escape
 
     print_note(f"tfgraphwidget: {escape(why)}")

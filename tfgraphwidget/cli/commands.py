@@ -20,8 +20,11 @@ from tfgraphwidget.cli.formatting import escape, format_count
 from tfgraphwidget.cli.preflight import check_output, check_sources
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import ChangedValue, Difference
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sources import is_checkpoint
 
+Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
 
 if TYPE_CHECKING:
@@ -78,12 +81,20 @@ def write_page(options: argparse.Namespace) -> int:
 
 def print_diff(options: argparse.Namespace) -> int:
     """Print the differences between two graphs. Returns 1 when there are any."""
+    if is_checkpoint(options.before) and is_checkpoint(options.after):
+        changed = import_module("tfgraphwidget").drift(options.after, options.before)
+        values = tuple(ChangedValue(name, name, distance) for name, distance in changed.items() if distance)
+        return _print_difference(options, Difference(values=values, between=(options.before, options.after)))
     check_sources(options.before, options.after)
     with progress_bar():
         after = _open_editor(argparse.Namespace(file=options.after))
         after.leave(0)
         tell(f"Opening {escape(Path(options.before).name)}")
-        difference = replace(after.diff(options.before), between=(options.before, options.after))
+        difference = replace(after.diff(options.before, values=options.values), between=(options.before, options.after))
+    return _print_difference(options, difference)
+
+
+def _print_difference(options: argparse.Namespace, difference: Difference) -> int:
     if options.json:
         print_output(json.dumps(difference.rows(), indent=1))
     else:
@@ -144,7 +155,7 @@ def _open_editor(options: argparse.Namespace) -> GraphEditor:
     return GraphEditor(source, show=lambda _: None)
 
 
-def _names(texts: list[str] | None) -> Any:
+def _names(texts: list[str] | None) -> Names:
     """The tensors that an option names: a list, or with keys a dict."""
     if texts is None:
         return None
@@ -158,7 +169,7 @@ def _names(texts: list[str] | None) -> Any:
 
 
 def _check_outputs(
-    editor: GraphEditor, options: argparse.Namespace, outputs: Any = None, signatures: Any = None, **_: Any
+    editor: GraphEditor, options: argparse.Namespace, outputs: Names = None, signatures: object = None, **_: object
 ) -> None:
     """Refuse formats that need outputs when there are none, and name the option to use."""
     if outputs or signatures or editor.signatures or editor.outputs or editor.core.executor.in_function:
@@ -169,7 +180,7 @@ def _check_outputs(
         raise GraphEditError(f"A SavedModel needs a signature: give --inputs NAMES and --outputs NAMES{_SEE_INFO}.")
 
 
-def _signature_ends(editor: GraphEditor, name: str) -> Any:
+def _signature_ends(editor: GraphEditor, name: str) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     signature = next(signature for signature in editor.signatures if signature.name == name)
     return {name: (dict(signature.inputs), dict(signature.outputs))}
 
@@ -226,12 +237,12 @@ def _replace_opened_file(file: str | None) -> Iterator[None]:
     package: Any = import_module("tfgraphwidget")
     edit, files = package.edit, [file] if file is not None else []
 
-    def opened(*arguments: Any, **options: Any) -> Any:
+    def open_given_file(*arguments: Any, **options: Any) -> Any:
         if not files:
             return edit(*arguments, **options)
         return edit(files.pop(), **{key: value for key, value in options.items() if key not in ("graph", "session")})
 
-    package.edit = opened
+    package.edit = open_given_file
     try:
         yield
     finally:

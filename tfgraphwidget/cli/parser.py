@@ -132,8 +132,9 @@ def _add_export(add: Add) -> None:
 
 def _add_diff(add: Add) -> None:
     diff = add("diff", "list the differences between two graphs", "before.pb after.pb", "a.pb b/ --json")
-    diff.add_argument("before", metavar="A", help=_file())
-    diff.add_argument("after", metavar="B", help="the file or directory to compare it with")
+    diff.add_argument("before", metavar="A", help=f"{_file()}, or the prefix of a checkpoint")
+    diff.add_argument("after", metavar="B", help="the file, directory or checkpoint to compare it with")
+    diff.add_argument("--values", action="store_true", help="compare the values of variables too")
     diff.add_argument("--json", action="store_true", help="print every difference, as a JSON list of rows")
 
 

@@ -26,7 +26,13 @@ class ProgressBar:
         self._drawn = 0.0
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Show the step `what`, and `done` of `total` parts; 0 of 0 when the total is unknown."""
+        """Show a step of long work.
+
+        Args:
+            what: The name of the step.
+            done: How many parts of it are done.
+            total: The number of its parts; 0 if unknown.
+        """
         if not self._is_terminal:
             if what != self._what:
                 self._draw(f"{what} …\n")

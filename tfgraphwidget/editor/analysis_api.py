@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.editor import function_bodies, synchronization
+from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference
@@ -21,9 +23,36 @@ class AnalysisAPI(Checked):
 
     _core: EditorCore
 
+    # One op
+
+    def inspect(self, op: Any) -> Inspection:
+        """Describe an op or a scope as the inspector of the panel does.
+
+        Args:
+            op: The op, a tensor of it, or the name of a scope; "/" for the whole graph.
+
+        Returns:
+            The Inspection, which prints as a table: type, device, tensors with dtypes and static shapes, attributes,
+            the value of a variable or constant, documentation, and the lines of Python that made the op. `.rows()`
+            and `.table()` are the same as data.
+
+        Raises:
+            UnknownName: The graph has neither an op nor a scope of that name.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> op = tgw.example().inspect("net/w")
+            >>> op.op_type, op.outputs[0].dtype, op.value.shape
+            ('VarHandleOp', 'resource', (8, 3))
+            >>> [attribute.text for attribute in op.attributes if attribute.name == "shape"]
+            ['(8, 3)']
+        """
+        name = op if isinstance(op, str) else self._core.arguments.name(op)
+        return Inspection(self._core, name)
+
     # Differences
 
-    def diff(self, before: Any = None) -> Difference:
+    def diff(self, before: Any = None, *, values: bool = False) -> Difference:
         """Compare the current graph with its original state or with another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
@@ -31,10 +60,12 @@ class AnalysisAPI(Checked):
 
         Args:
             before: Another editor, or what `tgw.edit` opens; None for the graph as it was opened.
+            values: Whether the values of variables are compared too, paired by name: those of `before` and those of
+                this editor's session, file or function. Values that are equal to the bit are left out.
 
         Returns:
-            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.table()` is a
-            DataFrame.
+            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.values` the
+            variables whose values differ, with the largest difference of two elements; `.table()` is a DataFrame.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -47,7 +78,12 @@ class AnalysisAPI(Checked):
             >>> editor.diff(before=tgw.example()).between
             ('Graph (given)', 'Graph (this editor)')
         """
-        return self._core.evaluator.diff(before)
+        if not values:
+            return self._core.evaluator.diff(before)
+        if before is None:
+            raise GraphEditError("diff: values=True compares two models; name the other, diff(before, values=True).")
+        changed = synchronization.changed_values(before, self)
+        return replace(self._core.evaluator.diff(before), values=changed)
 
     @property
     def difference(self) -> Difference | None:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tfgraphwidget.graph import Door, GraphIndex, build
+from tfgraphwidget.graph import FunctionRef, GraphIndex, Typing, build
 from tfgraphwidget.sources import Body, open_function
 
 
-def open_body(body: Body, index: GraphIndex, op: int, door: Door) -> GraphIndex:
+def open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:
     """The body of a function that an op calls.
 
     Args:
         body: What `index` was read from, or the graph around it.
         index: The graph with the op, as edits have left it.
         op: The op.
-        door: The function.
+        reference: The function.
 
     Raises:
         GraphEditError: The function's body is damaged.
     """
     library = _Library(body, index)
-    opened = open_function(door.function, library, index, op)
-    context: dict[str, Any] = {"typing": opened.typing, "functions": index.functions, "beside": _Library(opened, index)}
+    opened = open_function(reference.function, library, index, op)
+    context: dict[str, Any] = {"typing": opened.typing, "functions": index.functions, "extras": _Library(opened, index)}
     return build(opened.nodes(), *opened.collections(), **context)
 
 
@@ -34,6 +34,31 @@ class _Library:
 
     body: Body
     graph: GraphIndex
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return self.body.arguments
+
+    @property
+    def returns(self) -> Mapping[str, str]:
+        return self.body.returns
+
+    @property
+    def alias(self) -> Mapping[str, str]:
+        return self.body.alias
+
+    @property
+    def typing(self) -> Typing:
+        return self.body.typing
+
+    def stamp(self) -> Hashable:
+        return self.body.stamp()
+
+    def nodes(self, known: int = 0) -> list[Any]:
+        return self.body.nodes(known)
+
+    def collections(self) -> Any:
+        return self.body.collections()
 
     @property
     def called(self) -> Mapping[str, str]:
@@ -51,10 +76,10 @@ class _Library:
         return self.graph.functions
 
     def function(self, name: str) -> Any:
-        return self.graph.beside.function(name)
+        return self.graph.extras.function(name)
 
     def gradient(self, name: str) -> str:
-        return self.graph.beside.gradient(name)
+        return self.graph.extras.gradient(name)
 
     def envelope(self) -> Any:
         return self.body.envelope()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.edits import Patch, patched
+from tfgraphwidget.edits import Patch, apply_patch
 from tfgraphwidget.edits.clone import INITS, is_checkpoint
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph import (
@@ -18,14 +18,15 @@ from tfgraphwidget.graph import (
     definitions,
     first_contents,
     initializers,
-    keyed,
     kind_of,
+    persistent_state,
 )
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
+from tfgraphwidget.tf_types import Graph, Session
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class GraphSession:
     """A graph with its session; `index` is the graph before the clone."""
 
     index: GraphIndex
-    graph: Any
-    session: Any
+    graph: Graph
+    session: Session | None
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
@@ -99,7 +100,7 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
     if not (patch.init == "current" or isinstance(patch.init, tuple)):
         return {}
     tables = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}
-    tables = {a: b for a, b in tables.items() if keyed(index)[index.ids[a]]}
+    tables = {a: b for a, b in tables.items() if persistent_state(index)[index.ids[a]]}
     ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids} if tables else set()
     starters = set(first_contents(index, ops))
     return {
@@ -169,10 +170,11 @@ class _ValueFinder:
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
             return {}
-        after = patched(self.target.index, self.patch)
-        beside = self.target.index.beside
+        after = apply_patch(self.target.index, self.patch)
+        assert self.target.session is not None  # else `value_loader` has refused
+        extras = self.target.index.extras
         functions = [
-            *(beside.function(name) for name in sorted(self.target.index.functions)),
+            *(extras.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
         return initial_values.compute_initial_values(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import costs, frame
-from tfgraphwidget.hierarchy import facts
+from tfgraphwidget.hierarchy import find_op_facts
 from tfgraphwidget.runtime.measure import Measured, flops_and_calls
 from tfgraphwidget.scene import Scene
 from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
@@ -134,7 +134,7 @@ class ColorModel:
         unknown = int(np.isnan(value).sum())
         notices = [f"batch = {self._batch:,}"] if by != "parameters" and _has_unknown(index) else []
         notices += [f"{unknown:,} op{'s' * (unknown > 1)} unknown"] if unknown else []
-        at = costs.users(index, facts(index).depends_on_input) if by == "parameters" else None
+        at = costs.users(index, find_op_facts(index).depends_on_input) if by == "parameters" else None
         return Numbers(value, _UNITS[by], total=True, notice=" · ".join(notices), at=at)
 
     def _costs(self, by: str, index: GraphIndex, batch: int) -> Floats:
@@ -169,7 +169,7 @@ class ColorModel:
             ) from error
 
 
-def _check_batch(batch: Any) -> None:
+def _check_batch(batch: object) -> None:
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         raise GraphEditError(f"{batch!r} is not a batch size; write batch=32.")
 

@@ -17,11 +17,11 @@ from tfgraphwidget.edits import Command, Edits, History, Preview, Renew
 from tfgraphwidget.edits.clone import Add, Clone
 from tfgraphwidget.edits.freeze import FoldBatchNorm, Freeze, StripTraining
 from tfgraphwidget.edits.rewire import (
+    AdapterType,
     AddControlInputs,
     Bypass,
     Connect,
     Detach,
-    Mend,
     RemoveControlInputs,
     Reroute,
     Side,
@@ -346,7 +346,7 @@ class EditAPI(Checked):
         *,
         only: Any = (),
         never: Any = (),
-        mend: Mend = "",
+        mend: AdapterType = "",
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
@@ -387,7 +387,7 @@ class EditAPI(Checked):
         *,
         only: Any = (),
         never: Any = (),
-        mend: Mend = "",
+        mend: AdapterType = "",
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
@@ -428,7 +428,7 @@ class EditAPI(Checked):
         target: Any,
         k: int | None = None,
         *,
-        mend: Mend = "",
+        mend: AdapterType = "",
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
@@ -464,7 +464,7 @@ class EditAPI(Checked):
         what: Any,
         by: Any = (),
         *,
-        mend: Mend = "",
+        mend: AdapterType = "",
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:

@@ -12,15 +12,15 @@ import numpy as np
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.called_bodies import open_body
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
-from tfgraphwidget.edits import Patch, ends_now, follow
+from tfgraphwidget.edits import Patch, follow, track_boundary
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     Difference,
     GraphIndex,
+    control_flow_ops,
     difference,
     forward,
-    inside_control_flow,
     key_of,
     mask_of,
     side_effects,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
     from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.edits import History
-    from tfgraphwidget.graph import Held, VariableDef
+    from tfgraphwidget.graph import BodyState, VariableDef
 
 _EMPTY = "no value in this session"
 Values = Mapping[Any, Any]
@@ -63,11 +63,11 @@ class GraphRun:
         """The outputs of the function or the chosen signature: {tensor after some edits: tensor before them}."""
         signature = self.source.signature
         outputs = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
-        now = ends_now((), outputs, patches)[1]
+        now = track_boundary((), outputs, patches)[1]
         return {now[key]: name for key, name in outputs.items() if split_tensor(now[key])[0] in self.index.ids}
 
     @cached_property
-    def state(self) -> Held:
+    def state(self) -> BodyState:
         """The state that a function's body reads: captured variables and tables."""
         return captured_state(self.source, self.body)
 
@@ -181,7 +181,7 @@ class Evaluator:
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
         fed = arguments.feeds(feeds)
-        originals = {name: original_name(name, (patch.fed for patch in patches)) for name in fed}
+        originals = {name: original_name(name, (patch.input_renames for patch in patches)) for name in fed}
         ends = now.outputs(executor.patches())
         marked = executor.view.boundary[1]
         if outputs is not None or marked or not ends:
@@ -281,7 +281,7 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     """The outputs of ops without consumers and side effects that depend on the feeds, if there are any."""
     fed = [index.op(name) for name in feeds]
     last = forward(index, fed) if fed else np.ones(len(index), bool)
-    last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *inside_control_flow(index)])
+    last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *control_flow_ops(index)])
     last &= ~mask_of(index, side_effects(index, np.flatnonzero(last).tolist()))
     names = ((index.names[i], index.dtypes(i)) for i in np.flatnonzero(last).tolist())
     found = [

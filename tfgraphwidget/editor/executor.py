@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
+from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import Grow, Grown
 from tfgraphwidget.editor.transaction import Snapshot, Transaction
@@ -17,17 +18,17 @@ from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.edits import (
     Command,
     Edits,
-    Ends,
+    FunctionBoundary,
     History,
     IndexContext,
     Patch,
     Renew,
     Step,
     check_called,
-    ends_now,
     rebind_selections,
-    renamed_keys,
-    reserved,
+    reserved_names,
+    track_boundary,
+    track_signatures,
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
     from tfgraphwidget.graph import GraphIndex
+    from tfgraphwidget.runtime.functions import module_clone
     from tfgraphwidget.sources import Signature, Source
 
 _STALE = (
@@ -54,6 +56,10 @@ _STALE = (
 )
 _SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
+
+
+_CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
+"""Plans a copy of ops of the first graph into the second."""
 
 
 class _StepOptions(TypedDict, total=False):
@@ -78,7 +84,8 @@ class EditExecutor:
     """Plans, applies, records and undoes the edits of one editor.
 
     `history` has the steps that are done and undone. `latest_ops` are the names of the ops that the last step added or
-    changed in the current graph. `lost` are sentences on what the session could not keep over the last step.
+    changed in the current graph. `lost` are sentences on what the session could not keep over the last step, `renamed`
+    the (old, new) names of the ops that it renamed there.
     """
 
     def __init__(self, source: Source, target: LiveTarget, navigator: Navigator, listeners: Listeners) -> None:
@@ -86,6 +93,8 @@ class EditExecutor:
         self.history = History()
         self.latest_ops: frozenset[str] = frozenset()
         self.lost: tuple[str, ...] = ()
+        self.renamed: tuple[tuple[str, str], ...] = ()
+        self._plans = PlanCache()
 
     # What edits depend on
 
@@ -145,18 +154,20 @@ class EditExecutor:
         if not self.source.signatures:
             return ()
         steps = ((step.patch, step.place is self.target) for step in self.history.done)
-        patches = (patch if is_here else Patch(keys=patch.keys) for patch, is_here in steps)
+        patches = (
+            patch if is_here else Patch(signature_key_renames=patch.signature_key_renames) for patch, is_here in steps
+        )
         ids = self.target.index.ids
         return tuple(
             signature
-            for signature in renamed_keys(self.source.signatures, patches)
+            for signature in track_signatures(self.source.signatures, patches)
             if all(split_tensor(tensor)[0] in ids for _, tensor in (*signature.inputs, *signature.outputs))
         )
 
-    def function_ends(self) -> Ends:
+    def function_ends(self) -> FunctionBoundary:
         """The arguments and results of the current function after the edits."""
         body = self.view.body
-        return ends_now(body.arguments, body.returns, self.patches())
+        return track_boundary(body.arguments, body.returns, self.patches())
 
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
@@ -186,6 +197,7 @@ class EditExecutor:
     def _set_history(self, steps: Transaction, history: History) -> None:
         steps.on_failure(setattr, self, "history", self.history)
         self.history = history
+        self._plans.clear()
 
     def _record(
         self,
@@ -194,16 +206,21 @@ class EditExecutor:
         patch: Patch,
         target: EditTarget | None,
         made: tuple[Any, ...],
+        lost: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
         step = Step(command, patch, target, made, self.navigator.path, **options)
-        self._set_history(steps, self.history.pushed(step))
-        self._set_latest(step)
+        self._set_history(steps, self.history.push(step))
+        self._set_latest(step, patch, lost)
 
-    def _set_latest(self, step: Step) -> None:
+    def _set_latest(self, step: Step, patch: Patch, lost: tuple[str, ...]) -> None:
+        """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
         names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
-        self.latest_ops = frozenset(names) if step.place is self.view.target else frozenset()
+        is_here = step.place is self.view.target
+        self.latest_ops = frozenset(names) if is_here else frozenset()
+        self.lost, self.renamed = lost, patch.renamed if is_here else ()
+        self.view.follow(self.renamed)
 
     # Edits that a patch describes
 
@@ -242,9 +259,7 @@ class EditExecutor:
                     "reserved": reserved_names,
                     "imported": is_imported,
                 }
-                self._record(steps, command, patch, target, (), **options)
-                self.view.follow(patch.renamed)
-                self.lost = lost
+                self._record(steps, command, patch, target, (), lost, **options)
                 self.listeners.notify()
         kept = {signature.name for signature in self.signatures}
         gone = [signature.name for signature in signatures if signature.name not in kept]
@@ -255,14 +270,14 @@ class EditExecutor:
         """Apply a patch; variables and tables that a function made get their first values."""
         if self.in_function:
             check_called(target.index, self.function_ends(), patch)
-        traced, session = patch.traced, self.source.session
-        if traced is None or target is not self.target or self.source.graph is None:
+        traced, graph, session = patch.traced, self.source.graph, self.source.session
+        if traced is None or target is not self.target or graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
             traced_ops.check_initializers(session, traced)
 
         def initialize() -> None:
-            traced_ops.keep_alive(self.source.graph, traced)
+            traced_ops.keep_alive(graph, traced)
             if session is not None and traced.has_state:
                 traced_ops.initialize(
                     TimedSession(session), patch.add.variables, traced_ops.tables_of(patch.add.members)
@@ -281,9 +296,9 @@ class EditExecutor:
         if not found:
             return ()
         removed = {node.name for step in self.history.done if step.place is target for node in step.patch.remove.nodes}
-        return tuple(sorted(found - reserved({*removed, *(node.name for node in patch.remove.nodes)})))
+        return tuple(sorted(found - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
-    def _notes(self, patch: Any, renew: Renew) -> tuple[str, ...]:
+    def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
         """What TensorFlow cannot follow."""
         if self.view.target is not self.target or self.source.graph is None:
             return ()
@@ -301,11 +316,11 @@ class EditExecutor:
         if self.in_function:
             return function_bodies.preview(command, self.source, self.view)
         target = self._target(command)
-        patch = command.plan_sample(IndexContext(self.index, None if target is self.target else target.index))
+        patch = self._plans.sample(command, self.index, target.index)
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
-    def clone(self, command: Clone) -> Any:
+    def clone(self, command: Clone) -> Copy | list[Copy] | module_clone.ModuleCopy:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
         In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`.
@@ -319,11 +334,12 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            copies = self._copy(command, self.target, target, steps, marking=(command.inputs, command.outputs))
+            plan, marking = partial(self._plans.plan, command), (command.inputs, command.outputs)
+            copies = self._copy(command, plan, self.target, target, steps, marking=marking)
         return copies[0] if command.times is None and not command.devices else list(copies)
 
-    def _clone_function(self, command: Clone) -> Any:
-        scope: Any = command.into  # one that is no name is refused when it is planned
+    def _clone_function(self, command: Clone) -> module_clone.ModuleCopy:
+        scope: object = command.into  # one that is no name is refused when it is planned
         if isinstance(scope, str) and scope in self.copies:
             raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
         module = function_bodies.clone_module(command, self.source, self.view)
@@ -341,14 +357,15 @@ class EditExecutor:
     def _copy(
         self,
         command: Command,
+        plan: _CopyPlan,
         source: LiveTarget,
         target: LiveTarget,
         steps: Transaction,
         *,
         marking: Boundary = ((), ()),
     ) -> tuple[Copy, ...]:
-        """Copy ops from one graph to another or the same, as a command plans it, and record it; mark that boundary."""
-        origin, patch, load = _planned_copy(command, source, target)
+        """Copy ops from one graph to another or the same, as `plan` says, and record it; mark that boundary."""
+        origin, patch, load = _planned_copy(plan, source, target)
         with steps.uninterrupted():
             target.apply(patch, steps, load=load, origin=origin.graph)
             copies = tuple(_copies(patch, origin, target))
@@ -365,7 +382,7 @@ class EditExecutor:
             self.preview(command)  # what is refused is refused before a file is imported
         target = self._target(command)
         with self.transaction() as steps:
-            origin, patch, load = _planned_copy(command, self.target, target)
+            origin, patch, load = _planned_copy(partial(self._plans.plan, command), self.target, target)
             with steps.uninterrupted():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
@@ -389,7 +406,11 @@ class EditExecutor:
             opened = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
             other = LiveTarget(opened)
             other.graph()
-            return self._copy(command, other, self.target, steps)[0]
+
+            def plan(index: GraphIndex, target: GraphIndex) -> Patch:
+                return command.plan(IndexContext(index, target, has_values=opened.has_values))
+
+            return self._copy(command, plan, other, self.target, steps)[0]
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
@@ -431,14 +452,11 @@ class EditExecutor:
     def _moved_to(self, step: Step, lost: tuple[str, ...], patch: Patch) -> str:
         """Make the graph of a step current, which was undone or redone by `patch`; the line of code of the step."""
         self.navigator.go(step.path)
-        if step.place is self.view.target:
-            self.view.follow(patch.renamed)
-        self._set_latest(step)
-        self.lost = lost
+        self._set_latest(step, patch, lost)
         self.listeners.notify()
         return step.line
 
-    def jump(self, to: Any) -> str:
+    def jump(self, to: int) -> str:
         """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
         edits, done = len(self.history.done) + len(self.history.undone), len(self.history.done)
         if type(to) is not int or not 0 <= to <= edits:
@@ -451,26 +469,29 @@ class EditExecutor:
         """Undo or redo until so many steps are done; the line of the last one."""
         line = ""
         lost: dict[str, None] = {}
+        names: dict[str, str] = {}
         while len(self.history.done) != number:
             line = self.undo() if len(self.history.done) > number else self.redo()
             lost |= dict.fromkeys(self.lost)
+            now = dict(self.renamed)
+            names = {old: now.pop(name, name) for old, name in names.items()} | now
         if line:
-            self.lost = tuple(lost)
+            self.lost, self.renamed = tuple(lost), tuple(names.items())
         return line
 
 
-def target_of(model: Any) -> LiveTarget | None:
+def target_of(model: object) -> LiveTarget | None:
     """The target of an editor; None for what is not an editor."""
     target = getattr(getattr(model, "core", None), "target", None)
     return target if isinstance(target, LiveTarget) else None
 
 
 def _planned_copy(
-    command: Command, source: LiveTarget, target: LiveTarget
+    plan: _CopyPlan, source: LiveTarget, target: LiveTarget
 ) -> tuple[clone_values.GraphSession, Patch, Callable[[], None]]:
     """Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
     origin, destination = source.graph_session(), target.graph_session()
-    patch = command.plan(IndexContext(origin.index, destination.index, has_values=source.source.has_values))
+    patch = plan(origin.index, destination.index)
     patch = replace(patch, preview=_with_notices(patch, target))
     return origin, patch, clone_values.value_loader(patch, origin, destination)
 

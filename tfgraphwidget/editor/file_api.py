@@ -14,7 +14,7 @@ from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import left_out, ops, unused, upstream
+from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
 
 
@@ -128,7 +128,7 @@ class FileAPI(Checked):
             session.close()
             raise
         source = open_source(graph, session)
-        source.notices += left_out(unused(index, ends[0], part.mask), ends[1])
+        source.notices += unused_inputs_notice(unused_inputs(index, ends[0], part.mask), ends[1])
         editor: Any = type(self)
         taken = editor(source, core.show)
         there = taken.index.ids
@@ -150,11 +150,11 @@ class FileAPI(Checked):
             >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in edges][:1]
             [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
         """
-        from tfgraphwidget.export.formats import surroundings
+        from tfgraphwidget.export.formats import pack_extras
         from tfgraphwidget.graph import nx
 
         graph = nx.networkx(self._core.index, nodes=True)
-        graph.graph["meta_graph_def"] = surroundings(self._core.index, self._core.view.body.envelope)
+        graph.graph["meta_graph_def"] = pack_extras(self._core.index, self._core.view.body.envelope)
         return graph
 
     # The edits as code and data

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator
 from tfgraphwidget.editor.targets import NodeDefTarget
-from tfgraphwidget.edits import Ends, Patch, Preview, ends_now
+from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, track_boundary
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError, NotClonable
-from tfgraphwidget.graph import GraphIndex, between, left_out, unused
+from tfgraphwidget.graph import GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import edited_function, module_clone
 from tfgraphwidget.sources import Body, Source, captured_state
@@ -51,7 +51,9 @@ def preview(command: Clone, source: Source, view: GraphView) -> Preview:
     return _with_notices(found, notices)
 
 
-def _edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> module_clone.ModuleCopy:
+def _edited(
+    source: Source, body: Body, index: GraphIndex, ends: FunctionBoundary, into: str
+) -> module_clone.ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
@@ -75,7 +77,7 @@ def with_edited_calls(navigator: Navigator, path: tuple[str, ...], index: GraphI
         inner, patches = with_edited_calls(navigator, (*path, title), view.index), _patches(view)
         if patches or inner is not view.index:
             op, _, label = title.partition(":")
-            ends = ends_now(view.body.arguments, view.body.returns, patches)
+            ends = track_boundary(view.body.arguments, view.body.returns, patches)
             renamed: dict[str, str] = {}
             for patch in patches:
                 now = dict(patch.renamed)
@@ -109,9 +111,9 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
     if command.selection is None:
         lost: tuple[str, ...] = ()
         if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
-            lost = unused(view.index, command.inputs, between(view.index, command.inputs, command.outputs).mask)
+            lost = unused_inputs(view.index, command.inputs, between(view.index, command.inputs, command.outputs).mask)
         used = tuple(name for name in command.inputs if name not in lost)
-        return used, command.outputs, (), left_out(lost, command.outputs)
+        return used, command.outputs, (), unused_inputs_notice(lost, command.outputs)
     selection = command.selection.on(view.index)
     inputs, outputs = selection.ends
     return inputs, outputs, selection.ids, ()

@@ -16,7 +16,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.editor.view_api import ViewAPI
 from tfgraphwidget.edits import Command, Edits, Renew, registry
-from tfgraphwidget.visible import default_open, visible
+from tfgraphwidget.visible import build_visible_graph, default_open
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources import Source
@@ -119,14 +119,14 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
 
         view = self._core.view
         for opened in (view.shown.opened, default_open(view.index), frozenset[str]()):
-            if len(visible(view.index, view.shown_with(opened))) <= _MOST_PICTURED:
+            if len(build_visible_graph(view.index, view.shown_with(opened))) <= _MOST_PICTURED:
                 scene = view.scene(opened)
                 return svg(scene, paint=self._core.paint(scene))
         return ""
 
     def __getattr__(self, name: str) -> Any:
         """The method of a registered command that has none of its own, or what has another name now."""
-        registration = registry.registered(name)
+        registration = registry.registration_of(name)
         if registration is not None:
             return _method(self, registration.kind)
         if name not in _DEPRECATED:

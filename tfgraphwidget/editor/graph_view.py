@@ -18,7 +18,7 @@ from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
 from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.visible import Direction, Shown, find_shown_ops, visible_graph
+from tfgraphwidget.visible import Direction, ViewSpec, find_shown_ops, visible_graph
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
@@ -168,7 +168,7 @@ class GraphView:
     # What is seen
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ViewSpec:
         """What there is to see, and how."""
         return self.with_open(())
 
@@ -202,13 +202,13 @@ class GraphView:
         whole = selectors.scope(self.index, *scopes)
         return whole | selectors.ops(self.index, *ops) if ops else whole
 
-    def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> Shown:
+    def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> ViewSpec:
         """What there is to see with name scopes and groups open, and those around them; `deep`: and all inside."""
         nodes = [self._node(name) for name in scopes]
         around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
         pinned = pinning.pins_in_sight(self.pinned, self.index, opened, self.hidden)
-        return Shown(opened, self.hidden, self.direction, pinned)
+        return ViewSpec(opened, self.hidden, self.direction, pinned)
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
         """Close name scopes and groups in the drawing; `deep`: and all inside."""
@@ -319,7 +319,7 @@ class GraphView:
         spec = self.shown if opened is None else self.shown_with(opened)
         return scenes.build(self.index, spec, layout=self._layout, cache=self.memo)
 
-    def shown_with(self, opened: frozenset[str]) -> Shown:
+    def shown_with(self, opened: frozenset[str]) -> ViewSpec:
         """What there is to see with just these scopes and groups open."""
         return replace(self.shown, opened=opened)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.targets import LiveTarget, NodeDefTarget
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
-from tfgraphwidget.graph import Door, build, doors
+from tfgraphwidget.graph import FunctionRef, build, called_functions
 from tfgraphwidget.sources import open_function
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ class Navigator:
         op, _, label = self.here.title.partition(":")
         if op not in outer.ids:
             return op if op in outer.functions else ""
-        ways = doors(outer.nodes[outer.ids[op]], outer.functions)
+        ways = called_functions(outer.nodes[outer.ids[op]], outer.functions)
         return next((door.function for door in ways if label in ("", door.label)), "")
 
-    def doors(self, name: str) -> tuple[Door, ...]:
+    def doors(self, name: str) -> tuple[FunctionRef, ...]:
         """The functions that an op of the current graph calls."""
         index = self.here.index
-        return doors(index.nodes[index.op(name)], index.functions)
+        return called_functions(index.nodes[index.op(name)], index.functions)
 
     def enter(self, name: str, label: str = "") -> None:
         """Enter a function that an op calls, or one of the library by its own name. Raises UnknownName."""
@@ -63,7 +63,7 @@ class Navigator:
             return
         ways = self.doors(name)
         if not ways:
-            callers = [index.names[i] for i, node in enumerate(index.nodes) if doors(node, index.functions)]
+            callers = [index.names[i] for i, node in enumerate(index.nodes) if called_functions(node, index.functions)]
             some = ", ".join(map(repr, callers[:3])) + (f" and {len(callers) - 3} more" if callers[3:] else "")
             others = f"these do: {some}" if callers else "nor does any other here"
             raise UnknownName(f"Op {name!r} calls no function that one could enter; {others}.", [name])
@@ -78,7 +78,7 @@ class Navigator:
         path = (*self.path, title)
         if path not in self._known:
             body = open_body()
-            held = build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
+            held = build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
             self._known[path] = GraphView(title, lambda: body, NodeDefTarget(held), self.outermost.layout)
         self.stack = (*self.stack, self._known[path])
 

@@ -36,27 +36,27 @@ def save(
     notices: list[str] = []
     core.save_notices = notices
     source, target, is_graph = core.source, core.target, core.view.target is core.target
-    request = export.Export(
+    request = export.ExportRequest(
         index=core.index,
         envelope=target.envelope if is_graph else core.view.body.envelope,
-        written=target.written if is_graph else list,
-        meta=None if source.stored is None else source.stored.meta,
-        unedited=lambda: _unedited_folder(core, inputs, outputs, signatures),
+        nodes_as_in_file=target.written if is_graph else list,
+        file_meta_graph=None if source.stored is None else source.stored.meta,
+        unedited_folder=lambda: _unedited_folder(core, inputs, outputs, signatures),
         edited=lambda: _edited_saved_model(core, request, inputs, outputs, signatures),
         graph=lambda: core.graph,
         session=lambda: core.session,
-        ask=lambda: requested_signatures(core, inputs, outputs, signatures),
+        find_signatures=lambda: requested_signatures(core, inputs, outputs, signatures),
         picture=lambda: _picture(core),
         code=lambda file: script_of(core, file),
-        view=lambda: page_input(core),
+        find_page_input=lambda: page_input(core),
         edits=lambda: document(records_of(core.executor.history.done)),
         module=_whole_function(core, inputs, outputs, signatures) if core.executor.in_function else None,
         read_only=core.executor.read_only(),
-        without_values=target.came_without_values,
+        lacks_values=target.came_without_values,
         frozen=frozen,
         verify=verify,
         feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
-        notice=notices.append,
+        add_notice=notices.append,
     )
     known, restore_file = len(source.notices), target.file_restorer()
     try:
@@ -84,14 +84,14 @@ def requested_signatures(core: EditorCore, inputs: Any, outputs: Any, signatures
         known = core.executor.signatures if len(core.navigator.path) == 1 else ()
         if known and not export.is_chosen(boundary, core.index, core.source.signature, known):
             signatures = known
-    return export.asked(core.index, core.arguments.names, inputs, outputs, signatures)
+    return export.parse_signatures(core.index, core.arguments.names, inputs, outputs, signatures)
 
 
-def page_input(core: EditorCore) -> export.Viewed:
+def page_input(core: EditorCore) -> export.PageInput:
     """What a page shows of the editor: the current graph, and the functions that can be entered."""
     view, selection = core.view, core.view.selection
     inputs, outputs = view.boundary
-    return export.Viewed(
+    return export.PageInput(
         index=core.index,
         shown=view.shown,
         path=core.navigator.path,
@@ -101,10 +101,10 @@ def page_input(core: EditorCore) -> export.Viewed:
         inputs=inputs,
         outputs=outputs,
         notices=core.source.notices,
-        colours=core.coloring.without_a_run(),
-        colour=core.coloring.current,
-        rooms=core.navigator,
-        coloured=core.coloring.without_a_run,
+        encodings=core.coloring.without_a_run(),
+        color_by=core.coloring.current,
+        entered=core.navigator,
+        find_encodings=core.coloring.without_a_run,
     )
 
 
@@ -134,7 +134,9 @@ def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:
     return stored.folder() if core.target.unedited() else None
 
 
-def _edited_saved_model(core: EditorCore, request: export.Export, *requested: Any) -> export.EditedSavedModel | None:
+def _edited_saved_model(
+    core: EditorCore, request: export.ExportRequest, *requested: Any
+) -> export.EditedSavedModel | None:
     """The SavedModel that was opened, to be written with its signatures as edits have left them.
 
     None when other signatures are requested, and when the current graph is a function that was entered by the user.
@@ -152,8 +154,8 @@ def _edited_saved_model(core: EditorCore, request: export.Export, *requested: An
         request,
         index=index,
         envelope=target.envelope,
-        written=target.written,
-        ask=lambda: core.executor.signatures,
+        nodes_as_in_file=target.written,
+        find_signatures=lambda: core.executor.signatures,
         module=None,
         read_only="",
     )

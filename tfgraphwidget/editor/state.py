@@ -18,6 +18,7 @@ from tfgraphwidget.graph import GraphIndex, traversal
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import Source
+from tfgraphwidget.tf_types import Graph, Session
 
 
 @dataclass(eq=False)
@@ -67,13 +68,13 @@ class EditorCore:
         return self.view.index
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The `tf.Graph`; a file is imported into one now. Raises NotRunnable."""
-        graph = getattr(self.source.body, "graph", None)
+        graph: Graph | None = getattr(self.source.body, "graph", None)
         return self.target.graph() if graph is None else graph
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session | None:
         """The session that runs the graph, or None; for a file, one with the values of its checkpoint."""
         if not self.source.refusal:
             self.target.graph()

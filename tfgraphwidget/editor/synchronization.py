@@ -1,31 +1,178 @@
-"""Values from one model to another, matched by name: what `tfgraphwidget.sync` does."""
+"""Values from one model to another: what `tfgraphwidget.sync` does, and which values of two models differ."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.editor.graph_editor import GraphEditor
-from tfgraphwidget.errors import NotAGraph
-from tfgraphwidget.graph import VariableDef, definitions, handles
+from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.errors import GraphEditError, NotAGraph
+from tfgraphwidget.graph import ChangedValue, build
+from tfgraphwidget.runtime.functions import ModuleCopy
 from tfgraphwidget.runtime.live import Copy
-from tfgraphwidget.runtime.sync import Model, Names, Sync, match_variables
-from tfgraphwidget.sources import variable_definition
+from tfgraphwidget.runtime.sync import (
+    EagerStore,
+    GraphStore,
+    Names,
+    Pair,
+    Sync,
+    VariableStore,
+    checkpoint_store,
+    distances,
+    eager_store,
+    keras_store,
+    match_in_order,
+    match_variables,
+    store_of_source,
+    transfer,
+)
+from tfgraphwidget.sources import Checkpoint, is_checkpoint, is_keras_model, open_source, variable_definition
 
 
-def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
-    """Bring values over and give the (source, target) names; see `tfgraphwidget.sync`."""
-    ours, theirs = _model_of(source), _model_of(target)
-    pairs = match_variables(ours[1], theirs[1], names, source_scope=ours[2], target_scope=theirs[2])
-    Sync(pairs, ours[0], theirs[0], theirs[2]).sync(tau)
-    return tuple((a.name, b.name) for a, b in pairs)
+def sync(
+    source: Any, target: Any, names: Any = None, tau: float = 1.0, *, by_order: bool = False, slots: bool = False
+) -> tuple[tuple[str, str], ...]:
+    """Copy or mix values and return the (source, target) names; see `tfgraphwidget.sync`."""
+    ours, theirs = store_of(source, slots=slots), store_of(target, slots=slots)
+    pairs = _pairs("sync", ours, theirs, names, by_order=by_order)
+    if isinstance(ours, GraphStore) and isinstance(theirs, GraphStore):
+        both = tuple((a.definition, b.definition) for a, b in pairs if a.definition and b.definition)
+        Sync(both, ours.model, theirs.model, theirs.scope).sync(tau)
+        return tuple((a.name, b.name) for a, b in both)
+    transfer(ours, theirs, pairs, tau)
+    return tuple((a.handle, b.handle) for a, b in pairs)
 
 
-def _model_of(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
-    """The graph and session of a model, its variables, and the name scope around them."""
-    if isinstance(model, GraphEditor):
-        session, index = model.session, model.core.target.index
-        return Model(model.graph, session), tuple(definitions(index, handles(index)).values()), ""
+def drift(
+    source: Any, target: Any, names: Any = None, *, by_order: bool = False, slots: bool = False
+) -> dict[str, float]:
+    """The largest difference of each pair's values, by the source's names; see `tfgraphwidget.drift`."""
+    ours, theirs = store_of(source, slots=slots), store_of(target, slots=slots)
+    return distances(ours, theirs, _pairs("drift", ours, theirs, names, by_order=by_order))
+
+
+def changed_values(before: Any, after: Any) -> tuple[ChangedValue, ...]:
+    """The variables of two models whose values differ, paired by name, in the order of `after`.
+
+    Args:
+        before: A model; see `store_of`.
+        after: Another.
+    """
+    ours, theirs = store_of(after), store_of(before)
+    pairs = _pairs("diff", ours, theirs, None, by_order=False)
+    was = {a.handle: b.handle for a, b in pairs}
+    return tuple(
+        ChangedValue(name, was[name], distance) for name, distance in distances(ours, theirs, pairs).items() if distance
+    )
+
+
+def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: Any, *, by_order: bool) -> tuple[Pair, ...]:
+    """The variables that belong together."""
+    if by_order:
+        if names is not None:
+            raise GraphEditError(f"{call}: by_order=True pairs all variables; leave names= out.")
+        return match_in_order(ours.variables, theirs.variables)
+    named = _plain_names(names)
+    try:
+        pairs = _matched(ours, theirs, named)
+    except GraphEditError:
+        pairs = _matched_by_path(ours, theirs) if names is None else ()
+        if not pairs:
+            raise
+        return pairs
+    is_partial = names is None and len(pairs) < len(ours.variables)
+    return (is_partial and _matched_by_path(ours, theirs)) or pairs
+
+
+def _matched_by_path(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, ...]:
+    """Pairs by path, as a checkpoint of one is loaded into the other; none unless all variables have the same paths.
+
+    Keras numbers the names of layers, so that two models of one class have different ones.
+    """
+    by_path = {variable.path: variable for variable in theirs.variables}
+    is_same = "" not in by_path and by_path.keys() == {variable.path for variable in ours.variables}
+    return tuple((variable, by_path[variable.path]) for variable in ours.variables) if is_same else ()
+
+
+def _matched(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pair, ...]:
+    """Pairs by name: with the names as they are, or else without the scopes that hold all of each model."""
+    try:
+        return match_variables(
+            ours.variables, theirs.variables, names, source_scope=ours.scope, target_scope=theirs.scope
+        )
+    except GraphEditError:
+        scopes = [_common_scope(store) for store in (ours, theirs)]
+        if not any(scopes):
+            raise
+        with suppress(GraphEditError):
+            return match_variables(
+                ours.variables, theirs.variables, names, source_scope=scopes[0], target_scope=scopes[1]
+            )
+        raise
+
+
+def _common_scope(store: VariableStore) -> str:
+    """The first scope of eager variables, where it holds all of them: a model's own name, which is no layer's."""
+    if store.scope or isinstance(store, GraphStore):
+        return store.scope
+    first = {variable.handle.partition("/")[0] for variable in store.variables if "/" in variable.handle}
+    plain = any("/" not in variable.handle for variable in store.variables)
+    return "" if plain or len(first) != 1 else first.pop()
+
+
+def _plain_names(names: Any) -> Any:
+    """The names of layers and variables that were given as such."""
+    if isinstance(names, Mapping):
+        return {_name(a): _name(b) for a, b in names.items()}
+    if names is None or isinstance(names, str) or (callable(names) and not _is_named(names)):
+        return names
+    if _is_named(names):
+        return _name(names)
+    return [_name(name) for name in names] if isinstance(names, Iterable) else names
+
+
+def _is_named(thing: Any) -> bool:
+    return isinstance(getattr(thing, "path", getattr(thing, "name", None)), str)
+
+
+def _name(thing: Any) -> Any:
+    """The name of a Keras layer or a variable; a name itself."""
+    if isinstance(thing, str) or not _is_named(thing):
+        return thing
+    return getattr(thing, "path", None) or thing.name
+
+
+def store_of(model: Any, *, slots: bool = False) -> VariableStore:
+    """The variables of a model and where their values are.
+
+    Args:
+        model: An editor, the result of a clone, a Keras model or layer, a tf.Module or what `tf.saved_model.load`
+            returns, the prefix of a checkpoint, or anything that `tgw.edit` opens: a graph, a session, a tf.function,
+            the path of a file.
+        slots: Whether the variables of a compiled Keras model's optimizer belong to it.
+
+    Raises:
+        NotAGraph: The object is not a model.
+    """
+    core = getattr(model, "core", None)
+    if isinstance(core, EditorCore):
+        return store_of_source(core.source, core.target.index)
     if isinstance(model, Copy):
-        return model.model, tuple(map(variable_definition, model.variables)), model.scope
-    raise NotAGraph(f"{shown(model)} is no model; give an editor, or what a clone gave.")
+        return GraphStore(model.model, tuple(map(variable_definition, model.variables)), model.scope)
+    if isinstance(model, ModuleCopy):
+        return EagerStore(f"Module {model.scope!r}", model.named_variables)
+    if is_keras_model(model):
+        return keras_store(model, slots=slots)
+    store = eager_store(model)
+    if store is not None:
+        return store
+    if model is None or (isinstance(model, str | os.PathLike) and not os.fspath(model)):
+        raise NotAGraph(f"sync: {shown(model)} is not a model; give an editor, a model or a path.")
+    if isinstance(model, str | os.PathLike) and is_checkpoint(model):
+        return checkpoint_store(Checkpoint.of(model))
+    source = open_source(model)
+    nodes = source.body.nodes()
+    return store_of_source(source, build(nodes, *source.body.collections()))

@@ -20,13 +20,21 @@ import numpy as np
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, transaction
-from tfgraphwidget.edits import Patch, check_unchanged, exchanged, patched, reading, reserved, shown
+from tfgraphwidget.edits import (
+    Patch,
+    apply_patch,
+    check_unchanged,
+    dependents_of,
+    replace_fixed_ops,
+    reserved_names,
+    without_hidden,
+)
 from tfgraphwidget.errors import NothingTo
-from tfgraphwidget.graph import GraphIndex, Shape, build, calls, definitions, handles
+from tfgraphwidget.graph import GraphIndex, Shape, build, definitions, handles, reachable_functions
 from tfgraphwidget.runtime.live import COLLECTIONS, check_not_growing, in_place_changes, patch_application, placement
 from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
@@ -76,7 +84,7 @@ class NodeDefTarget:
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:  # noqa: ARG002
         """Apply a patch as a step of an edit. No state is lost by it: none is kept here."""
         number, before = len(self._done), self.index
-        self.index = patched(before, patch)
+        self.index = apply_patch(before, patch)
         self._states[number] = before
         self._done.append(patch)
         steps.on_failure(self._drop, before)
@@ -119,7 +127,7 @@ class NodeDefTarget:
         index = self._states[start]
         for at in range(start, number):
             self._states[at] = index
-            index = patched(index, self._done[at])
+            index = apply_patch(index, self._done[at])
         return index
 
 
@@ -175,11 +183,11 @@ class LiveTarget:
         """Read the whole graph anew, edges that other code has changed in place included."""
         self._take(self._present_stamp(), grown=False)
 
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
         if self.source.graph is None:
             self._revive()
-        return self.source.graph
+        return self.source.live()
 
     def _revive(self) -> None:
         """Import a file, and apply to TensorFlow's graph the edits that were made before."""
@@ -224,12 +232,14 @@ class LiveTarget:
 
         return restore
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
-        found = self.source.body.envelope()
-        return found if self._form is None else self._form.envelope(found)
+        found: GraphDef = self.source.body.envelope()
+        if self._form is not None:
+            found = self._form.envelope(found)
+        return found
 
-    def written(self, nodes: Iterable[NodeDef]) -> list[Any]:
+    def written(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
@@ -274,23 +284,24 @@ class LiveTarget:
         collections, variables = body.collections()
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
-            built_on_hidden |= reading(nodes, hidden | built_on_hidden)
+            built_on_hidden |= dependents_of(nodes, hidden | built_on_hidden)
             hidden = hidden | built_on_hidden
             nodes = [node for node in nodes if node.name not in hidden]
-            collections, variables = shown(collections, variables, hidden)
+            collections, variables = without_hidden(collections, variables, hidden)
         record = self._record()
         if record.functions:  # who imports what was saved before an undo calls functions that the undo has hidden
-            record.functions -= calls(body.functions(), body, nodes).keys()
+            record.functions -= reachable_functions(body.functions(), body, nodes).keys()
             record.failed_functions &= record.functions
         functions = body.functions() - record.functions
         if base is not None:
             index = base.extended(nodes, collections, variables, functions)
         else:
-            taken = reserved(hidden - record.failed.keys()) | self._reserved
+            taken = reserved_names(hidden - record.failed.keys()) | self._reserved
             taken |= {name.lower() for name in record.functions - record.failed_functions}
             typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
-            context: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
-            index = build(nodes, collections, variables, taken, **context)
+            index = build(
+                nodes, collections, variables, taken, typing=typing, functions=functions, extras=body, origin=self
+            )
         self._reading = _Reading(index, known + len(whole), stamp)
         self._built_on_hidden = built_on_hidden
 
@@ -300,7 +311,7 @@ class LiveTarget:
         steps: Transaction,
         *,
         load: Callable[[], None] = _nothing,
-        origin: Any = None,
+        origin: Graph | None = None,
         renew: bool = True,
     ) -> tuple[str, ...]:
         """Apply a patch and `load` the values of new variables, as steps of an edit.
@@ -348,26 +359,24 @@ class LiveTarget:
 
     def fitted(self, patch: Patch) -> Patch:
         """What a patch comes to here: a live graph's ops cannot be changed in every way."""
-        return patch if self.source.graph is None else exchanged(self.index, patch)
+        return patch if self.source.graph is None else replace_fixed_ops(self.index, patch)
 
     def _fit(self, patch: Patch) -> Patch:
         """The same for one that was planned when the graph was a file; to be taken back as it was carried out.
 
         Raises when the graph is not one that it can be carried out in just now.
         """
-        check_not_growing(self.source.graph)
+        check_not_growing(self.graph())
         fitted = self.fitted(patch)
         check_unchanged(self.index, fitted)
         if fitted is not patch:
             self._fitted[id(patch)] = patch, fitted
         return fitted
 
-    def _renewal(self) -> Any:
+    def _renewal(self) -> Renewal | None:
         """What the session holds, to be carried over into its renewed self; None without a session."""
         session = self.source.session
-        if session is None:
-            return None
-        return Renewal.read(session, self.source.graph)
+        return None if session is None else Renewal.read(session, self.graph())
 
     def _follow(self, before: _Reading, patch: Patch, generation: int, imported: int) -> None:
         """Let the index be what the graph is after the patch; `imported` counts the ops of edits before it.
@@ -381,14 +390,14 @@ class LiveTarget:
             return
         stamp, operations = self._present_stamp(), self.graph().get_operations()
         ops = len(operations)
-        after = patched(before.index, patch)
+        after = apply_patch(before.index, patch)
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
             # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
             # NodeDefs where each stands behind what it reads
             # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
             place = {op.name: k for k, op in enumerate(operations[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
-            after = patched(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
+            after = apply_patch(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
         is_alone = ops - before.ops == self._record().import_count - imported and self._is_all(
             patch, before, after, stamp
         )
@@ -442,7 +451,7 @@ class LiveTarget:
 
     def left(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
-        return reserved(self._record().failed.keys() - self._record().ungrown)
+        return reserved_names(self._record().failed.keys() - self._record().ungrown)
 
     def has_values(self) -> bool:
         """Whether the variables have values: those of a checkpoint, or what a person gave the session since."""

@@ -11,7 +11,7 @@ from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register
 from tfgraphwidget.edits.clone import check_free
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, calls
+from tfgraphwidget.graph import GraphIndex, reachable_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
@@ -79,7 +79,7 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
 
 
 def _withdraw(
-    target: LiveTarget, before: GraphIndex, collections: dict[str, list[Any]], scope: str, added: set[str]
+    target: LiveTarget, before: GraphIndex, collections: dict[str, list[object]], scope: str, added: set[str]
 ) -> None:
     """Hide the ops that a function added before the edit failed, and put back what the collections contained."""
     graph = target.graph()
@@ -115,12 +115,12 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
 
 def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex) -> tuple[Any, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
-    called = calls(library.functions, library.beside, nodes)
-    return tuple(library.beside.function(name) for name in called if name not in before.functions)
+    called = reachable_functions(library.functions, library.extras, nodes)
+    return tuple(library.extras.function(name) for name in called if name not in before.functions)
 
 
-def _left(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[Any], set[str]]:
+def _left(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
     """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
     graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]
-    return nodes, calls(body.functions(), body, nodes).keys() - before.functions
+    return nodes, reachable_functions(body.functions(), body, nodes).keys() - before.functions

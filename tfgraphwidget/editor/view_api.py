@@ -8,7 +8,7 @@ from tfgraphwidget.argument_checks import Checked, shown
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import Door
+from tfgraphwidget.graph import FunctionRef
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring import Legend
 from tfgraphwidget.visible import Direction
@@ -32,7 +32,7 @@ class ViewAPI(Checked):
         """
         return self._core.navigator.path
 
-    def called_functions(self, op: Any) -> tuple[Door, ...]:
+    def called_functions(self, op: Any) -> tuple[FunctionRef, ...]:
         """List the functions that an op calls.
 
         Args:

@@ -1,4 +1,4 @@
-"""Commands say what to change, as values; patches are what they come to.
+"""Edits as values: a command plans a patch.
 
 Importing this package registers its commands (`edits.registry`).
 """
@@ -11,21 +11,21 @@ from tfgraphwidget.edits.control_flow_contexts import rename_contexts
 from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
 from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
 from tfgraphwidget.edits.history import History, Step
-from tfgraphwidget.edits.op_replacement import exchanged
+from tfgraphwidget.edits.op_replacement import replace_fixed_ops
 from tfgraphwidget.edits.patch import (
     Change,
-    Edited,
     NewShape,
+    NodeChange,
     Patch,
     Preview,
     State,
+    apply_patch,
     check_unchanged,
-    patched,
-    reading,
-    reserved,
-    shown,
+    dependents_of,
+    reserved_names,
+    without_hidden,
 )
-from tfgraphwidget.edits.patched_graph import After, Rank, Tensor, const_shape, is_small, joined
+from tfgraphwidget.edits.patched_graph import PatchedGraph, Rank, Tensor, const_shape, is_small, merge_shapes
 from tfgraphwidget.edits.queue_runners import rename_runners
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.bypass import Bypass, Detach
@@ -36,12 +36,17 @@ from tfgraphwidget.edits.rewrite.insert import Insert
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.edits.rewrite.rename import Rename, RenameKey
 from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
-from tfgraphwidget.edits.signature_tracking import Ends, check_called, ends_now, follow, renamed_keys
+from tfgraphwidget.edits.signature_tracking import (
+    FunctionBoundary,
+    check_called,
+    follow,
+    track_boundary,
+    track_signatures,
+)
 
 __all__ = [
     "Add",
     "AddControlInputs",
-    "After",
     "Array",
     "Bypass",
     "Change",
@@ -50,18 +55,19 @@ __all__ = [
     "Connect",
     "Detach",
     "EditButton",
-    "Edited",
     "Edits",
-    "Ends",
     "FoldBatchNorm",
     "FormField",
     "Freeze",
+    "FunctionBoundary",
     "History",
     "IndexContext",
     "Insert",
     "NewShape",
+    "NodeChange",
     "Options",
     "Patch",
+    "PatchedGraph",
     "Place",
     "PlanContext",
     "Preview",
@@ -83,22 +89,22 @@ __all__ = [
     "Tensor",
     "TracedFunction",
     "Trainable",
+    "apply_patch",
     "check_called",
     "check_unchanged",
     "const_shape",
-    "ends_now",
-    "exchanged",
+    "dependents_of",
     "follow",
     "is_small",
-    "joined",
-    "patched",
-    "reading",
+    "merge_shapes",
     "rebind_selections",
     "register",
     "registry",
     "rename_contexts",
     "rename_runners",
-    "renamed_keys",
-    "reserved",
-    "shown",
+    "replace_fixed_ops",
+    "reserved_names",
+    "track_boundary",
+    "track_signatures",
+    "without_hidden",
 ]

@@ -13,12 +13,13 @@ import math
 import posixpath
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
-from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch
-from tfgraphwidget.graph import GraphIndex, Part, Selection, shape_text, written
+from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
 from tfgraphwidget.naming import identifier
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Edits:
 
     `shapes` are the static shapes that are others now. `lost` says what the session could not keep while it was
     renewed, `notes` what else one should know; one sentence each. `constants` are those that hold a size which the
-    edit has changed (`edits.rewrite.stale_shapes.Encoded`).
+    edit has changed (`edits.rewrite.stale_shapes.StaleConstant`).
     """
 
     added: tuple[str, ...] = ()
@@ -47,7 +48,16 @@ class Edits:
 
     @classmethod
     def of(cls, patch: Patch, lost: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Edits:
-        """What a patch has done."""
+        """Report what a patch has done.
+
+        Args:
+            patch: The patch.
+            lost: What the session could not keep, one sentence each.
+            notes: Further sentences for the user.
+
+        Returns:
+            The report.
+        """
         return cls(
             added=tuple(node.name for node in patch.add.nodes),
             removed=tuple(node.name for node in patch.remove.nodes),
@@ -62,7 +72,7 @@ class Edits:
     def __str__(self) -> str:
         counts = [(len(names), what) for names, what in self._counted() if names]
         done = ", ".join(f"{count} op{'s' if count > 1 else ''} {what}" for count, what in counts) or "no op changed"
-        done = _renamed(self.renamed) if self.renamed else done
+        done = _renaming_text(self.renamed) if self.renamed else done
         shapes = [f"{s.op}:{s.port} {shape_text(s.before)} → {shape_text(s.after)}" for s in self.shapes[:5]]
         more = [f"and {len(self.shapes) - 5} more shapes"] if len(self.shapes) > 5 else []
         return "\n".join((done, *shapes, *more, *self.lost, *self.notes))
@@ -74,10 +84,10 @@ class Edits:
         return f"<Edits: {self}>"
 
 
-def _renamed(pairs: tuple[tuple[str, str], ...]) -> str:
+def _renaming_text(pairs: tuple[tuple[str, str], ...]) -> str:
     """What got another name: an op, or the scope of several. Who reads it is changed as well, and goes without saying.
 
-    >>> _renamed((("a/x", "b/x"),)), _renamed((("a/x", "b/x"), ("a/y/z", "b/y/z")))
+    >>> _renaming_text((("a/x", "b/x"),)), _renaming_text((("a/x", "b/x"), ("a/y/z", "b/y/z")))
     ("renamed 'a/x' to 'b/x'", "renamed 'a' to 'b', 2 ops")
     """
     old, new = (posixpath.commonpath(names) for names in zip(*pairs, strict=True))
@@ -88,7 +98,7 @@ _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "session"})
 # A larger array is printed as the name of a variable that the person has.
 _MOST_NUMBERS = 16
-_Any = TypeVar("_Any")
+_Value = TypeVar("_Value")
 
 Renew = Literal["always", "never"]
 """Whether a session is renewed so that it follows changes of ops that it has run."""
@@ -183,7 +193,7 @@ class Command(ABC):
         return ""
 
 
-def rebind_selections(command: _Any, index: GraphIndex) -> _Any:
+def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
     """The same command with each selection as it is on `index`, so that what is printed means the same ops there."""
     values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
     rebound = {name: value.on(index) for name, value in values if isinstance(value, Selection)}
@@ -193,15 +203,15 @@ def rebind_selections(command: _Any, index: GraphIndex) -> _Any:
 class ValueWriter:
     """How code refers to values that are no literals: by the names that the caller may have for them."""
 
-    def function(self, function: Any) -> str:
+    def function(self, function: Callable[..., object]) -> str:
         """A Python function: its name, or the source of a lambda."""
-        return written(function) or identifier(str(getattr(function, "__name__", "function")))
+        return function_expression(function) or identifier(str(getattr(function, "__name__", "function")))
 
-    def array(self, array: Any, called: str) -> str:  # noqa: ARG002
+    def array(self, array: Array, called: str) -> str:  # noqa: ARG002
         """An array with many elements, the value of the tensor or field `called`."""
         return f"values[{literal(called)}]"
 
-    def external(self, value: Any, called: str) -> str:  # noqa: ARG002
+    def external(self, value: object, called: str) -> str:  # noqa: ARG002
         """Anything else, such as a graph, by the name `called` that the command has for it."""
         return called
 
@@ -245,11 +255,11 @@ def arguments(command: Any, writer: ValueWriter | None = None) -> str:
             parts.insert(0, writer.selection(value))  # the first argument of the call
         else:
             called = str(getattr(command, "tensor", field.name))
-            parts.append(f"{field.name}={_written(value, field, writer, called)}")
+            parts.append(f"{field.name}={_field_text(value, field, writer, called)}")
     return ", ".join(parts)
 
 
-def _written(value: object, field: Any, writer: ValueWriter, called: str) -> str:
+def _field_text(value: object, field: dataclasses.Field[object], writer: ValueWriter, called: str) -> str:
     if "external" in field.metadata and not isinstance(value, str):
         return writer.external(value, str(field.metadata["external"]))
     if "callable" in field.metadata and callable(value):
@@ -260,7 +270,15 @@ def _written(value: object, field: Any, writer: ValueWriter, called: str) -> str
 
 
 def literal(value: object, called: str = "", writer: ValueWriter | None = None) -> str:
-    """Python source of a field's value; strings in double quotes. A large array is the entry `called` of `values`.
+    """Write a field's value as Python, with strings in double quotes.
+
+    Args:
+        value: The value.
+        called: The name of the value; a large array is written as this entry of `values`.
+        writer: How values that are not literals are written.
+
+    Returns:
+        The source.
 
     >>> literal(("a:0", "b"))
     '["a:0", "b"]'

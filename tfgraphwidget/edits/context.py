@@ -1,4 +1,4 @@
-"""PlanContext: what a command may ask while it is planned.
+"""What a command may ask for while it is planned.
 
 A command is planned from arrays alone (`index`, `target`). What needs TensorFlow, a session or a person's Python
 function is asked of the context. `IndexContext` has two graphs and nothing else; `runtime.planning` implements the
@@ -7,7 +7,7 @@ rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,9 +17,14 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import TensorProto
 
 Array = np.ndarray[Any, Any]
-Options = Iterable[tuple[str, Any]]
+Function = Callable[..., object] | str
+"""A Python function, or an op type."""
+Specs = Sequence[tuple[str, Shape]]
+"""Dtypes and static shapes."""
+Options = Iterable[tuple[str, object]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,7 @@ class PlanContext(Protocol):
             NotRunnable: The graph is a function's body, or cannot be imported.
         """
 
-    def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
+    def trace(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction:
         """Call a Python function on placeholders, in a graph of its own.
 
         Args:
@@ -116,7 +121,7 @@ class PlanContext(Protocol):
             GraphEditError: An op cannot take the shapes of its new inputs.
         """
 
-    def constant(self, value: Any, dtype: str, shape: Shape) -> Any:
+    def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:
         """Return the TensorProto of a value.
 
         Args:
@@ -131,7 +136,7 @@ class PlanContext(Protocol):
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
         """Compute tensors of `index` that depend on constants only."""
 
-    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:
+    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
         """Return the present value of each variable of `index` as a TensorProto, by the name of its handle op.
 
         Raises:
@@ -164,23 +169,41 @@ class IndexContext:
     def require_graph(self) -> None:
         """Do nothing: arrays can be edited in every way."""
 
-    def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:  # noqa: ARG002
-        """Raise GraphEditError: a function is called by TensorFlow."""
+    def trace(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction:  # noqa: ARG002
+        """Raise GraphEditError: TensorFlow is needed to call a function.
+
+        Args:
+            function: See `PlanContext.trace`.
+            specs: See `PlanContext.trace`.
+            options: See `PlanContext.trace`.
+
+        Raises:
+            GraphEditError: Always.
+        """
         raise _needs_tensorflow("the function was not called")
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
         """Return the patch itself: static shapes stay what they are."""
         return patch
 
-    def constant(self, value: Any, dtype: str, shape: Shape) -> Any:  # noqa: ARG002
-        """Raise GraphEditError: TensorFlow encodes values."""
+    def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:  # noqa: ARG002
+        """Raise GraphEditError: TensorFlow is needed to encode a value.
+
+        Args:
+            value: See `PlanContext.constant`.
+            dtype: See `PlanContext.constant`.
+            shape: See `PlanContext.constant`.
+
+        Raises:
+            GraphEditError: Always.
+        """
         raise _needs_tensorflow("the value was not encoded")
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:  # noqa: ARG002
         """Raise GraphEditError: TensorFlow computes tensors."""
         raise _needs_tensorflow("the constants were not computed")
 
-    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:  # noqa: ARG002
+    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:  # noqa: ARG002
         """Raise GraphEditError: a session has the values."""
         raise _needs_tensorflow("the values of the variables were not read")
 

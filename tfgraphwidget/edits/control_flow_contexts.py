@@ -1,4 +1,4 @@
-"""The control flow contexts of copies, as protos: a WhileContextDef or CondContextDef of the original under new names.
+"""Control flow contexts of copies: WhileContextDefs and CondContextDefs with new names.
 
 A context is copied when the tensor that it hangs on is, its pivot. One that is not copied, but holds copies in its
 body, gives a proto that names only these: `runtime.live.control_flow_contexts` lets them join it.
@@ -7,23 +7,33 @@ body, gives a proto that names only these: `runtime.live.control_flow_contexts` 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import ContextDef, ControlFlowContextDef, Message
 
 # What a context is called, and the tensors outside that it hangs on.
 _NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})
 
 
 def rename_contexts(
-    contexts: Iterable[Any], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
-) -> tuple[Any, ...]:
+    contexts: Iterable[ContextDef], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
+) -> tuple[ContextDef, ...]:
     """What becomes of `contexts` (outermost ones, with all that is nested) for the copies; nothing for most.
 
     `names` maps each copied op to its copy, and may map tensors ("op:0"), which goes before the op's. `frames` maps the
     frame names of copied loops. `stays` says that the copies stand in the originals' graph: a name of what is not
     copied then stays as it is, and a copy may join the context that it was made in. Under their own names ops give the
     contexts that they are in.
+
+    Args:
+        contexts: The outermost contexts.
+        names: Name of each copied op, and of tensors, -> name of the copy.
+        frames: New frame names of loops.
+        stays: Whether the copies are in the graph of the originals.
+
+    Returns:
+        The new contexts.
     """
     renaming = _Renaming(names, frames, stays)
     return tuple(new for context in contexts for new in renaming.copies(context))
@@ -33,28 +43,25 @@ class _Renaming:
     def __init__(self, names: Mapping[str, str], frames: Mapping[str, str], stays: bool) -> None:
         self.names, self.frames, self.stays = names, frames, stays
 
-    def copies(self, context: Any) -> Iterator[Any]:
+    def copies(self, context: ContextDef) -> Iterator[ContextDef]:
         """The copy of a context; else the context with the copies in its body, or copies of what is nested in it."""
         copied = self._is_copied(context.pivot_name)
-        nested = [new for inner in context.nested_contexts for new in self.copies(_held(inner))]
+        nested = [new for inner in context.nested_contexts for new in self.copies(_content(inner))]
         external = dict(self._external(context.values_def.external_values, copied))
         values = [new for old in context.values_def.values if (new := self._value(old, context, copied, external))]
         if not copied and not (self.stays and (values or nested)):
             yield from nested
             return
-        new = type(context)()
-        new.CopyFrom(context)
-        new.ClearField("nested_contexts")
-        new.ClearField("values_def")
-        new.values_def.values.extend(values)
-        new.values_def.external_values.update(external)
+        copy = _empty_copy(context)
+        copy.values_def.values.extend(values)
+        copy.values_def.external_values.update(external)
         for inner in nested:
-            _hold(new.nested_contexts.add(), inner)
+            _set_content(copy.nested_contexts.add(), inner)
         if copied:
-            self._rename(new)
-        yield new
+            self._rename(copy)
+        yield copy
 
-    def _rename(self, context: Any) -> None:
+    def _rename(self, context: ContextDef) -> None:
         scope = self._new(context.pivot_name).rpartition("/")[0]
         beside = f"{scope}/{context.context_name.rpartition('/')[2]}".lstrip("/")
         if self._new(context.pivot_name) != context.pivot_name:
@@ -73,7 +80,7 @@ class _Renaming:
             if name and stands and (copied or (self._is_copied(inner) and name != outer)):
                 yield name, stands
 
-    def _value(self, old: str, context: Any, copied: bool, external: Mapping[str, str]) -> str:
+    def _value(self, old: str, context: ContextDef, copied: bool, external: Mapping[str, str]) -> str:
         """The new name of a value; "" where a context that is not copied learns nothing new."""
         new = self._new(old) if copied or self._is_copied(old) else ""
         return new if old not in context.values_def.external_values or new in external else ""
@@ -91,29 +98,38 @@ class _Renaming:
         return self.names[op] + ("" if port is None else f":{port}")
 
 
-def _held(nested: Any) -> Any:
+def _content(nested: ControlFlowContextDef) -> ContextDef:
     """What a ControlFlowContextDef holds."""
     return nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
 
 
-def _hold(nested: Any, context: Any) -> None:
-    is_loop = hasattr(context, "loop_enter_names")
-    (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(context)
+def _set_content(nested: ControlFlowContextDef, context: ContextDef) -> None:
+    held: Message = nested.while_ctxt if hasattr(context, "loop_enter_names") else nested.cond_ctxt
+    held.CopyFrom(context)
 
 
-def nested(context: Any) -> Iterator[Any]:
+def _empty_copy(context: ContextDef) -> ContextDef:
+    """A copy of a context without values and nested contexts."""
+    copy: Any = type(context)()  # of one of two classes: no type checker can tell that both are of the same
+    copy.CopyFrom(context)
+    copy.ClearField("nested_contexts")
+    copy.ClearField("values_def")
+    return cast("ContextDef", copy)
+
+
+def nested_contexts(context: ContextDef) -> Iterator[ContextDef]:
     """The contexts directly inside a context."""
-    return map(_held, context.nested_contexts)
+    return map(_content, context.nested_contexts)
 
 
-def called(contexts: Iterable[Any]) -> Iterator[str]:
+def context_names(contexts: Iterable[ContextDef]) -> Iterator[str]:
     """The names of contexts, and of those nested in them; a loop's is the name of its frame."""
     for context in contexts:
         yield context.context_name
-        yield from called(nested(context))
+        yield from context_names(nested_contexts(context))
 
 
-def structure(context: Any) -> Iterator[str]:
+def structural_tensors(context: ContextDef) -> Iterator[str]:
     """The tensors that a context hangs on: its pivots, and the ends of a loop."""
     for field, value in context.ListFields():
         if field.name.endswith("_names"):
@@ -122,36 +138,42 @@ def structure(context: Any) -> Iterator[str]:
             yield value
 
 
-def joining(contexts: Iterable[Any], tensor: str, values: Collection[str], *, leaves: bool = False) -> tuple[Any, ...]:
-    """The context that a tensor lies in, and those around it, holding `values` alone; () when it lies in none.
+def contexts_around(
+    contexts: Iterable[ContextDef], tensor: str, values: Collection[str], *, leaves: bool = False
+) -> tuple[ContextDef, ...]:
+    """Find the contexts around a tensor, for ops that are added beside it.
 
-    With `leaves` the tensor is one that leaves its loop (of an Exit).
+    Args:
+        contexts: The outermost contexts of the graph.
+        tensor: The tensor.
+        values: The names that the innermost context is to hold.
+        leaves: Whether the tensor leaves its loop: it is the output of an Exit.
+
+    Returns:
+        The outermost context with those nested in it, which hold `values` alone; () if there is none.
     """
     for context in contexts:
         chain = _chain(context, tensor)
         if chain:
-            return _joined(chain[:-1] if leaves else chain, values)
+            return _nest(chain[:-1] if leaves else chain, values)
     return ()
 
 
-def _chain(context: Any, tensor: str) -> list[Any]:
+def _chain(context: ContextDef, tensor: str) -> list[ContextDef]:
     """The contexts around a tensor, outermost first; [] when it does not lie in this one."""
-    for inner in nested(context):
+    for inner in nested_contexts(context):
         found = _chain(inner, tensor)
         if found:
             return [context, *found]
     return [context] if tensor in context.values_def.values else []
 
 
-def _joined(chain: list[Any], values: Collection[str]) -> tuple[Any, ...]:
-    made: Any = None
+def _nest(chain: list[ContextDef], values: Collection[str]) -> tuple[ContextDef, ...]:
+    made: ContextDef | None = None
     for context in reversed(chain):
-        new = type(context)()
-        new.CopyFrom(context)
-        new.ClearField("nested_contexts")
-        new.ClearField("values_def")
+        new = _empty_copy(context)
         new.values_def.values.extend(values)
         if made is not None:
-            _hold(new.nested_contexts.add(), made)
+            _set_content(new.nested_contexts.add(), made)
         made = new
     return () if made is None else (made,)

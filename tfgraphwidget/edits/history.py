@@ -1,4 +1,4 @@
-"""History: what was done and what was undone, as a value."""
+"""The edits that were applied and undone, as a value."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class History:
         """Which edits are done and undone, by the ids of their commands: steps are others when they are done again."""
         return tuple(id(step.command) for step in self.done), tuple(id(step.command) for step in self.undone)
 
-    def pushed(self, step: Step) -> History:
+    def push(self, step: Step) -> History:
         """After a new step; what was undone before can no longer be redone."""
         return History((*self.done, step))
 

@@ -1,4 +1,4 @@
-"""What TensorFlow cannot change in place: an op's type, how many inputs it has, the dtypes that it gives.
+"""Changes that TensorFlow cannot make in place: an op's type, number of inputs, output dtypes.
 
 A new op, under a name of its own, takes such an op's place on a live graph; the old one is hidden.
 """
@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from tfgraphwidget.edits.patch import Edited, Patch, leaving
+from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
 from tfgraphwidget.graph import GraphIndex, Member
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 
-def exchanged(index: GraphIndex, patch: Patch) -> Patch:
+def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
     """The patch with new ops for those that it changes in a way in which a live graph's ops cannot be changed."""
     fixed = [edited for edited in patch.changed if _is_fixed(index, edited)]
     if not fixed:
@@ -26,7 +25,7 @@ def exchanged(index: GraphIndex, patch: Patch) -> Patch:
         names[edited.name] = free_name(edited.name, taken)
         taken.add(names[edited.name].lower())
     old = [index.ids[name] for name in names]
-    gone = leaving(index, old)
+    gone = removal_of(index, old)
     stays = [(key, member) for key, member in gone.members if (key, member) not in set(patch.remove.members)]
     members = tuple((key, _member(member, names)) for key, member in stays if member.kind != "variable")
     remove = {field: (*getattr(patch.remove, field), *getattr(gone, field)) for field in ("nodes", "members")}
@@ -35,39 +34,42 @@ def exchanged(index: GraphIndex, patch: Patch) -> Patch:
         patch,
         add=replace(
             patch.add,
-            nodes=(*(_renamed(n, names) for n in patch.add.nodes), *(_renamed(e.after, names) for e in fixed)),
+            nodes=(
+                *(_renamed_node(n, names) for n in patch.add.nodes),
+                *(_renamed_node(e.after, names) for e in fixed),
+            ),
             members=(*patch.add.members, *members),
         ),
         remove=replace(patch.remove, **remove),
         changed=_readers(index, patch, names, {node.name for node in remove["nodes"]}),
-        notes=(*patch.notes, *_told(names)),
-        fed=(*patch.fed, *names.items()),
-        given=(*patch.given, *names.items()),
+        notes=(*patch.notes, *_notes(names)),
+        input_renames=(*patch.input_renames, *names.items()),
+        output_renames=(*patch.output_renames, *names.items()),
     )
 
 
-def _is_fixed(index: GraphIndex, edited: Edited) -> bool:
+def _is_fixed(index: GraphIndex, edited: NodeChange) -> bool:
     before, after = edited.before, edited.after
     counts = [sum(not text.startswith("^") for text in node.input) for node in (before, after)]
     dtypes = [index.typing.dtypes(node) for node in (before, after)]
     return before.op != after.op or counts[0] != counts[1] or dtypes[0] != dtypes[1]
 
 
-def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], gone: set[str]) -> tuple[Edited, ...]:
+def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], gone: set[str]) -> tuple[NodeChange, ...]:
     """What is changed in place: as planned, and whoever names one of the old ops."""
     changed = {edited.name: edited for edited in patch.changed if edited.name not in names}
     found = []
     for node in index.nodes:
         if node.name in gone:
             continue
-        edited = changed.get(node.name, Edited(node, node))
-        after = _renamed(edited.after, names)
+        edited = changed.get(node.name, NodeChange(node, node))
+        after = _renamed_node(edited.after, names)
         if node.name in changed or after is not edited.after:
-            found.append(Edited(edited.before, after))
+            found.append(NodeChange(edited.before, after))
     return tuple(found)
 
 
-def _renamed(node: NodeDef, names: Mapping[str, str]) -> Any:
+def _renamed_node(node: NodeDef, names: Mapping[str, str]) -> NodeDef:
     """A NodeDef that goes by its new name and reads others by theirs; itself when it names none of them."""
     own = names.get(node.name, node.name)
     beside = [f"loc:@{name}".encode() for name in names]
@@ -96,7 +98,7 @@ def _member(member: Member, names: Mapping[str, str]) -> Member:
     return Member(member.kind, names[op] if port is None else f"{names[op]}:{port}")
 
 
-def _told(names: Mapping[str, str]) -> tuple[str, ...]:
+def _notes(names: Mapping[str, str]) -> tuple[str, ...]:
     some = [f"{old!r} is {new!r} now" for old, new in list(names.items())[:3]]
     more = [f"and so on for {len(names) - 3:,} more"] if len(names) > 3 else []
     return (f"TensorFlow cannot make an op another one in place: {', '.join([*some, *more])}.",)

@@ -1,4 +1,4 @@
-"""Patch: what a command wants changed, as a value. Nothing here touches a graph."""
+"""A patch: the changes that a command plans, as a value. No graph is changed here."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tfgraphwidget.graph import (
     Member,
     Shape,
     VariableDef,
-    calls,
     comes_from_outside,
-    joined,
-    saying,
+    reachable_functions,
+    with_functions,
+    with_output_shape,
 )
 from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef, QueueRunnerDef
 
-# Preview: what a clone will do, told before it is done; and afterwards, what it did.
+# Previews of clones
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Change:
     nodes: tuple[NodeDef, ...] = ()
     members: tuple[tuple[str, Member], ...] = ()
     variables: tuple[VariableDef, ...] = ()
-    contexts: tuple[Any, ...] = ()
-    runners: tuple[tuple[str, Any], ...] = ()
+    contexts: tuple[ContextDef, ...] = ()
+    runners: tuple[tuple[str, QueueRunnerDef], ...] = ()
     functions: tuple[FunctionDef, ...] = ()
     gradients: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
@@ -90,11 +90,11 @@ class Change:
 
 
 @dataclass(frozen=True, repr=False)
-class Edited:
+class NodeChange:
     """An op that is changed in place: its NodeDef before and after, of one name."""
 
-    before: Any
-    after: Any
+    before: NodeDef
+    after: NodeDef
 
     @property
     def name(self) -> str:
@@ -116,31 +116,38 @@ class NewShape(NamedTuple):
 
 @dataclass(frozen=True)
 class Patch:
-    """What is added, what is removed, and what is changed in place.
+    """The ops that an edit adds, removes and changes in place, and what follows from that.
 
-    `scopes` are the name scopes that the added ops live in, `preview` tells a person what will be done. `shapes` are
-    the static shapes that follow from it, found after planning. `notes` are sentences that a person should read.
-
-    `fed` and `given` tell those who name tensors from outside, signatures and the arguments and results of functions:
-    (old, new) names of ops or tensors, "" for what is gone. What was fed to the old one is fed to the new one, who was
-    given the old one is given the new one. `keys` are (signature, old key, new key). `renamed` are the removed ops of
-    which an added one is the same under another name; it has their place in graph order. `constants` are those that
-    still hold a size that the edit has changed.
-
-    `function` is the function whose body the patch is for, "" for the graph itself. `init` says what the new variables
-    hold, see `edits.clone.command.Clone`; `traced` is the call of a Python function that made the new ops.
+    Attributes:
+        add: The new ops, and the entries of collections, contexts and functions that come with them.
+        remove: The ops that are hidden, with the same.
+        scopes: The name scopes of the new ops.
+        preview: The preview of a clone.
+        changed: The ops that are changed in place.
+        shapes: The static shapes that change, which are inferred after planning.
+        notes: Sentences for the user.
+        input_renames: (old, new) names of ops and tensors that signatures and callers of a function feed; "" for one
+            that is gone.
+        output_renames: The same for ops and tensors that signatures and functions return.
+        signature_key_renames: (signature, old key, new key).
+        renamed: (old, new) names of ops that are removed and added only because of a new name. The new op takes the
+            place of the old one in graph order.
+        constants: The constants that still hold a size that the edit has changed.
+        function: The function whose body is edited; "" for the graph itself.
+        init: The initial values of new variables, see `edits.clone.command.Clone`.
+        traced: The trace of the Python function that made the new ops.
     """
 
     add: Change = Change()
     remove: Change = Change()
     scopes: tuple[str, ...] = ()
     preview: Preview | None = None
-    changed: tuple[Edited, ...] = ()
+    changed: tuple[NodeChange, ...] = ()
     shapes: tuple[NewShape, ...] = ()
     notes: tuple[str, ...] = ()
-    fed: tuple[tuple[str, str], ...] = ()
-    given: tuple[tuple[str, str], ...] = ()
-    keys: tuple[tuple[str, str, str], ...] = ()
+    input_renames: tuple[tuple[str, str], ...] = ()
+    output_renames: tuple[tuple[str, str], ...] = ()
+    signature_key_renames: tuple[tuple[str, str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     constants: tuple[Any, ...] = ()
     function: str = ""
@@ -164,7 +171,7 @@ class Patch:
             self,
             add=self.remove,
             remove=self.add,
-            changed=tuple(Edited(edited.after, edited.before) for edited in self.changed),
+            changed=tuple(NodeChange(edited.after, edited.before) for edited in self.changed),
             shapes=tuple(shape._replace(before=shape.after, after=shape.before) for shape in self.shapes),
             renamed=tuple((new, old) for old, new in self.renamed),
         )
@@ -178,17 +185,17 @@ class Patch:
         if not self.remove.nodes:
             return self
         if self.changed:  # what is changed back does not read any more what is removed
-            index = patched(index, replace(self, remove=Change(), shapes=()))
-        removed = _with_dependents(index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids))
-        found, asked = leaving(index, removed), self.remove
+            index = apply_patch(index, replace(self, remove=Change(), shapes=()))
+        removed = _dependents(index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids))
+        found, asked = removal_of(index, removed), self.remove
         members = tuple(dict.fromkeys((*asked.members, *found.members)))
         started = (*asked.runners, *(runner for runner in found.runners if runner not in asked.runners))
-        functions = _called_no_more(index, removed, asked.functions)
-        rest = {"functions": functions, "gradients": asked.gradients}
-        return replace(self, remove=replace(found, members=members, runners=started, **rest))
+        functions = _uncalled_functions(index, removed, asked.functions)
+        remove = replace(found, members=members, runners=started, functions=functions, gradients=asked.gradients)
+        return replace(self, remove=remove)
 
 
-def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
+def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     """Some ops as what a graph loses, with all that names only them: entries of collections, variables, contexts."""
     names = {index.names[i] for i in ops}
     members = tuple(
@@ -199,16 +206,20 @@ def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
     )
     variables = tuple(v for v in index.variable_defs if v.handle in names)
     nodes = tuple(index.nodes[i] for i in sorted(ops))
-    same, held = {name: name for name in names}, index.beside
+    same, held = {name: name for name in names}, index.extras
     contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else rename_contexts(held.contexts(), same, {})
     return Change(nodes, members, variables, contexts, queue_runners.rename_runners(held.runners(), same))
 
 
-def _called_no_more(index: GraphIndex, ops: Collection[int], functions: tuple[FunctionDef, ...]) -> tuple[Any, ...]:
+def _uncalled_functions(
+    index: GraphIndex, ops: Collection[int], functions: tuple[FunctionDef, ...]
+) -> tuple[FunctionDef, ...]:
     """Those of some functions that nobody calls when some ops are gone."""
     if not functions:
         return ()
-    called = calls(index.functions, index.beside, (node for i, node in enumerate(index.nodes) if i not in ops))
+    called = reachable_functions(
+        index.functions, index.extras, (node for i, node in enumerate(index.nodes) if i not in ops)
+    )
     return tuple(function for function in functions if function.signature.name not in called)
 
 
@@ -223,11 +234,11 @@ def check_unchanged(index: GraphIndex, patch: Patch) -> None:
             )
 
 
-def _with_dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
+def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     """Some ops, what is built on them, and what fed only such ops."""
     removed = set(ops)
     first = min(removed, default=0)
-    beside = _colocated(index)
+    beside = _colocated_ops(index)
     stack = list(removed)
     while stack:
         at = stack.pop()
@@ -244,7 +255,7 @@ def _with_dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     return removed
 
 
-def _colocated(index: GraphIndex) -> dict[str, list[int]]:
+def _colocated_ops(index: GraphIndex) -> dict[str, list[int]]:
     """Op name -> the other ops that must stand on its device."""
     beside: dict[str, list[int]] = {}
     for i, node in enumerate(index.nodes):
@@ -253,37 +264,41 @@ def _colocated(index: GraphIndex) -> dict[str, list[int]]:
     return beside
 
 
-def patched(index: GraphIndex, patch: Patch) -> GraphIndex:
+def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after the patch; `index` itself stays as it is."""
     add, gone = patch.add, set(patch.remove.members)
     if patch.renamed and patch.remove.nodes:
-        return _renamed(index, patch)
+        return _apply_renames(index, patch)
     lost = {function.signature.name for function in patch.remove.functions}
     if add.nodes or add.members or gone or add.functions or lost:
         functions = (index.functions - lost) | {function.signature.name for function in add.functions}
         left = {v.handle for v in patch.remove.variables}
         variables = (*(v for v in index.variable_defs if v.handle not in left), *add.variables)
         index = index.extended(add.nodes, _collections(index, patch, gone), variables, functions)
-        index = replace(index, beside=joined(index.beside, add.functions, add.gradients)) if add.functions else index
+        index = (
+            replace(index, extras=with_functions(index.extras, add.functions, add.gradients))
+            if add.functions
+            else index
+        )
         index = replace(index, reserved=index.reserved | {name.lower() for name in lost}) if lost else index
-    index = _changed(index, patch)
+    index = _apply_node_changes(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
     return index.reshaped(patch.new_shapes) if patch.shapes else index
 
 
-def _changed(index: GraphIndex, patch: Patch) -> GraphIndex:
+def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index with the ops that are changed in place, and those that files say the static shapes of."""
     changed = {index.ids[edited.name]: edited.after for edited in patch.changed}
     for op, port, _, shape in patch.shapes:
         at = index.ids.get(op)
         node = None if at is None else changed.get(at, index.nodes[at])
         if node is not None and port < len(node.attr[OUTPUT_SHAPES].list.shape if OUTPUT_SHAPES in node.attr else ()):
-            changed[index.ids[op]] = saying(node, port, shape)
+            changed[index.ids[op]] = with_output_shape(node, port, shape)
     return index.rewired(changed) if changed else index
 
 
-def _renamed(index: GraphIndex, patch: Patch) -> GraphIndex:
+def _apply_renames(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after a patch that gives ops other names and changes who names them, and nothing else."""
     new, gone = {node.name: node for node in patch.add.nodes}, {v.handle for v in patch.remove.variables}
     index = replace(
@@ -292,7 +307,7 @@ def _renamed(index: GraphIndex, patch: Patch) -> GraphIndex:
         variable_defs=(*(v for v in index.variable_defs if v.handle not in gone), *patch.add.variables),
     )
     index = index.renamed({index.ids[old]: new[name] for old, name in patch.renamed})
-    index = _changed(index, patch)
+    index = _apply_node_changes(index, patch)
     return index.reshaped(patch.new_shapes) if patch.shapes else index
 
 
@@ -306,10 +321,10 @@ def _collections(index: GraphIndex, patch: Patch, gone: set[tuple[str, Member]])
     return collections | {key: (*collections.get(key, ()), *members) for key, members in new.items()}
 
 
-# What follows from ops being hidden: whatever was built on them, in later cells, cannot be shown either.
+# Hidden ops: ops that were built on them later are hidden too.
 
 
-def reading(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
+def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through others.
 
     `nodes` in graph order.
@@ -322,10 +337,19 @@ def reading(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     return found - hidden
 
 
-def shown(
+def without_hidden(
     collections: Mapping[str, tuple[Member, ...]], variables: Iterable[VariableDef], hidden: set[str]
 ) -> tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]:
-    """Collections and variables without those that hang on hidden ops."""
+    """Remove what names hidden ops.
+
+    Args:
+        collections: The collections of the graph.
+        variables: Its variables.
+        hidden: The names of the hidden ops.
+
+    Returns:
+        The other members and variables.
+    """
     kept = {
         key: tuple(member for member in members if split_tensor(member.name)[0] not in hidden)
         for key, members in collections.items()
@@ -333,6 +357,6 @@ def shown(
     return kept, tuple(v for v in variables if v.handle not in hidden)
 
 
-def reserved(hidden: set[str]) -> frozenset[str]:
+def reserved_names(hidden: set[str]) -> frozenset[str]:
     """The names that hidden ops keep taken, in lower case, with the scopes around them."""
     return frozenset(name.lower() for full in hidden for name in (full, *enclosing_scopes(full)))

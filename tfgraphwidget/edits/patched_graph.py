@@ -1,18 +1,17 @@
-"""The graph as a patch leaves it, asked op by op: what stays as it is, is not read again."""
+"""A graph after a patch, op by op; unchanged ops are not read again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph import CONSTANTS, MERGE, NEXT, SHAPE_ARITHMETIC, SHAPE_QUERIES, SIZE_VECTORS, GraphIndex, Shape
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 
 Tensor = tuple[str, int]
 Rank = tuple[int, int]
@@ -23,7 +22,7 @@ _DEEPEST = 100
 _KEYS = frozenset({"shared_name", "container", "seed", "seed2", "frame_name"})
 
 
-class After:
+class PatchedGraph:
     """The ops of `index` after `patch`, by name; `shapes` are the static shapes that are others then."""
 
     def __init__(self, index: GraphIndex, patch: Patch | None = None) -> None:
@@ -37,7 +36,7 @@ class After:
         self._functions = {function.signature.name: function for function in patch.add.functions}
         self._tells: dict[str, bool] = {}
 
-    def node(self, op: str) -> Any:
+    def node(self, op: str) -> NodeDef:
         """The NodeDef of an op."""
         own = self.own.get(op)
         return self.index.nodes[self.index.ids[op]] if own is None else own
@@ -66,9 +65,9 @@ class After:
         """The names of the functions in the graph's library."""
         return self.index.functions | self._functions.keys()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name."""
-        return self._functions.get(name) or self.index.beside.function(name)
+        return self._functions.get(name) or self.index.extras.function(name)
 
     def readers(self, op: str) -> list[str]:
         """The ops that read an op, each once."""
@@ -95,13 +94,15 @@ class After:
         elif before is None:
             return None if op in self.own else [(tensor, tensor) for tensor in _inputs(now)]
         old, new = _inputs(before), _inputs(now)
-        return list(zip(old, new, strict=True)) if len(old) == len(new) and _says_the_same(before, now) else None
+        return (
+            list(zip(old, new, strict=True)) if len(old) == len(new) and _have_equal_attributes(before, now) else None
+        )
 
     def same(self, before: Tensor, now: Tensor) -> bool:
         """Whether a tensor is the one that was there before, or its copy."""
         return now[1] == before[1] and before[0] in (now[0], self._original.get(now[0]))
 
-    def tells(self, op: str, depth: int = 0) -> bool:
+    def may_know_value(self, op: str, depth: int = 0) -> bool:
         """Whether TensorFlow may know something of the numbers that an op gives while nothing runs."""
         known = self._tells.get(op)
         if known is None:
@@ -120,7 +121,7 @@ class After:
         read = _inputs(node)
         if node.op in SHAPE_QUERIES:
             return any(self.shape(*tensor) is not None for tensor in read)
-        told = (self.tells(source, depth + 1) for source, _ in read)
+        told = (self.may_know_value(source, depth + 1) for source, _ in read)
         if node.op in SIZE_VECTORS:
             return any(told)
         return bool(read) and all(told) and not self._is_stateful(node.op)
@@ -133,8 +134,14 @@ class After:
         """Whether an op is one of those that compute shapes, and runs in no time."""
         return self.node(op).op in SHAPE_ARITHMETIC
 
-    def learn(self, op: str, port: int, shape: Shape) -> None:
-        """The static shape of an output is another one now."""
+    def set_shape(self, op: str, port: int, shape: Shape) -> None:
+        """Set the static shape of an output after the patch.
+
+        Args:
+            op: The op.
+            port: Its output.
+            shape: The static shape.
+        """
         self.shapes[op, port] = shape
         self._tells.pop(op, None)
 
@@ -148,7 +155,7 @@ class After:
             at, level = max((ranks[op] for op, _ in self.inputs(name) if op in ranks), default=(-1, 0))
             ranks[name] = (at, level + 1)
         own = ((op, name) for name in self.own for op, _ in self.inputs(name))
-        if _in_order(self.index) and all(ranks[op] < ranks[name] for op, name in own):
+        if _is_topologically_sorted(self.index) and all(ranks[op] < ranks[name] for op, name in own):
             return ranks
         return {name: (i, 0) for i, name in enumerate(self.sorted([*self.index.names, *new]))}
 
@@ -180,15 +187,15 @@ def _inputs(node: NodeDef) -> list[Tensor]:
     return [split_input(text) for text in node.input if text[:1] != "^"]
 
 
-def _says_the_same(before: Any, now: Any) -> bool:
+def _have_equal_attributes(before: NodeDef, now: NodeDef) -> bool:
     """Whether two NodeDefs are of one type, with the same attributes as far as shapes may hang on them."""
     if before is now:
         return True
-    a, b = _shaping(before), _shaping(now)
+    a, b = _shape_attributes(before), _shape_attributes(now)
     return before.op == now.op and a.keys() == b.keys() and all(a[key] == b[key] for key in a)
 
 
-def _shaping(node: NodeDef) -> Mapping[str, Any]:
+def _shape_attributes(node: NodeDef) -> Mapping[str, AttrValue]:
     return {key: value for key, value in node.attr.items() if key[:1] != "_" and key not in _KEYS}
 
 
@@ -203,17 +210,17 @@ def is_small(shape: Shape) -> bool:
     return shape is not None and None not in shape and prod(n or 0 for n in shape) <= _MOST_NUMBERS
 
 
-def _in_order(index: GraphIndex) -> bool:
+def _is_topologically_sorted(index: GraphIndex) -> bool:
     """Whether every op stands behind what it reads, but for what comes round in a v1 loop."""
     owner = index.inputs.owner
     back = np.unique(owner[index.inputs.values >= owner])
     return all(index.types[i] in MERGE for i in back.tolist())
 
 
-def joined(a: Shape, b: Shape) -> Shape:
+def merge_shapes(a: Shape, b: Shape) -> Shape:
     """What is known of a tensor that has the one shape or the other.
 
-    >>> joined((2, 3), (5, 3)), joined((2,), (2, 2))
+    >>> merge_shapes((2, 3), (5, 3)), merge_shapes((2,), (2, 2))
     ((None, 3), None)
     """
     if a is None or b is None or len(a) != len(b):

@@ -1,22 +1,24 @@
-"""QueueRunnerDefs of copies: which threads fill the copies of queues."""
+"""QueueRunnerDefs of copies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import QueueRunnerDef
 
 
-def rename_runners(runners: Iterable[tuple[str, Any]], names: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+def rename_runners(
+    runners: Iterable[tuple[str, QueueRunnerDef]], names: Mapping[str, str]
+) -> tuple[tuple[str, QueueRunnerDef], ...]:
     """The runners of the copied queues, under the collection keys of the originals; `names` maps ops to copies.
 
     Enqueue ops that are not copied are left out, and a runner without any.
     """
-    return tuple((key, copy) for key, runner in runners if (copy := _copied(runner, names)) is not None)
+    return tuple((key, copy) for key, runner in runners if (copy := _copy(runner, names)) is not None)
 
 
-def _copied(runner: Any, names: Mapping[str, str]) -> Any:
+def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | None:
     def new(name: str) -> str:
         op, port = split_tensor(name)
         return names[op] + ("" if port is None else f":{port}") if op in names else ""
@@ -30,7 +32,7 @@ def _copied(runner: Any, names: Mapping[str, str]) -> Any:
     return copy if whole else None
 
 
-def named(runner: Any) -> list[str]:
+def op_names(runner: QueueRunnerDef) -> list[str]:
     """The ops that a QueueRunnerDef names."""
     names = (runner.queue_name, *runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
     return [split_tensor(name)[0] for name in names if name]

@@ -160,7 +160,7 @@ def unregister(verb: str) -> None:
     del _REGISTRATIONS[verb]
 
 
-def registered(verb: str) -> Registration | None:
+def registration_of(verb: str) -> Registration | None:
     """The registration of a verb; None where there is none."""
     return _REGISTRATIONS.get(verb)
 
@@ -170,7 +170,7 @@ def commands() -> Mapping[str, type[Command]]:
     return MappingProxyType({verb: _REGISTRATIONS[verb].kind for verb in sorted(_REGISTRATIONS)})
 
 
-def requested() -> tuple[str, ...]:
+def requested_verbs() -> tuple[str, ...]:
     """The verbs that the browser may ask for, in alphabetical order."""
     return tuple(verb for verb in sorted(_REGISTRATIONS) if _REGISTRATIONS[verb].requested)
 

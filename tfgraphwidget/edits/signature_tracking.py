@@ -1,19 +1,37 @@
-"""Following: what those who name tensors from outside, signatures and the callers of functions, find after edits."""
+"""Names of tensors in signatures and function boundaries, followed through edits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, keyed
+from tfgraphwidget.graph import GraphIndex, persistent_state
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.tf_types import SignatureDef
 
-Ends = tuple[tuple[str, ...], dict[str, str]]
+FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
 """The arguments of a function, and the tensor of each result by its key."""
+
+
+class KeyedTensors(Protocol):
+    """A signature: (key, tensor name) pairs; `sources.Signature` is one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str], ...]:
+        """The tensors that are fed, by key."""
+
+    @property
+    def outputs(self) -> tuple[tuple[str, str], ...]:
+        """The tensors that are returned, by key."""
+
+
+_Signature = TypeVar("_Signature", bound=KeyedTensors)
 
 
 def follow(name: str, moved: Mapping[str, str]) -> str:
@@ -30,23 +48,38 @@ def follow(name: str, moved: Mapping[str, str]) -> str:
     return f"{moved[op]}:{port or 0}" if moved[op] else ""
 
 
-def ends_now(arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]) -> Ends:
-    """The arguments and results of a function's body as edits have left them."""
+def track_boundary(arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]) -> FunctionBoundary:
+    """Follow the arguments and results of a function's body through edits.
+
+    Args:
+        arguments: The tensors of the arguments.
+        returns: The tensor of each result, by key.
+        patches: The edits, oldest first.
+
+    Returns:
+        The arguments and results after the edits; "" for one that is gone.
+    """
     arguments, returns = tuple(arguments), dict(returns)
     for patch in patches:
-        fed, given = dict(patch.fed), dict(patch.given)
+        fed, given = dict(patch.input_renames), dict(patch.output_renames)
         arguments = tuple(follow(name, fed) for name in arguments)
         returns = {key: follow(name, given) for key, name in returns.items()}
     return arguments, returns
 
 
-def check_called(index: GraphIndex, ends: Ends, patch: Patch) -> None:
-    """Raise GraphEditError when a patch takes from a function's body what its callers give it or get from it.
+def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> None:
+    """Check that a patch keeps what callers of a function's body need.
 
-    State goes by its name there, so what stands for it keeps that.
+    Args:
+        index: The graph.
+        ends: The arguments and results.
+        patch: The patch.
+
+    Raises:
+        GraphEditError: An argument or result would be gone, or captured state would be renamed.
     """
     gone = {node.name for node in patch.remove.nodes}
-    fed, given = dict(patch.fed), dict(patch.given)
+    fed, given = dict(patch.input_renames), dict(patch.output_renames)
     for name in ends[0]:
         if split_tensor(name)[0] in gone and follow(name, fed) in ("", name):
             op = split_tensor(name)[0]
@@ -62,7 +95,7 @@ def check_called(index: GraphIndex, ends: Ends, patch: Patch) -> None:
                 f"{op!r} is what the function gives as {key!r}; let another op give it first: editor.replace.", [op]
             )
     for old, _ in patch.renamed:
-        if keyed(index)[index.ids[old]]:
+        if persistent_state(index)[index.ids[old]]:
             raise GraphEditError(
                 f"{old!r} stands for state that the function shares with its callers, by that name; rename it where it "
                 "is made.",
@@ -70,18 +103,18 @@ def check_called(index: GraphIndex, ends: Ends, patch: Patch) -> None:
             )
 
 
-def renamed_keys(signatures: Iterable[Any], patches: Iterable[Patch]) -> Iterator[Any]:
+def track_signatures(signatures: Iterable[_Signature], patches: Iterable[Patch]) -> Iterator[_Signature]:
     """Signatures (with name, inputs, outputs) as they are after some patches, those without an output left out."""
     held = list(signatures)
     for patch in patches:
-        held = [_signed(signature, patch) for signature in held]
+        held = [_track_signature(signature, patch) for signature in held]
     return (signature for signature in held if signature.outputs)
 
 
-def _signed(signature: SignatureDef, patch: Patch) -> Any:
-    keys = {old: new for name, old, new in patch.keys if name == signature.name}
-    sides = (signature.inputs, dict(patch.fed)), (signature.outputs, dict(patch.given))
+def _track_signature(signature: _Signature, patch: Patch) -> _Signature:
+    keys = {old: new for name, old, new in patch.signature_key_renames if name == signature.name}
+    sides = (signature.inputs, dict(patch.input_renames)), (signature.outputs, dict(patch.output_renames))
     inputs, outputs = (
         tuple((keys.get(key, key), now) for key, name in side if (now := follow(name, moved))) for side, moved in sides
     )
-    return replace(signature, inputs=inputs, outputs=outputs)
+    return cast("_Signature", replace(cast("Any", signature), inputs=inputs, outputs=outputs))

@@ -1,4 +1,4 @@
-"""Export: all that writing a graph to a file can need, handed in by the editor."""
+"""ExportRequest: what the editor provides for writing a graph to a file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.edits.serialization import Script
-from tfgraphwidget.export.html.page_input import Viewed
+from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.scene import Paint, Scene
 from tfgraphwidget.sources import Signature, StoredData, tf_protos
 from tfgraphwidget.tf_types import Session
 
 
-def _silent(_: str) -> None:
+def _ignore(_: str) -> None:
     return None
 
 
@@ -27,66 +27,81 @@ def _never() -> bool:
 
 
 @dataclass(frozen=True)
-class Export:
-    """The visible graph, the ways to call it, its picture and its code.
+class ExportRequest:
+    """The graph to write and everything else that a file format may need. Callables are called only if it does.
 
-    `index` is what is written; `envelope` gives the versions and the function library around its ops, `written` their
-    NodeDefs as the file had them that they came from, `meta` the MetaGraphDef of that file, `unedited` the folder of a
-    SavedModel that is asked for as it is, `ask` the signatures that are meant. `graph` and `session` are asked for when
-    values are needed: a file is imported into TensorFlow then. `edited` gives the SavedModel that was opened, if it is
-    to be written with its edits. `read_only` is the sentence that says why there is no
-    graph that can run, or "": then `module` may give a tf.Module that does the same. `feeds` are values by the name of
-    an input, its tensor or its op, to try what was written with; `notice` is told the sentences that a person should
-    read. `code` gives the script, by the name of the file that it reads its large arrays from, `edits` the same as
-    JSON. `view` is what a page shows. `without_values` says whether the graph has variables and is a file's that came
-    without their values.
+    Attributes:
+        index: The graph to write.
+        envelope: Gives a GraphDef without nodes: the versions and the function library.
+        graph: Gives the live graph; a file is imported into TensorFlow for it.
+        session: Gives the session that has the variables' values, or None.
+        find_signatures: Gives the signatures to write.
+        picture: Gives the drawing and its colors.
+        code: Gives the script of the edits for the name of the file that will hold its large arrays.
+        find_page_input: Gives what an HTML page shows.
+        edits: Gives the edits as JSON.
+        nodes_as_in_file: Gives NodeDefs as the file had them from which they were read.
+        file_meta_graph: Gives the MetaGraphDef of that file.
+        unedited_folder: Gives the SavedModel's directory if it is to be copied unchanged, or None.
+        edited: Gives the SavedModel that was opened if it is to be written with its edits, or None.
+        module: Gives a tf.Module that computes what the body of a function does.
+        read_only: Why the graph cannot run, as a sentence; "" if it can.
+        lacks_values: Whether the graph is that of a file without the values of its variables.
+        frozen: Whether variables are written as constants.
+        verify: Whether to load the written file and compare its results with the graph's.
+        feeds: Values for the comparison by input key, tensor name or op name.
+        add_notice: Takes a sentence for the user.
     """
 
     index: GraphIndex
     envelope: Callable[[], tf.compat.v1.GraphDef]
     graph: Callable[[], tf.Graph]
     session: Callable[[], tf.compat.v1.Session | None]
-    ask: Callable[[], tuple[Signature, ...]]
+    find_signatures: Callable[[], tuple[Signature, ...]]
     picture: Callable[[], tuple[Scene, Paint]]
     code: Callable[[str], Script]
-    view: Callable[[], Viewed]
+    find_page_input: Callable[[], PageInput]
     edits: Callable[[], str] = str
-    written: Callable[[Iterable[Any]], list[Any]] = list
-    meta: Callable[[], Any] | None = None
-    unedited: Callable[[], Path | None] | None = None
+    nodes_as_in_file: Callable[[Iterable[Any]], list[Any]] = list
+    file_meta_graph: Callable[[], Any] | None = None
+    unedited_folder: Callable[[], Path | None] | None = None
     edited: Callable[[], EditedSavedModel | None] | None = None
     module: Callable[[], tf.Module] | None = None
     read_only: str = ""
-    without_values: Callable[[], bool] = _never
+    lacks_values: Callable[[], bool] = _never
     frozen: bool = False
     verify: bool = True
     feeds: Mapping[str, Any] = field(default_factory=dict)
-    notice: Callable[[str], None] = _silent
+    add_notice: Callable[[str], None] = _ignore
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
-        """The ways to call what is written; asked for once, and only where they matter: a picture needs none."""
-        return self.ask()
+        """The signatures to write, found on first use: a picture needs none."""
+        return self.find_signatures()
 
-    def called_by(self, signatures: tuple[Signature, ...]) -> Export:
-        """The same with other signatures."""
-        return replace(self, ask=lambda: signatures)
+    def with_signatures(self, signatures: tuple[Signature, ...]) -> ExportRequest:
+        """This request with other signatures."""
+        return replace(self, find_signatures=lambda: signatures)
 
 
 @dataclass(frozen=True)
 class EditedSavedModel:
     """A SavedModel that was opened, and what edits have made of it.
 
-    `stored` is what its folder holds beside the graph, `before` its graph as it was opened, and `signatures` are those
-    that it had. `export` is the graph with its signatures as they are now; `session` runs it, and is None as long as
-    TensorFlow has not imported the graph: the variables have the values of the file then.
+    Attributes:
+        folder: Its directory.
+        stored: What the directory holds beside the graph.
+        before: The graph as it was opened.
+        signatures: The signatures as they were opened.
+        request: The graph and the signatures as they are now.
+        session: The session that runs the graph; None as long as TensorFlow has not imported it.
     """
 
     folder: Path
     stored: StoredData
     before: GraphIndex
     signatures: tuple[Signature, ...]
-    export: Export
+    request: ExportRequest
     session: Session | None
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The signatures that a person asks for: names of inputs and outputs, their order, the tensors behind them."""
+"""Signatures to write: parsed from the arguments of `save`, and as TensorFlow's messages."""
 
 from __future__ import annotations
 
@@ -9,39 +9,55 @@ import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tf_types import SignatureDef
 
 DEFAULT = "serving_default"
 
 Names = Callable[[Any], tuple[str, ...]]
-"""The full names of what a person gives: names, tensors, ops, selections."""
+"""Gives the full names of what a caller may give: names, tensors, ops, selections."""
 
 
-def asked(index: GraphIndex, names: Names, inputs: Any, outputs: Any, signatures: Any) -> tuple[Signature, ...]:
-    """The signatures that the arguments of `GraphEditor.save` mean.
+def parse_signatures(
+    index: GraphIndex, names: Names, inputs: Any, outputs: Any, signatures: Any
+) -> tuple[Signature, ...]:
+    """Parse the arguments of `GraphEditor.save`.
 
-    `inputs` and `outputs` are names of tensors, or a mapping of keys to tensors; the key of a tensor without one is the
-    last part of its op's name. `signatures` maps names to (inputs, outputs), or holds `Signature`s. Raises
-    GraphEditError, or UnknownName, for what cannot be an end of a signature.
+    Args:
+        index: The graph.
+        names: Resolves an argument to full names.
+        inputs: Tensors, or a mapping of keys to tensors. Without a key, it is the last part of the op's name.
+        outputs: The same for the outputs.
+        signatures: None, a mapping of names to (inputs, outputs), or an iterable of `Signature`s.
+
+    Returns:
+        The signatures; empty without outputs.
+
+    Raises:
+        GraphEditError: For a tensor that cannot be an input or output of a signature.
+        UnknownName: For a name that is not in the graph.
     """
     if signatures is None:
-        one = _signature(index, names, DEFAULT, inputs, outputs)
-        return (one,) if one.outputs else ()
-    found = []
-    told = signatures.items() if isinstance(signatures, Mapping) else ((given.name, given) for given in signatures)
-    for name, given in told:
-        ends = (dict(given.inputs), dict(given.outputs)) if isinstance(given, Signature) else given
-        if not isinstance(ends, tuple | list) or len(ends) != 2 or not isinstance(name, str) or not name:
+        default = _parse_signature(index, names, DEFAULT, inputs, outputs)
+        return (default,) if default.outputs else ()
+    parsed = []
+    pairs_by_name = (
+        signatures.items() if isinstance(signatures, Mapping) else ((given.name, given) for given in signatures)
+    )
+    for name, given in pairs_by_name:
+        tensors = (dict(given.inputs), dict(given.outputs)) if isinstance(given, Signature) else given
+        if not isinstance(tensors, tuple | list) or len(tensors) != 2 or not isinstance(name, str) or not name:
             raise GraphEditError(
                 f"signatures[{name!r}] is no pair of inputs and outputs; write signatures={{{DEFAULT!r}: "
                 '({"x": "x:0"}, {"y": "y:0"})}.'
             )
-        found.append(_signature(index, names, name, *ends))
-        if not found[-1].outputs:
+        parsed.append(_parse_signature(index, names, name, *tensors))
+        if not parsed[-1].outputs:
             raise GraphEditError(f"Signature {name!r} has no outputs; name at least one tensor that it gives.")
-    return tuple(found)
+    return tuple(parsed)
 
 
 def is_chosen(
@@ -50,49 +66,55 @@ def is_chosen(
     opened: Signature | None,
     known: Iterable[Signature],
 ) -> bool:
-    """Whether a person chose the boundary.
+    """Whether the user chose the boundary, or it is that of the signature by which the file was opened.
 
-    When a file is opened by a signature its ends are marked; `opened` is that one, and among `known` it may have other
-    tensors since.
+    Args:
+        boundary: The names of the inputs and of the outputs.
+        index: The graph.
+        opened: The signature by which the file was opened, as it was then.
+        known: The signatures now; edits may have changed their tensors.
+
+    Returns:
+        Whether the boundary is neither empty nor that of `opened`.
     """
     marks = [opened, *(s for s in known if s.name == opened.name)] if opened is not None else []
-    sides = [tuple(_there(index, side) for side in (mark.inputs, mark.outputs)) for mark in marks]
+    sides = [tuple(_tensors_in(index, side) for side in (mark.inputs, mark.outputs)) for mark in marks]
     return boundary not in (((), ()), *sides)
 
 
-def _there(index: GraphIndex, ends: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(tensor for _, tensor in ends if split_tensor(tensor)[0] in index.ids)
+def _tensors_in(index: GraphIndex, tensors: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(tensor for _, tensor in tensors if split_tensor(tensor)[0] in index.ids)
 
 
-def _signature(index: GraphIndex, names: Names, name: str, inputs: Any, outputs: Any) -> Signature:
-    gives = _keyed(index, names, outputs)
-    signature = Signature(name, _keyed(index, names, inputs), gives)
+def _parse_signature(index: GraphIndex, names: Names, name: str, inputs: Any, outputs: Any) -> Signature:
+    output_tensors = _tensors_by_key(index, names, outputs)
+    signature = Signature(name, _tensors_by_key(index, names, inputs), output_tensors)
     _check_frames(index, signature)
     return signature
 
 
-def _keyed(index: GraphIndex, names: Names, given: Any) -> tuple[tuple[str, str], ...]:
-    """(key, tensor) for each end, in the order given."""
-    given = () if given is None else given
-    if not isinstance(given, Mapping):
+def _tensors_by_key(index: GraphIndex, names: Names, argument: Any) -> tuple[tuple[str, str], ...]:
+    """(key, tensor) for each input or output, in the order given."""
+    argument = () if argument is None else argument
+    if not isinstance(argument, Mapping):
         keyed: dict[str, str] = {}
-        for tensor in _tensors(index, names(given)):
+        for tensor in _tensors(index, names(argument)):
             keyed[free_name(last_part(split_tensor(tensor)[0]), {key.lower() for key in keyed})] = tensor
         return tuple(keyed.items())
-    found = []
-    for key, one in given.items():
-        tensors = _tensors(index, names(one))
+    parsed = []
+    for key, value in argument.items():
+        tensors = _tensors(index, names(value))
         if not isinstance(key, str) or not key or len(tensors) != 1:
-            raise GraphEditError(f"{key!r}: {shown(one)} is no key with one tensor; write {{'x': 'scope/op:0'}}.")
-        found.append((key, tensors[0]))
-    return tuple(found)
+            raise GraphEditError(f"{key!r}: {shown(value)} is no key with one tensor; write {{'x': 'scope/op:0'}}.")
+        parsed.append((key, tensors[0]))
+    return tuple(parsed)
 
 
-def _tensors(index: GraphIndex, given: Iterable[str]) -> list[str]:
+def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
     """Full tensor names; an op's name stands for all its tensors."""
-    given = tuple(given)
-    found = []
-    for name, (op, port) in zip(given, pairs(index, given), strict=True):
+    names = tuple(names)
+    tensors = []
+    for name, (op, port) in zip(names, pairs(index, names), strict=True):
         dtypes = index.dtypes(op)
         if not dtypes:
             raise GraphEditError(
@@ -105,12 +127,12 @@ def _tensors(index: GraphIndex, given: Iterable[str]) -> list[str]:
                     "fetched; name the tensor that is read from it.",
                     [index.names[op]],
                 )
-            found.append(f"{index.names[op]}:{k}")
-    return found
+            tensors.append(f"{index.names[op]}:{k}")
+    return tensors
 
 
 def _check_frames(index: GraphIndex, signature: Signature) -> None:
-    """Raise for an end inside a v1 while loop: it has a value for each iteration."""
+    """Raise for a tensor inside a v1 while loop: it has a value for each iteration."""
     if V1_LOOPS.isdisjoint(index.kinds[0]):
         return
     contexts = Contexts(index)
@@ -125,16 +147,20 @@ def _check_frames(index: GraphIndex, signature: Signature) -> None:
             )
 
 
-# Signatures as TensorFlow's protos have them.
+def signature_def(index: GraphIndex, signature: Signature, written: Signature) -> SignatureDef:
+    """The SignatureDef of a signature.
 
-
-def signature_def(index: GraphIndex, signature: Signature, called: Signature) -> Any:
-    """The SignatureDef of a signature whose tensors have other names, as in `called`, where it is written."""
-    return tf_protos.SignatureDef(
-        inputs=_infos(index, signature.inputs, called.inputs),
-        outputs=_infos(index, signature.outputs, called.outputs),
+    Args:
+        index: The graph, for dtypes and shapes.
+        signature: The signature with the names of tensors in the graph.
+        written: The signature with the names of tensors in the file.
+    """
+    message: SignatureDef = tf_protos.SignatureDef(
+        inputs=_tensor_infos(index, signature.inputs, written.inputs),
+        outputs=_tensor_infos(index, signature.outputs, written.outputs),
         method_name=tf.compat.v1.saved_model.signature_constants.PREDICT_METHOD_NAME,
     )
+    return message
 
 
 def set_signature_def(proto: Any, was: Signature, now: Signature, called: Signature, index: GraphIndex) -> None:
@@ -156,7 +182,7 @@ def set_signature_def(proto: Any, was: Signature, now: Signature, called: Signat
         parts = {key for key, _ in old} - plain
         for key in plain - dict(new).keys():
             del infos[key]
-        made = _infos(index, new, names)
+        made = _tensor_infos(index, new, names)
         for key, info in made.items():
             if key in parts:
                 _set_part(infos[key.rpartition("/")[0]], key.rpartition("/")[2], info.name)
@@ -171,13 +197,13 @@ def _set_part(info: Any, part: str, tensor: str) -> None:
         info.composite_tensor.components[int(part)].name = tensor
 
 
-def _infos(
-    index: GraphIndex, ends: Iterable[tuple[str, str]], called: Iterable[tuple[str, str]]
+def _tensor_infos(
+    index: GraphIndex, tensors: Iterable[tuple[str, str]], written: Iterable[tuple[str, str]]
 ) -> dict[str, tf.compat.v1.TensorInfo]:
-    found = {}
-    for (key, tensor), (_, name) in zip(ends, called, strict=True):
+    infos = {}
+    for (key, tensor), (_, name) in zip(tensors, written, strict=True):
         op, port = pairs(index, [tensor])[0]
         dtype = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
-        shape = tf.TensorShape(index.shape(op, port)).as_proto()
-        found[key] = tf.compat.v1.TensorInfo(name=name, dtype=dtype, tensor_shape=shape)
-    return found
+        shape = shape_proto(index.shape(op, port))
+        infos[key] = tf.compat.v1.TensorInfo(name=name, dtype=dtype, tensor_shape=shape)
+    return infos

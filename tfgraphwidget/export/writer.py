@@ -1,4 +1,4 @@
-"""Writes what an editor holds to files: whole, or not at all."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tfgraphwidget.export.formats.graph_def import write_graph_def
 from tfgraphwidget.export.formats.meta_graph import check_beside, siblings, write_meta_graph
 from tfgraphwidget.export.formats.saved_model import files_of, write_saved_model
 from tfgraphwidget.export.html.page import write_page
-from tfgraphwidget.export.request import Export
+from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.writable import check_place, kind_of, place_of, unwritable, write_files
 
-Write = Callable[[Path, Export], None]
+Write = Callable[[Path, ExportRequest], None]
 _KINDS: dict[str, Write] = {
     **dict.fromkeys(writable.GRAPH_DEFS, write_graph_def),
     ".meta": write_meta_graph,
@@ -31,32 +31,40 @@ _KINDS: dict[str, Write] = {
 }
 
 
-def save(path: Path, what: Export, *, folder: bool) -> Path:
-    """Write `what` to `path` in the kind that its suffix names; a folder is a SavedModel. The path written.
+def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
+    """Write in the format of the path's suffix. An old file is replaced after the new one is complete and verified.
 
-    What was there is kept until the new is whole and, with `what.verify`, was loaded back and tried. Raises
-    GraphEditError; all files are then as they were.
+    Args:
+        path: The file, or the directory of a SavedModel.
+        request: What to write.
+        folder: Whether the path is meant as a directory.
+
+    Returns:
+        The path.
+
+    Raises:
+        GraphEditError: If it cannot be written or gives other results than the graph; all files are unchanged then.
     """
     try:
-        kind = kind_of(path, folder=folder, frozen=what.frozen)
+        kind = kind_of(path, folder=folder, frozen=request.frozen)
         check_place(path, kind)
-        write = write_frozen if what.frozen else _KINDS[kind]
+        write = write_frozen if request.frozen else _KINDS[kind]
         if write is write_meta_graph:
-            check_beside(path, what)
-        # A checkpoint has the name of its MetaGraphDef: a link to one in another folder is refused, not followed.
-        place = path if write is write_meta_graph else place_of(path, what.notice)
+            check_beside(path, request)
+        # A checkpoint has the name of its MetaGraphDef, so a symbolic link to one in another directory is refused.
+        place = path if write is write_meta_graph else place_of(path, request.add_notice)
         if place.is_dir():
-            write_files(place, lambda new: write(new, what), lambda _: files_of(place), what.notice)
+            write_files(place, lambda new: write(new, request), lambda _: files_of(place), request.add_notice)
         else:
-            into = lambda new: write(new / place.name, what)  # noqa: E731
-            write_files(place.parent, into, lambda written: _replaced(place, written), what.notice)
+            into = lambda new: write(new / place.name, request)  # noqa: E731
+            write_files(place.parent, into, lambda written: _files_to_replace(place, written), request.add_notice)
     except (OSError, tf.errors.OpError) as error:
         raise unwritable(path, error) from error
     return path
 
 
-def _replaced(place: Path, written: Collection[str]) -> list[str]:
-    """The files that belong to what is at a place: a file is replaced with its checkpoint, or with its arrays."""
+def _files_to_replace(place: Path, written: Collection[str]) -> list[str]:
+    """The old files to replace: the file with its checkpoint, or with its arrays."""
     if not place.is_file():
         return []
     if place.suffix.lower() == ".meta":

@@ -1,4 +1,4 @@
-"""What is there: read-only views of a graph, without TensorFlow."""
+"""Read-only views of a graph as NumPy arrays, without TensorFlow."""
 
 import lazy_loader
 

@@ -1,18 +1,19 @@
-"""Attributes of ops compared as TensorFlow means them: what is left out is at its default, a function is its body."""
+"""Digests of attributes, equal where they mean the same: defaults count, functions are compared by their bodies."""
 
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op import DTYPES, attr_value
+from tfgraphwidget.graph.op import attr_value, dtype_name
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, NameAttrList, NodeDef, OpDef, TensorProto, TensorShapeProto
 
 IGNORED = frozenset(
     {"_output_shapes", "_has_manual_control_dependencies", "_read_only_resource_inputs", "_collective_manager_ids"}
@@ -23,13 +24,19 @@ NAMES = frozenset({"_class", "shared_name", "frame_name"})
 """What names ops, or is a name."""
 
 _NOT_COMPARED = (*IGNORED, *NAMES)
-_NOT_KIND = ("name", "input", "device", "experimental_debug_info")
+_Field = Literal["name", "input", "device", "experimental_debug_info"]
+_NOT_KIND: tuple[_Field, ...] = (
+    "name",
+    "input",
+    "device",
+    "experimental_debug_info",
+)
 _LARGE = 4096  # bytes of a NodeDef that is not remembered
 _LONGEST = 80
 _MOST_ELEMENTS = 6
 
 
-class Attributes:
+class AttributeDigests:
     """The attributes of an index's ops in a form that is equal when they mean the same."""
 
     def __init__(self, index: GraphIndex) -> None:
@@ -76,13 +83,13 @@ class Attributes:
         value = node.attr[name] if name in node.attr else self.default(node.op).get(name, (b"", None))[1]
         return "" if value is None else attribute_text(value)
 
-    def _default(self, op_type: str) -> dict[str, tuple[bytes, Any]]:
+    def _default(self, op_type: str) -> dict[str, tuple[bytes, AttrValue | None]]:
         """What the OpDef gives where a NodeDef says nothing, as bytes and as it is."""
         definition = self._index.typing.definition(op_type)
         told = [] if definition is None else [a for a in definition.attr if a.HasField("default_value")]
         return {a.name: (self._meant(a.default_value), a.default_value) for a in told}
 
-    def _meant(self, value: Any) -> bytes:
+    def _meant(self, value: AttrValue) -> bytes:
         kind = value.WhichOneof("value")
         if kind == "func":
             return self._call(value.func)
@@ -92,7 +99,7 @@ class Attributes:
             return b"[]"
         return bytes(value.SerializeToString(deterministic=True))
 
-    def _call(self, named: Any) -> bytes:
+    def _call(self, named: NameAttrList) -> bytes:
         arguments = [(name, self._meant(value)) for name, value in sorted(named.attr.items()) if name not in IGNORED]
         return self.function(named.name) + repr(arguments or "").encode()
 
@@ -101,7 +108,7 @@ class Attributes:
         if name in self._begun or name not in self._index.functions:
             return name.encode()
         try:
-            function = self._index.beside.function(name)
+            function = self._index.extras.function(name)
         except KeyError:  # an edit has just brought it
             return name.encode()
         self._begun.add(name)
@@ -112,7 +119,7 @@ class Attributes:
         return blake2b(repr(told).encode(), digest_size=16).digest()
 
 
-def _ends(arguments: Any) -> list[tuple[Any, ...]]:
+def _ends(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
     return [(a.name, a.type, a.type_attr, a.type_list_attr, a.number_attr) for a in arguments]
 
 
@@ -122,7 +129,7 @@ def _inputs(node: NodeDef) -> tuple[list[str], list[str]]:
     return [t for t in texts if t[:1] != "^"], sorted(t for t in texts if t[:1] == "^")
 
 
-def attribute_text(value: Any) -> str:
+def attribute_text(value: AttrValue) -> str:
     """An AttrValue for people, at most 80 characters."""
     held = attr_value(value)
     if hasattr(held, "tensor_shape"):
@@ -155,15 +162,13 @@ def bytes_text(held: bytes, longest: int) -> str:
         return repr(first)
 
 
-def _shape_text(proto: Any) -> str:
+def _shape_text(proto: TensorShapeProto) -> str:
     return shape_text(None if proto.unknown_rank else tuple(None if d.size < 0 else int(d.size) for d in proto.dim))
 
 
-def _tensor_text(proto: Any) -> str:
+def _tensor_text(proto: TensorProto) -> str:
     """Dtype and shape of a constant, and its elements when there are few."""
-    known = proto.DESCRIPTOR.fields_by_name["dtype"].enum_type.values_by_number.get(proto.dtype)
-    dtype = known.name.removeprefix("DT_").lower() if known else str(proto.dtype)
-    dtype = DTYPES.get(dtype, dtype)
+    dtype = dtype_name(proto, "dtype", proto.dtype)
     sizes = [int(d.size) for d in proto.tensor_shape.dim]
     head = f"{dtype} {_shape_text(proto.tensor_shape)}"
     if np.prod(sizes, dtype=float) > _MOST_ELEMENTS:
@@ -171,7 +176,7 @@ def _tensor_text(proto: Any) -> str:
     return f"{head} {_elements(proto, dtype)}".rstrip()
 
 
-def _elements(proto: Any, dtype: str) -> str:
+def _elements(proto: TensorProto, dtype: str) -> str:
     values = {f.name: list(v) for f, v in proto.ListFields() if f.name.endswith("_val") and f.name != "half_val"}
     held = next(iter(values.values()), [])
     if proto.tensor_content:

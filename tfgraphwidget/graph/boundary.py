@@ -1,4 +1,4 @@
-"""What lies between two boundaries."""
+"""The ops between two boundaries."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection, remade
+from tfgraphwidget.graph.selection import Selection, with_recipe
 from tfgraphwidget.graph.state_initializers import from_outside
-from tfgraphwidget.graph.stateful_resources import held_by, keyed, of_type
+from tfgraphwidget.graph.stateful_resources import of_type, persistent_state, resources_of
 from tfgraphwidget.graph.variables import is_placeholder
 from tfgraphwidget.naming import listed, split_tensor
 
 
-@remade
+@with_recipe
 def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) -> Selection:
     """The ops on a path from an input to an output, and the parameters that those ops read.
 
@@ -30,14 +30,22 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     one from a queue or an iterator; its tensor comes in. But a queue or an iterator that an op on the path itself reads
     from or writes to is a parameter. Of a parameter that only waits for an op outside the control input stays outside.
     Without inputs: all that the outputs need, queues and iterators too, less the placeholders.
-    An input that no op on a path reads has no part in it; `unused` names such inputs.
+    An input that no op on a path reads has no part in it; `unused_inputs` names such inputs.
     Raises UnknownName, and NoPath with both names when an output is on no path.
+
+    Args:
+        index: The graph.
+        inputs: Ops or tensors.
+        outputs: Ops or tensors.
+
+    Returns:
+        The selection.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     if not outputs:
         raise NoPath("A part of the graph needs an output boundary; name at least one op or tensor in outputs.")
     cut = pairs(index, inputs)
-    walked = needed(index, inputs, outputs)
+    walked = needed_ops(index, inputs, outputs)
     expression = call("between", [list(inputs), list(outputs)])
     if not cut:
         return Selection(index, walked & ~of_type(index, is_placeholder), expression)
@@ -48,19 +56,37 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     return Selection(index, path | _parameters(index, path, walked & ~path, [op for op, _ in cut]), expression)
 
 
-def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
-    """Ops that the outputs need, without crossing the inputs' tensors; control inputs are followed too."""
+def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
+    """Find the ops that outputs need; control inputs are followed too.
+
+    Args:
+        index: The graph.
+        inputs: Ops or tensors. Edges that carry their tensors are not crossed.
+        outputs: Ops or tensors.
+
+    Returns:
+        One bool per op.
+    """
     return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs))
 
 
-def unused(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:
-    """Those of some inputs that no op of a part reads."""
+def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:
+    """Find the inputs that no op of a part reads.
+
+    Args:
+        index: The graph.
+        inputs: Ops or tensors.
+        part: The part, one bool per op.
+
+    Returns:
+        Those of `inputs` without a consumer in the part.
+    """
     inputs = tuple(inputs)
     read = (traversal.readers_of(index, [tensor]) for tensor in pairs(index, inputs))
     return tuple(name for name, readers in zip(inputs, read, strict=True) if not part[readers].any())
 
 
-def left_out(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
+def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
     """The notice for inputs that a part has no use for; none without any."""
     if not inputs:
         return ()
@@ -68,11 +94,21 @@ def left_out(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
     return (f"{which} {listed(inputs)} {are} left out: {listed(outputs)} can be computed without.",)
 
 
-@remade
+@with_recipe
 def paths(index: GraphIndex, first: str, last: str) -> Selection:
-    """All ops on any path of tensors or control edges from one op or tensor to another, both ends included.
+    """Select all ops on any path of tensors or control edges between two ops, both included.
 
-    Raises UnknownName, and NoPath when there is none.
+    Args:
+        index: The graph.
+        first: The op or tensor where paths begin.
+        last: The op or tensor where they end.
+
+    Returns:
+        The selection.
+
+    Raises:
+        UnknownName: A name is not in the graph.
+        NoPath: There is no path.
     """
     (a, port), b = pairs(index, [first])[0], index.op(last)
     after = [a] if port == traversal.ANY_PORT else traversal.readers_of(index, [(a, port)])
@@ -82,9 +118,22 @@ def paths(index: GraphIndex, first: str, last: str) -> Selection:
     return Selection(index, found | traversal.mask_of(index, [a]), call("paths", [first, last]))
 
 
-@remade
+@with_recipe
 def path(index: GraphIndex, first: str, last: str) -> Selection:
-    """The ops of one shortest path; see `paths`."""
+    """Select the ops of one shortest path; see `paths`.
+
+    Args:
+        index: The graph.
+        first: The op or tensor where the path begins.
+        last: The op or tensor where it ends.
+
+    Returns:
+        The selection.
+
+    Raises:
+        UnknownName: A name is not in the graph.
+        NoPath: There is no path.
+    """
     found = traversal.shortest(index, pairs(index, [first])[0], index.op(last))
     if not found:
         raise _no_path(index, [first], [last])
@@ -100,8 +149,8 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
     original's.
     """
     outside = rest & from_outside(index)
-    if (outside & keyed(index)).any():
-        outside &= of_type(index, is_placeholder) | ~held_by(index, path)
+    if (outside & persistent_state(index)).any():
+        outside &= of_type(index, is_placeholder) | ~resources_of(index, path)
     free = rest & ~traversal.forward(index, np.flatnonzero(outside), within=rest, controls=False)
     read = traversal.mask_of(index, index.inputs.values[path[index.inputs.owner]])
     found = traversal.backward(index, np.flatnonzero(free & read), within=free, controls=False)

@@ -1,4 +1,4 @@
-"""What is read of an index once, since it never changes: an edit asks several times."""
+"""A cache for functions of an index."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tfgraphwidget.graph.index import GraphIndex
 T = TypeVar("T")
 
 
-def remembered(read: Callable[[GraphIndex], T]) -> Callable[[GraphIndex], T]:
-    """`read`, which runs once for each index; who gets the answer must not change it.
+def cached_per_index(read: Callable[[GraphIndex], T]) -> Callable[[GraphIndex], T]:
+    """Cache the results of `read` per index; callers must not change them.
 
     Each time anew while TensorFlow does not know some op type of the index: its library may be loaded later.
     """

@@ -1,4 +1,4 @@
-"""Held: what the ops of a function's body that stand for state stand for, as those who clone the body ask for it."""
+"""The state that a function's body captures, as clones of the body need it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Pairs = Iterable[tuple[int, int]]
 Table = tuple[Any, Any]
 
 
-class Held(Protocol):
+class BodyState(Protocol):
     """State of one body, by the names of the ops that stand for it there; `sources.captured_state` gives it."""
 
     @property

@@ -1,9 +1,11 @@
-"""What a graph's collections hold: ops, tensors, and what TensorFlow says of variables."""
+"""The members of a graph's collections: ops, tensors and variables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+from tfgraphwidget.tf_types import SaveSliceInfoDef
 
 
 class Member(NamedTuple):
@@ -48,7 +50,7 @@ class VariableDef:
     trainable: bool = True
     synchronization: int = 0
     aggregation: int = 0
-    slice_info: Any = None
+    slice_info: SaveSliceInfoDef | None = None
     constraint: Any = None
 
     @property

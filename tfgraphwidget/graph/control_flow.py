@@ -1,4 +1,4 @@
-"""v1 control flow: which ops make up each while loop and each conditional.
+"""v1 control flow: the ops of each while loop and each conditional.
 
 `contexts` says which context each op runs in. Here they are told apart into loops and conditionals: loops imported
 twice share their frame's name, and conditionals may share a predicate (one and its gradient always do).
@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +24,8 @@ from tfgraphwidget.graph.control_flow_contexts import Contexts, Tensor, shared_p
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, V1_CONTROL_FLOW
 from tfgraphwidget.naming import enclosing_scopes
+
+_Place = TypeVar("_Place")
 
 # The Switch of a predicate by itself that starts the branches: of tf.cond, of a lowered If, of a lowered Case.
 _PIVOT = re.compile(r"(?:(.*)/)?(?:Switch(?:_\d+)?|(?:switch_pred|branch_index)/_\d+)")
@@ -100,12 +102,12 @@ def conditionals(index: GraphIndex) -> tuple[Conditional, ...]:
     return tuple(block for block in control_flow(index) if isinstance(block, Conditional))
 
 
-def around(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ...]:
+def enclosing_blocks(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ...]:
     """The loops and conditionals that an op belongs to, innermost first."""
     return tuple(block for block in reversed(control_flow(index)) if op in block.ops)
 
 
-def inside_control_flow(index: GraphIndex) -> set[int]:
+def control_flow_ops(index: GraphIndex) -> set[int]:
     """Ops of v1 while loops and conditionals: from each Enter or Switch on, up to and with each Exit and last Merge."""
     return {op for block in control_flow(index) if block.outer is None for op in block.ops}
 
@@ -280,7 +282,7 @@ class _Blocks:
         parts = [name.split("/")[:-1] for name in names]
         return "/".join(parts[0][: shared_prefix(parts)]) or names[0]
 
-    def _nearest(self, op: int, scopes: Iterable[tuple[str, Any]]) -> Any:
+    def _nearest(self, op: int, scopes: Iterable[tuple[str, _Place]]) -> _Place:
         """What stands beside the scope that an op's name has most in common with, the first of equal ones."""
         parts = self.names[op].split("/")
         return max(scopes, key=lambda scope: shared_prefix([scope[0].split("/"), parts]))[1]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -220,7 +219,7 @@ class Contexts:
         return None if found and self.index.types[found[0]] in LOOP_CONDITION else found
 
 
-def shared_prefix(rows: Sequence[Any]) -> int:
+def shared_prefix(rows: Sequence[list[str]] | Sequence[tuple[int, ...]]) -> int:
     """How many first items all of some sequences have in common."""
     if not rows:
         return 0

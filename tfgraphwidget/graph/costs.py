@@ -1,10 +1,9 @@
-"""What ops cost as far as the graph alone tells: parameters, and the bytes of what they give. Nothing is run."""
+"""Parameters and output bytes of ops, from the graph alone."""
 
 from __future__ import annotations
 
 import re
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ARGUMENTS, CONSTANTS, HANDLES, WEIGHT_READS
 from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.tf_types import TensorShapeProto
 
 Floats = npt.NDArray[np.float64]
 BYTES = {
@@ -104,7 +104,7 @@ def _captured(index: GraphIndex) -> dict[int, Shape]:
     return found
 
 
-def _of_attr(shape: Any) -> float:
+def _of_attr(shape: TensorShapeProto) -> float:
     if shape.unknown_rank or any(dim.size < 0 for dim in shape.dim):
         return float("nan")
     return float(prod(dim.size for dim in shape.dim))

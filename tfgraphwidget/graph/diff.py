@@ -1,4 +1,4 @@
-"""Difference: what one graph has that another has not, op by op, and what is another in ops that both have."""
+"""The difference of two graphs, op by op."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.attributes import NAMES, Attributes
-from tfgraphwidget.graph.called_functions import Door, calls, doors
+from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
 from tfgraphwidget.graph.edges import Mask, no_collections
+from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_matching import paired
-from tfgraphwidget.graph.stateful_resources import key_of, keyed
+from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import counted
+from tfgraphwidget.tf_types import NodeDef
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
@@ -51,7 +52,18 @@ class Changed(NamedTuple):
         return f"{self.name}: {'; '.join(map(str, self.details))}"
 
 
-class Functions(NamedTuple):
+class ChangedValue(NamedTuple):
+    """A variable whose value differs; `was` is its name before, `distance` the largest difference of two elements."""
+
+    name: str
+    was: str
+    distance: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: differs by up to {self.distance:.3g}"
+
+
+class FunctionChanges(NamedTuple):
     """Names of functions in the libraries; those renamed as (before, after)."""
 
     added: tuple[str, ...] = ()
@@ -60,9 +72,9 @@ class Functions(NamedTuple):
     renamed: tuple[tuple[str, str], ...] = ()
 
 
-_NONE = Functions()
+_NONE = FunctionChanges()
 
-OpenBody = Callable[[GraphIndex, int, Door], GraphIndex]
+OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
 """The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot be read."""
 
 
@@ -79,20 +91,22 @@ class Difference:
 
     `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
     too are among the `changed`. `inside` has the differences of functions that ops of both graphs call; `functions` the
-    others of the libraries. False when there is no difference; its length is the number of ops that differ.
-    `between` says in words what it leads from and to, where that is known; it is printed first.
+    others of the libraries. False when there is no difference; its length is the number of ops that differ. `values`
+    are the variables whose values differ, where these were compared. `between` says in words what it leads from and to,
+    where that is known; it is printed first.
     """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[Changed, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    functions: Functions = _NONE
+    functions: FunctionChanges = _NONE
     inside: tuple[Inside, ...] = ()
+    values: tuple[ChangedValue, ...] = ()
     between: tuple[str, str] | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
-        return bool(len(self) or any(self.functions) or self.inside)
+        return bool(len(self) or any(self.functions) or self.inside or self.values)
 
     def __len__(self) -> int:
         both = {change.name for change in self.changed} | {after for _, after in self.renamed}
@@ -108,7 +122,7 @@ class Difference:
 
     def rows(self) -> list[dict[str, str]]:
         """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, and each function."""
-        names = Functions._fields
+        names = FunctionChanges._fields
         told = [("added", name, "", "op", "", "") for name in self.added]
         told += [("removed", name, name, "op", "", "") for name in self.removed]
         told += [("renamed", after, before, "name", before, after) for before, after in self.renamed]
@@ -116,6 +130,7 @@ class Difference:
         for kind, held in zip(names[:3], self.functions[:3], strict=True):
             told += [(kind, str(name), "", "function", "", "") for name in held]
         told += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
+        told += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
         rows = [dict(zip(COLUMNS, row, strict=True)) for row in told]
         for path, difference in self.inside:
             rows += [{**row, "op": " / ".join((*path, row["op"]))} for row in difference.rows()]
@@ -128,14 +143,15 @@ class Difference:
     def __repr__(self) -> str:
         if not self:
             return "No difference."
-        held: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
+        held: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),
             ("op changed", self.changed, self.changed),
             ("op renamed", self.renamed, _moves(self.renamed)),
+            ("value changed", self.values, self.values),
             *(
                 (f"function {kind}", names, names)
-                for kind, names in zip(Functions._fields, self.functions, strict=True)
+                for kind, names in zip(FunctionChanges._fields, self.functions, strict=True)
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
@@ -157,7 +173,7 @@ def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{a} → {b}{f' ({n:,} ops)' if n > 1 else ''}" for (a, b), n in count.items())
 
 
-def _listed(title: str, count: int, items: Sequence[Any]) -> Iterator[str]:
+def _listed(title: str, count: int, items: Sequence[object]) -> Iterator[str]:
     kind, _, done = title.partition(" ")
     yield f"{count:,} {kind}{'s' if count > 1 else ''} {done}"
     for item in items[:_MOST]:
@@ -174,21 +190,25 @@ def difference(
     *,
     whole_library: bool = True,
 ) -> Difference:
-    """What `after` is, seen from `before`.
+    """Compare two graphs.
 
-    An attribute at its default is none, the order of control inputs does not matter, and a function is what it does.
+    An attribute at its default equals a missing one, the order of control inputs does not matter, and functions are
+    compared by their bodies.
 
     Args:
-        before: A graph.
-        after: Another.
-        renamed: Names before -> after that are known, of any ops.
+        before: The first graph.
+        after: The second graph.
+        renamed: Names of ops in `before` -> names in `after`, as far as they are known.
         bodies: What opens functions that ops of `before` and of `after` call; their differences are `inside` then.
         whole_library: Whether functions that no op calls are compared too.
+
+    Returns:
+        What differs in `after`.
     """
     if before is after:
         return Difference()
     with no_collections():
-        return _Comparison(before, after, renamed or {}, bodies, set()).told(whole_library=whole_library)
+        return _Comparison(before, after, renamed or {}, bodies, set()).difference(whole_library=whole_library)
 
 
 class _Comparison:
@@ -204,12 +224,12 @@ class _Comparison:
     ) -> None:
         self.before, self.after, self._bodies, self._compared = before, after, bodies, compared
         self._entered: set[tuple[int, str]] = set()  # ops of `after` and the attributes that name compared functions
-        self.attributes = Attributes(before), Attributes(after)
-        self.pair: list[int] = paired(before, after, self.attributes, renamed).tolist()
+        self.attributes = AttributeDigests(before), AttributeDigests(after)
+        self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
         held = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
         self.renamed = {was: name for was, name in held if was != name}
 
-    def told(self, *, whole_library: bool) -> Difference:
+    def difference(self, *, whole_library: bool) -> Difference:
         """All of it."""
         there = set(self.pair)
         inside = tuple(self._inside())
@@ -228,10 +248,11 @@ class _Comparison:
             return
         one, other = self.attributes
         for i, j in enumerate(self.pair):
-            called = {door.label: door for door in doors(self.after.nodes[j], self.after.functions)} if j >= 0 else {}
-            for was in doors(self.before.nodes[i], self.before.functions) if called else ():
+            known = called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
+            called = {reference.label: reference for reference in known}
+            for was in called_functions(self.before.nodes[i], self.before.functions) if called else ():
                 now = called.get(was.label)
-                if now is None or (was.function == now.function and self.before.beside is self.after.beside):
+                if now is None or (was.function == now.function and self.before.extras is self.after.extras):
                     continue
                 pair = was.function, now.function
                 if pair in self._compared or one.function(pair[0]) == other.function(pair[1]):
@@ -245,7 +266,7 @@ class _Comparison:
                 self._compared.add(pair)
                 self._entered.add((j, was.label.partition("[")[0]))
                 label = self.after.names[j] + (f":{was.label}" if len(called) > 1 else "")
-                found = _Comparison(*bodies, {}, self._bodies, self._compared).told(whole_library=False)
+                found = _Comparison(*bodies, {}, self._bodies, self._compared).difference(whole_library=False)
                 if found.added or found.removed or found.changed or found.renamed or any(found.functions):
                     yield Inside((label,), replace(found, inside=()))
                 yield from (Inside((label, *each.path), each.difference) for each in found.inside)
@@ -260,16 +281,16 @@ class _Comparison:
             if details:
                 yield Changed(self.after.names[j], self.before.names[i], details)
 
-    def _details(self, i: int, j: int, a: Any, b: Any) -> Iterator[Detail]:
+    def _details(self, i: int, j: int, a: NodeDef, b: NodeDef) -> Iterator[Detail]:
         for what, one, other in (("type", a.op, b.op), ("device", a.device, b.device)):
             if one != other and (what != "type" or (j, "") not in self._entered):
                 yield Detail(what, one, other)
         if i in self._read_others:
             yield from self._inputs(i, j)
         yield from self._controls(i, j)
-        one, other = self.attributes
-        same = one.kind(i) == other.kind(j)
-        names = NAMES if same else one.meant(a).keys() | other.meant(b).keys()
+        before, after = self.attributes
+        same = before.kind(i) == after.kind(j)
+        names = NAMES if same else before.meant(a).keys() | after.meant(b).keys()
         for name in sorted(n for n in names if (n in a.attr or n in b.attr) and (j, n) not in self._entered):
             yield from self._attribute(name, i, j)
 
@@ -317,23 +338,24 @@ class _Comparison:
         if name == _BESIDE:
             was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
             return was == set(colocated_with(self.after.nodes[j]))
-        keeps = name == _KEY and keyed(self.before)[i] and keyed(self.after)[j]
+        keeps = name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
 
-    def _functions(self, *, whole_library: bool) -> Functions:
+    def _functions(self, *, whole_library: bool) -> FunctionChanges:
         """What became of the libraries, but for what is `inside`."""
         one, other = self.attributes
         before, after = self.before.functions, self.after.functions
         if not whole_library:
             before, after = (
-                frozenset(calls(index.functions, index.beside, index.nodes)) for index in (self.before, self.after)
+                frozenset(reachable_functions(index.functions, index.extras, index.nodes))
+                for index in (self.before, self.after)
             )
         before -= {was for was, _ in self._compared}
         after -= {now for _, now in self._compared}
-        both = frozenset() if self.before.beside is self.after.beside else before & after
+        both = frozenset() if self.before.extras is self.after.extras else before & after
         digests = [_by_digest(names, told) for names, told in ((before - after, one), (after - before, other))]
         renamed = {name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]}
-        return Functions(
+        return FunctionChanges(
             added=tuple(sorted(after - before - set(renamed.values()) - self.before.functions)),
             removed=tuple(sorted(before - after - renamed.keys() - self.after.functions)),
             changed=tuple(sorted(name for name in both if one.function(name) != other.function(name))),
@@ -341,7 +363,7 @@ class _Comparison:
         )
 
 
-def _by_digest(names: Iterable[str], told: Attributes) -> dict[bytes, str]:
+def _by_digest(names: Iterable[str], told: AttributeDigests) -> dict[bytes, str]:
     """The functions of which there is no other that does the same, by what they do."""
     digests = {name: told.function(name) for name in names}
     count = Counter(digests.values())

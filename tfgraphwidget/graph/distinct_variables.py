@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph.cached_per_index import remembered
+from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ASSIGNS, FUNCTION_CALLS, HANDLES, IS_INITIALIZED, VARIABLE_READS
 from tfgraphwidget.naming import split_input
@@ -21,10 +21,10 @@ _SAVES = frozenset({"SaveV2", "RestoreV2"})
 _KEYS = ("container", "shared_name")
 
 
-@remembered
+@cached_per_index
 def _first_handles(index: GraphIndex) -> Mapping[int, int]:
     """The first handle of the variable that each handle of a variable that is used stands for."""
-    found = first_handles(index.nodes, index.functions, index.beside.function)
+    found = first_handles(index.nodes, index.functions, index.extras.function)
     return {index.ids[name]: index.ids[first] for name, first in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""An index in Graphviz's language, for `dot -Tsvg`."""
+"""A graph in Graphviz's language, for `dot -Tsvg`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def text(index: GraphIndex) -> str:
     return "\n".join(["digraph {", *_head(), *_scope(index), *_edges(index), "}", ""])
 
 
-def quoted(value: str) -> str:
+def quote(value: str) -> str:
     """A string as Graphviz reads it: `"a"`; nothing in it means anything to Graphviz."""
     plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "").replace("\n", "\\n").replace("\0", "")
     return f'"{plain}"'
@@ -39,11 +39,11 @@ def _scope(index: GraphIndex) -> Iterator[str]:
             yield "  " * depth + "}"
             continue
         if scope:
-            yield f"{'  ' * depth}subgraph {quoted(f'cluster_{tree.names[scope]}')} {{"
-            yield f"{indent}label={quoted(last_part(tree.names[scope]))};"
+            yield f"{'  ' * depth}subgraph {quote(f'cluster_{tree.names[scope]}')} {{"
+            yield f"{indent}label={quote(last_part(tree.names[scope]))};"
             stack.append((scope, depth, True))
         for i in tree.own_ops(scope).tolist():
-            name, label = quoted(index.names[i]), quoted(f"{last_part(index.names[i])}\n{index.types[i]}")
+            name, label = quote(index.names[i]), quote(f"{last_part(index.names[i])}\n{index.types[i]}")
             yield f"{indent}{name} [label={label}, tooltip={name}];"
         stack += [(inner, depth + 1, False) for inner in reversed(tree.children[scope])]
 
@@ -52,12 +52,12 @@ def _edges(index: GraphIndex) -> Iterator[str]:
     start, to, port = (column.tolist() for column in index.sources)
     known: dict[tuple[int, int], str] = {}  # a tensor may have many readers
     for i, reader in enumerate(counted(index.names, "Writing the edges")):
-        end = quoted(reader)
+        end = quote(reader)
         for edge in range(start[i], start[i + 1]):
             tensor = to[edge], port[edge]
             if tensor not in known:
                 known[tensor] = _tensor(index, *tensor)
-            yield f"  {quoted(index.names[to[edge]])} -> {end} {known[tensor]};"
+            yield f"  {quote(index.names[to[edge]])} -> {end} {known[tensor]};"
 
 
 def _tensor(index: GraphIndex, op: int, port: int) -> str:
@@ -65,4 +65,4 @@ def _tensor(index: GraphIndex, op: int, port: int) -> str:
     if port == CONTROL:
         return "[style=dashed]"
     label = f"{index.dtypes(op)[port]} {shape_text(index.shape(op, port))}".strip()
-    return f"[label={quoted(label)}, edgetooltip={quoted(f'{index.names[op]}:{port}')}]"
+    return f"[label={quote(label)}, edgetooltip={quote(f'{index.names[op]}:{port}')}]"

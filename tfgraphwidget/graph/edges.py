@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class Rows:
 
 def reverse(csr: Csr, rows: int) -> Csr:
     """The CSR of the opposite direction; each row is in ascending order."""
-    start, owner, _ = turned(csr, rows)
+    start, owner, _ = transpose(csr, rows)
     return Csr(start, owner)
 
 
@@ -78,21 +78,21 @@ class Edges(NamedTuple):
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
 
-def frozen(*arrays: npt.NDArray[Any]) -> None:
+def make_read_only(*arrays: npt.NDArray[np.generic]) -> None:
     """Make arrays read-only: an index and what it hands out never change."""
     for array in arrays:
         array.flags.writeable = False
 
 
-def turned(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
+def transpose(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
     """Start and values of the opposite direction, and where in `csr` each of them stands."""
     places = np.arange(len(csr.values), dtype=np.int32)
     turned = csr_matrix((places, csr.values, csr.start), shape=(len(csr.start) - 1, rows)).tocsc()
-    frozen(turned.indptr, turned.indices, turned.data)
+    make_read_only(turned.indptr, turned.indices, turned.data)
     return turned.indptr, turned.indices, turned.data
 
 
-def merged(a: Edges, b: Edges) -> Edges:
+def merge_edges(a: Edges, b: Edges) -> Edges:
     """Both lists of edges as one; of each op those of `a` come first."""
     if not len(b.to):
         return a
@@ -100,7 +100,7 @@ def merged(a: Edges, b: Edges) -> Edges:
     for edges, before in ((a, b.start[:-1]), (b, a.start[1:])):
         at = np.arange(len(edges.to)) + np.repeat(before, np.diff(edges.start))
         to[at], port[at] = edges.to, edges.port
-    frozen(start := a.start + b.start, to, port)
+    make_read_only(start := a.start + b.start, to, port)
     return Edges(start, to, port)
 
 
@@ -109,7 +109,7 @@ def control_edges(csr: Csr) -> Edges:
     return Edges(csr.start, csr.values, np.full(len(csr.values), CONTROL, dtype=np.int32))
 
 
-class Read(NamedTuple):
+class NodeArrays(NamedTuple):
     """What NodeDefs say."""
 
     names: list[str]
@@ -120,23 +120,42 @@ class Read(NamedTuple):
     controls: Csr
 
 
-def numbered(names: list[str], ids: dict[str, int], first: int) -> None:
-    """Number `names` from `first` in `ids`, which holds the ops before them; GraphEditError for a name used twice."""
+def number_names(names: list[str], ids: dict[str, int], first: int) -> None:
+    """Number names in the order of the list.
+
+    Args:
+        names: The names.
+        ids: The numbers of the ops before them; the new ones are added.
+        first: The number of the first name.
+
+    Raises:
+        GraphEditError: A name is used twice.
+    """
     ids.update(zip(names, range(first, first + len(names)), strict=True))
     if len(ids) < first + len(names):
         twice = next(name for i, name in enumerate(names, first) if ids[name] != i)
         raise GraphEditError(f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice])
 
 
-def read(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> Read:
-    """Arrays of `nodes`, numbered from `first`; `ids` holds the ops before them and is added to.
+def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> NodeArrays:
+    """Read the edges of NodeDefs.
 
-    Without `first` all of them have their numbers in `ids` already.
+    Args:
+        nodes: The NodeDefs.
+        ids: The numbers of the ops before them; the new ones are added.
+        first: The number of the first NodeDef; None if all of them have a number in `ids`.
+
+    Returns:
+        The names, types and edges.
+
+    Raises:
+        UnknownName: An input is not in `ids`.
+        GraphEditError: A name is used twice.
     """
     with no_collections():
         names = [node.name for node in nodes]
         if first is not None:
-            numbered(names, ids, first)
+            number_names(names, ids, first)
         texts: list[str] = []
         ends = [0]
         for node in counted(nodes, "Reading the graph", 4_096):
@@ -152,7 +171,7 @@ def read(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> Read:
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), row_ends[1:] - row_ends[:-1])
     data = port != CONTROL
     csr = [Csr(_starts(owner[kept], len(nodes)), to[kept]) for kept in (data, ~data)]
-    return Read(names, [node.op for node in nodes], nodes, csr[0], port[data], csr[1])
+    return NodeArrays(names, [node.op for node in nodes], nodes, csr[0], port[data], csr[1])
 
 
 def _resolved(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
@@ -183,10 +202,17 @@ def _starts(owner: Ids, rows: int) -> Ids:
     return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=rows))]).astype(np.int32)
 
 
-def exchanged(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]) -> tuple[Csr, list[Ids]]:
-    """`csr` with other values in the rows `order`, ascending: those of `rows`, one after the other.
+def replace_rows(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]) -> tuple[Csr, list[Ids]]:
+    """Replace rows of a CSR.
 
-    `along` are pairs of arrays (of `csr`, of `rows`) with an entry for each value, exchanged in the same way.
+    Args:
+        csr: The CSR.
+        order: The numbers of the rows to replace, ascending.
+        rows: Their new values, row by row.
+        along: Pairs of arrays with an entry for each value (of `csr`, of `rows`), which are replaced in the same way.
+
+    Returns:
+        The new CSR, and the new array of each pair.
     """
     held, counts = csr.start[np.asarray(order) + 1] - csr.start[order], np.diff(rows.start)
     if np.array_equal(held, counts):  # nearly always, since most edits change which op an input reads
@@ -215,13 +241,23 @@ def _with(old: Ids, places: Ids, new: Ids) -> Ids:
     return changed
 
 
-def selected(csr: Csr, kept: Mask, number: Ids, *along: Ids) -> tuple[Csr, list[Ids]]:
-    """The rows of `csr` that are `kept`, their values renumbered; `along` are arrays with an entry for each value."""
+def select_rows(csr: Csr, kept: Mask, number: Ids, *along: Ids) -> tuple[Csr, list[Ids]]:
+    """Keep some rows of a CSR and renumber their values.
+
+    Args:
+        csr: The CSR.
+        kept: Which rows stay.
+        number: The new number of each value.
+        along: Arrays with an entry for each value.
+
+    Returns:
+        The new CSR, and the entries of each array that stay.
+    """
     stays = np.repeat(kept, np.diff(csr.start))
     start = np.concatenate([[0], np.cumsum(np.diff(csr.start)[kept])]).astype(np.int32)
     return Csr(start, number[csr.values[stays]]), [array[stays] for array in along]
 
 
-def joined(a: Csr, b: Csr) -> Csr:
+def stack_rows(a: Csr, b: Csr) -> Csr:
     """The rows of `a`, then those of `b`."""
     return Csr(np.concatenate([a.start, b.start[1:] + a.start[-1]]), np.concatenate([a.values, b.values]))

@@ -1,4 +1,4 @@
-"""How a selection prints: calls, names and functions as the Python that a person writes."""
+"""The Python expressions of selections: calls, names and functions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import ast
 import inspect
 from collections.abc import Callable, Iterable
 from types import CodeType
-from typing import Any
 
 
-def written(function: Callable[..., Any]) -> str:
+def function_expression(function: Callable[..., object]) -> str:
     """The source of a lambda, or the name of a function; "" when neither would mean the same elsewhere.
 
     That is so for closures, for lambdas whose source nobody has, and for callable objects.
@@ -23,7 +22,7 @@ def written(function: Callable[..., Any]) -> str:
     return "" if node is None else ast.unparse(node)
 
 
-def lambda_of(function: Callable[..., Any]) -> ast.Lambda | None:
+def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
     """The syntax tree of a lambda; None when nobody has its source, or when it is not clear which it is."""
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
@@ -46,7 +45,16 @@ def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
 
 
 def call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:
-    """The expression `editor.name(…)`."""
+    """Write the expression `editor.name(…)`.
+
+    Args:
+        name: The name of the method.
+        arguments: Positional arguments, as values.
+        options: Keyword arguments, as source.
+
+    Returns:
+        The source.
+    """
     return f"editor.{name}({', '.join([*map(literal, arguments), *options])})"
 
 

@@ -1,27 +1,27 @@
-"""What a graph holds beside its ops and edges, asked for only when an edit needs it."""
+"""What a graph holds besides ops and edges: control flow contexts, queue runners, functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from tfgraphwidget.tf_types import FunctionDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, QueueRunnerDef
 
 
-class Beside(Protocol):
+class GraphExtras(Protocol):
     """Protos that name ops; whoever reads a graph from TensorFlow brings one along."""
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """The outermost v1 control flow contexts, each a WhileContextDef or a CondContextDef with all that is nested.
 
         Those of gradient loops too, though TensorFlow keeps them in no collection.
         """
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when the library has none."""
 
     def gradient(self, name: str) -> str:
@@ -29,22 +29,22 @@ class Beside(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class ExtrasWithFunctions:
     """What `base` gives, and functions that came with edits."""
 
-    base: Beside
+    base: GraphExtras
     functions: Mapping[str, FunctionDef]
     gradients: Mapping[str, str]
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """Those of the graph."""
         return self.base.contexts()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """Those of the graph."""
         return self.base.runners()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name, of the edits first; KeyError when there is none."""
         return self.functions[name] if name in self.functions else self.base.function(name)
 
@@ -53,25 +53,40 @@ class Joined:
         return self.gradients.get(name, "") if name in self.functions else self.base.gradient(name)
 
 
-def joined(base: Beside, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]) -> Beside:
-    """`base` with further FunctionDefs, and (function, its gradient function) names."""
+def with_functions(
+    base: GraphExtras, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
+) -> GraphExtras:
+    """Add functions to the extras of a graph.
+
+    Args:
+        base: The extras.
+        functions: The FunctionDefs.
+        gradients: (function, its gradient function) names.
+
+    Returns:
+        `base` itself if there are no functions.
+    """
     more = {function.signature.name: function for function in functions}
-    known = base if isinstance(base, Joined) else Joined(base, {}, {})
-    return Joined(known.base, {**known.functions, **more}, {**known.gradients, **dict(gradients)}) if more else base
+    known = base if isinstance(base, ExtrasWithFunctions) else ExtrasWithFunctions(base, {}, {})
+    return (
+        ExtrasWithFunctions(known.base, {**known.functions, **more}, {**known.gradients, **dict(gradients)})
+        if more
+        else base
+    )
 
 
-class Nothing:
+class NoExtras:
     """Of a graph that has no more than ops and edges."""
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """None."""
         return ()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None."""
         return ()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """None."""
         raise KeyError(name)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress, count
-from typing import Any
 
 import numpy as np
 
@@ -24,18 +23,18 @@ from tfgraphwidget.graph.edges import (
     Mask,
     Rows,
     control_edges,
-    exchanged,
-    frozen,
-    joined,
-    merged,
-    read,
+    make_read_only,
+    merge_edges,
+    read_nodes,
+    replace_rows,
     reverse,
-    selected,
-    turned,
+    select_rows,
+    stack_rows,
+    transpose,
 )
-from tfgraphwidget.graph.extras import Beside, Nothing
+from tfgraphwidget.graph.extras import GraphExtras, NoExtras
 from tfgraphwidget.graph.name_scopes import ScopeTree
-from tfgraphwidget.graph.tensors import Renamed, Shape, Typing, Untold
+from tfgraphwidget.graph.tensors import RenamedTyping, Shape, Typing, UnknownTyping
 from tfgraphwidget.naming import did_you_mean, enclosing_scopes, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -49,7 +48,7 @@ class GraphIndex:
     `inputs` lists for each op the producing ops in slot order, `ports` the output index of each of those
     edges (same order as `inputs.values`); `controls` the ops of its control inputs. `reserved` holds names, in
     lower case, that are taken though no op here has them. `typing` tells dtypes and shapes, `functions` holds the
-    names of those in the graph's library, `beside` gives what else the graph holds. All states of one graph have
+    names of those in the graph's library, `extras` gives what else the graph holds. All states of one graph have
     the same `origin`; of two states the later one has the greater `serial`.
     """
 
@@ -62,14 +61,14 @@ class GraphIndex:
     collections: Mapping[str, tuple[Member, ...]]
     variable_defs: tuple[VariableDef, ...]
     reserved: frozenset[str] = frozenset()
-    typing: Typing = field(default_factory=Untold)
+    typing: Typing = field(default_factory=UnknownTyping)
     functions: frozenset[str] = frozenset()
-    beside: Beside = field(default_factory=Nothing)
+    extras: GraphExtras = field(default_factory=NoExtras)
     origin: object = field(default_factory=object)
     serial: int = field(init=False, default_factory=count().__next__)
 
     def __post_init__(self) -> None:
-        frozen(self.inputs.start, self.inputs.values, self.ports, self.controls.start, self.controls.values)
+        make_read_only(self.inputs.start, self.inputs.values, self.ports, self.controls.start, self.controls.values)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -92,13 +91,13 @@ class GraphIndex:
     @cached_property
     def sources(self) -> Edges:
         """The edges by who reads or waits: `to` is the op that produces, or is waited for."""
-        return merged(Edges(self.inputs.start, self.inputs.values, self.ports), control_edges(self.controls))
+        return merge_edges(Edges(self.inputs.start, self.inputs.values, self.ports), control_edges(self.controls))
 
     @cached_property
     def readers(self) -> Edges:
         """The edges by who produces: `to` is the op that reads or waits."""
-        start, owner, order = turned(self.inputs, len(self))
-        return merged(Edges(start, owner, self.ports[order]), control_edges(self.control_consumers))
+        start, owner, order = transpose(self.inputs, len(self))
+        return merge_edges(Edges(start, owner, self.ports[order]), control_edges(self.control_consumers))
 
     @cached_property
     def kinds(self) -> tuple[list[str], Ids]:
@@ -171,17 +170,31 @@ class GraphIndex:
         variable_defs: tuple[VariableDef, ...],
         functions: frozenset[str] | None = None,
     ) -> GraphIndex:
-        """This index with more ops behind; only the new ones are read."""
+        """Return this index with more ops at the end; only the new NodeDefs are read.
+
+        Args:
+            nodes: The new NodeDefs.
+            collections: The collections of the new graph.
+            variable_defs: The variables of the new graph.
+            functions: The names of the functions in the new graph's library; None if they stay.
+
+        Returns:
+            The new index.
+
+        Raises:
+            UnknownName: An input is not in the graph.
+            GraphEditError: A name is used twice.
+        """
         ids = dict(self.ids)
-        rows = read(list(nodes), ids, len(self))
+        rows = read_nodes(list(nodes), ids, len(self))
         grown = replace(
             self,
             names=[*self.names, *rows.names],
             types=[*self.types, *rows.types],
             nodes=[*self.nodes, *rows.nodes],
-            inputs=joined(self.inputs, rows.inputs),
+            inputs=stack_rows(self.inputs, rows.inputs),
             ports=np.concatenate([self.ports, rows.ports]),
-            controls=joined(self.controls, rows.controls),
+            controls=stack_rows(self.controls, rows.controls),
             collections=collections,
             variable_defs=variable_defs,
             functions=self.functions if functions is None else functions,
@@ -189,10 +202,10 @@ class GraphIndex:
         grown.__dict__["ids"] = ids  # a cached_property; making it anew would cost as much as the whole graph
         return grown
 
-    def rewired(self, changed: Mapping[int, Any]) -> GraphIndex:
+    def rewired(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
         """This index with other NodeDefs for some ops, of the same names; the order of ops stays."""
         order = sorted(changed)
-        rows = read([changed[i] for i in order], self.ids, None)
+        rows = read_nodes([changed[i] for i in order], self.ids, None)
         nodes, types = list(self.nodes), self.types
         for i, node in zip(order, rows.nodes, strict=True):
             nodes[i] = node
@@ -200,14 +213,14 @@ class GraphIndex:
             types = list(types)
             for i, new in zip(order, rows.types, strict=True):
                 types[i] = new
-        inputs, (ports,) = exchanged(self.inputs, order, rows.inputs, (self.ports, rows.ports))
-        controls, _ = exchanged(self.controls, order, rows.controls)
+        inputs, (ports,) = replace_rows(self.inputs, order, rows.inputs, (self.ports, rows.ports))
+        controls, _ = replace_rows(self.controls, order, rows.controls)
         after = replace(self, nodes=nodes, types=types, inputs=inputs, ports=ports, controls=controls)
         same = ["kinds"] if types is self.types else []
         same += ["control_consumers"] if controls.values is self.controls.values else []
         return after._with_known(self, "ids", "scopes", *same)
 
-    def renamed(self, nodes: Mapping[int, Any]) -> GraphIndex:
+    def renamed(self, nodes: Mapping[int, NodeDef]) -> GraphIndex:
         """This index with other names for some ops, whose NodeDefs come with them; edges stay, old names are reserved.
 
         What names these ops in other NodeDefs, in collections and variables is for the caller to change.
@@ -222,7 +235,7 @@ class GraphIndex:
             self,
             names=names,
             nodes=held,
-            typing=self.typing if not pairs else Renamed(self.typing, pairs),
+            typing=self.typing if not pairs else RenamedTyping(self.typing, pairs),
             reserved=self.reserved | {name.lower() for name in taken},
         )
 
@@ -248,8 +261,8 @@ class GraphIndex:
             for key, members in self.collections.items()
         }
         scopes = {scope for name in names for scope in enclosing_scopes(name)}
-        inputs, (ports,) = selected(self.inputs, kept, number, self.ports)
-        controls, _ = selected(self.controls, kept, number)
+        inputs, (ports,) = select_rows(self.inputs, kept, number, self.ports)
+        controls, _ = select_rows(self.controls, kept, number)
         self._check_kept(kept, inputs, controls)
         return replace(
             self,
@@ -281,21 +294,39 @@ def build(
     *,
     typing: Typing | None = None,
     functions: frozenset[str] = frozenset(),
-    beside: Beside | None = None,
+    extras: GraphExtras | None = None,
     origin: object = None,
 ) -> GraphIndex:
-    """The index of NodeDefs in graph order; inputs may name later nodes (loops). `origin` of an earlier state."""
+    """Build the index of NodeDefs.
+
+    Args:
+        nodes: The NodeDefs in graph order. Inputs may name later nodes, as in loops.
+        collections: The members of each collection.
+        variable_defs: The variables of the collections.
+        reserved: Names, in lower case, that no new op may take.
+        typing: Dtypes and static shapes.
+        functions: The names of the functions in the library.
+        extras: What the graph holds beside ops and edges.
+        origin: The `origin` of an earlier state of the graph; None for a new graph.
+
+    Returns:
+        The index.
+
+    Raises:
+        UnknownName: An input is not in the graph.
+        GraphEditError: A name is used twice.
+    """
     ids: dict[str, int] = {}
-    rows = read(list(nodes), ids, 0)
+    rows = read_nodes(list(nodes), ids, 0)
     edges = (rows.inputs, rows.ports, rows.controls)
     built = GraphIndex(
         *(rows.names, rows.types, rows.nodes, *edges),
         collections=collections or {},
         variable_defs=variable_defs,
         reserved=reserved,
-        typing=typing or Untold(),
+        typing=typing or UnknownTyping(),
         functions=functions,
-        beside=beside or Nothing(),
+        extras=extras or NoExtras(),
         origin=origin or object(),
     )
     built.__dict__["ids"] = ids

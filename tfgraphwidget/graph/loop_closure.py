@@ -1,4 +1,4 @@
-"""Whole loops and conditionals: what a copy must take along so that none of v1 control flow is cut in half.
+"""All ops of the loops and conditionals that a copy takes part of, so that none is cut in half.
 
 Half a loop cannot run: its Merges wait for NextIterations that nobody copied, its Exits for a LoopCond. So a part that
 takes some of what makes up a loop or a conditional takes all of it. What lies in one body only, with what invariants
@@ -12,8 +12,7 @@ fill it, so that a gradient loop brings its forward loop along.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import traversal
@@ -32,11 +31,12 @@ from tfgraphwidget.graph.op_types import (
     V1_FORWARDING,
 )
 from tfgraphwidget.graph.state_initializers import computed_from_outside
+from tfgraphwidget.tf_types import AttrValue
 
 Tensor = tuple[int, int]
 
 
-def whole(
+def complete_blocks(
     index: GraphIndex, ops: Collection[int], cut: Collection[Tensor] = (), *, grow: bool = True
 ) -> frozenset[int]:
     """`ops` with all of each v1 loop and conditional that they take a part of, and what these keep for one step.
@@ -45,6 +45,12 @@ def whole(
     and TensorArrays are added. Ops that lie in one body only stay there. `cut` are the tensors (op, port) that come in
     from outside. Raises NotClonable, which names the loop or conditional, when one of them lies inside what must be
     taken whole, and without `grow` when `ops` hold only a part of it.
+
+    Args:
+        index: The graph.
+        ops: The ops.
+        cut: (op, port) of the tensors at the boundary.
+        grow: Whether missing ops of loops and conditionals are added.
     """
     flow = _Flow(index)
     if not flow.blocks and not flow.state:
@@ -63,7 +69,7 @@ def whole(
     return grown
 
 
-def all_of(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
+def enclosing_ops(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
     """`ops` with all of each loop and conditional that holds one of them, the outermost ones too."""
     flow = _Flow(index)
     grown = flow.grown(frozenset(ops), stay=False)
@@ -79,7 +85,7 @@ def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(a["frame_name"].s.decode(errors="surrogateescape") for a in entering if _varies(a)))
 
 
-def _varies(attributes: Any) -> bool:
+def _varies(attributes: Mapping[str, AttrValue]) -> bool:
     return "is_constant" not in attributes or not attributes["is_constant"].b
 
 

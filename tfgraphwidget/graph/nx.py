@@ -1,4 +1,4 @@
-"""An index as a networkx graph, for networkx's algorithms and file formats."""
+"""A graph as a networkx graph, for networkx's algorithms and file formats."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.progress import counted, tell
+from tfgraphwidget.tf_types import TensorShapeProto
 
 _MOST_EDGES, _MOST_KEYS = 300_000, 3_000
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -35,6 +36,11 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     With `text=True` each value is a str, an int or a bool, as `networkx.write_graphml` and `write_gexf` want it:
     shapes and keys are texts, and an attribute is a value of its own, "attr.strides": "[1, 1, 1, 1]". With `nodes=True`
     nodes have `node_def` too, the bytes of their NodeDefs.
+
+    Args:
+        index: The graph.
+        text: Whether attributes are simple values, for file formats.
+        nodes: Whether nodes have `node_def`.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
     for i, name in enumerate(counted(index.names, "Taking the ops")):
@@ -93,7 +99,7 @@ def _plain(value: Any) -> Any:
     return value.name if kind == "NameAttrList" else value
 
 
-def _shape(proto: Any) -> Shape:
+def _shape(proto: TensorShapeProto) -> Shape:
     return None if proto.unknown_rank else tuple(None if d.size < 0 else d.size for d in proto.dim)
 
 

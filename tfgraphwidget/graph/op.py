@@ -1,4 +1,4 @@
-"""Op: one op of an index, to ask about; what `editor.where` hands to its function."""
+"""One op of an index; `editor.where` passes it to its function."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.naming import scope_around
+from tfgraphwidget.tf_types import AttrValue, Message
 
 DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
 
@@ -80,20 +81,31 @@ class Op:
         return attr_value(held[name]) if name in held else default
 
 
-def attr_value(held: Any) -> Any:
+def attr_value(held: AttrValue) -> Any:
     """An AttrValue as a Python value; see `Op.attr`."""
     kind = held.WhichOneof("value")
     if kind in {"s", "i", "f", "b"}:
         return getattr(held, kind)
     if kind == "type":
-        return _dtype(held, held.type)
+        return dtype_name(held, "type", held.type)
     if kind == "list":
         fields = [(field.name, list(values)) for field, values in held.list.ListFields()]
-        return [_dtype(held, v) if name == "type" else v for name, values in fields for v in values]
+        return [dtype_name(held, "type", v) if name == "type" else v for name, values in fields for v in values]
     return getattr(held, kind) if kind else None
 
 
-def _dtype(held: Any, number: int) -> str:
-    known = held.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number.get(number)
+def dtype_name(message: Message, field: str, number: int) -> str:
+    """Return the name of a dtype, such as "float32".
+
+    Args:
+        message: A message with a field of the enum DataType.
+        field: The name of that field.
+        number: The number of the dtype.
+
+    Returns:
+        The name; the number as text if it is not known.
+    """
+    enum = message.DESCRIPTOR.fields_by_name[field].enum_type
+    known = enum.values_by_number.get(number) if enum is not None else None
     name = known.name.removeprefix("DT_").lower() if known else str(number)
     return DTYPES.get(name, f"{DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name)

@@ -1,4 +1,4 @@
-"""Which ops do something beside computing tensors: assign, enqueue, print, write a file, draw random numbers."""
+"""Ops with side effects: assign, enqueue, print, write a file, draw random numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tfgraphwidget.graph.cached_per_index import remembered
+from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import DT_RESOURCE
@@ -57,7 +57,7 @@ def _reads_handle(index: GraphIndex, op: int) -> bool:
     return False
 
 
-@remembered
+@cached_per_index
 def _judgements(index: GraphIndex) -> tuple[dict[str, bool], dict[str, tuple[str, ...]], dict[str, bool]]:  # noqa: ARG001
     """What is known so far of the op types and functions of an index: an edit asks several times."""
     return {}, {}, {}
@@ -111,7 +111,7 @@ class _Effects:
     def _function(self, name: str) -> bool:
         """Whether a function's body has effects; KeyError when it, or one that it calls, is not known."""
         if name not in self._by_function:
-            body = self.index.beside.function(name).node_def
+            body = self.index.extras.function(name).node_def
             self._by_function[name] = False  # until told otherwise: a function may call itself
             try:
                 self._by_function[name] = any(self.has(node) for node in body)

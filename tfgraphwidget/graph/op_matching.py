@@ -1,4 +1,4 @@
-"""Pairing: which op of one graph is which of another: by name, and where names differ, by what is around it.
+"""Matching the ops of two graphs by name, and where names differ by their neighbors.
 
 Ops are told apart by labels, as Weisfeiler and Lehman do it: first by type and attributes, then, round after round, by
 the labels of those they read, wait for and feed. An op that has its name in both graphs is a landmark: its label says
@@ -17,10 +17,10 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.attributes import Attributes
+from tfgraphwidget.graph.attributes import AttributeDigests
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.stateful_resources import key_of, keyed
+from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.naming import last_part
 
 Labels = npt.NDArray[np.uint64]
@@ -30,12 +30,21 @@ _DROPPED = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))  # outer scopes of n
 _UP, _DOWN, _OWN = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
 
 
-def paired(
-    before: GraphIndex, after: GraphIndex, attributes: tuple[Attributes, Attributes], renamed: Mapping[str, str]
+def match_ops(
+    before: GraphIndex,
+    after: GraphIndex,
+    attributes: tuple[AttributeDigests, AttributeDigests],
+    renamed: Mapping[str, str],
 ) -> Ids:
     """For each op of `before` the number of the op of `after` that it is; -1 for none.
 
     `renamed` are names before -> after that are known.
+
+    Args:
+        before: The first graph.
+        after: The second graph.
+        attributes: The digests of both.
+        renamed: Names in `before` -> names in `after` that are known.
     """
     forth = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
     known = {before.ids[a]: after.ids[b] for a, b in renamed.items() if a in before.ids and b in after.ids}
@@ -61,7 +70,7 @@ def paired(
 class _Side:
     """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet."""
 
-    def __init__(self, index: GraphIndex, attributes: Attributes, pair: Ids) -> None:
+    def __init__(self, index: GraphIndex, attributes: AttributeDigests, pair: Ids) -> None:
         self.index, self.pair, self._attributes = index, pair, attributes
         inputs, controls = index.inputs, index.controls
         slots = np.arange(len(inputs.values), dtype=np.uint64) - np.repeat(inputs.start[:-1], np.diff(inputs.start))
@@ -173,7 +182,7 @@ class _Both:
         """The ops that hold the same state: of one type, and of one key, which one op has in each graph."""
         held = []
         for side in (self.before, self.after):
-            ops = np.flatnonzero(keyed(side.index) & side.left).tolist()
+            ops = np.flatnonzero(persistent_state(side.index) & side.left).tolist()
             keys = [(side.index.types[i], *key_of(side.index, i)) for i in ops]
             count = Counter(keys)
             held.append({key: i for key, i in zip(keys, ops, strict=True) if count[key] == 1})

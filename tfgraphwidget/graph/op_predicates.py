@@ -1,4 +1,4 @@
-"""What queries ask of an op beside its name: what it is in a word, and what its attributes say."""
+"""Predicates of queries besides names: traits of ops and values of attributes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 
 from tfgraphwidget.graph import control_flow, selectors
 from tfgraphwidget.graph.attributes import attribute_text
-from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, V1_LOOPS, WHILE_LOOPS
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import is_placeholder
+from tfgraphwidget.tf_types import AttrValue
 
 
 def _loop(index: GraphIndex) -> Mask:
@@ -30,7 +31,7 @@ def _loop(index: GraphIndex) -> Mask:
 def _door(index: GraphIndex) -> Mask:
     if not index.functions:
         return np.zeros(len(index), bool)
-    return np.fromiter((bool(doors(node, index.functions)) for node in index.nodes), bool, len(index))
+    return np.fromiter((bool(called_functions(node, index.functions)) for node in index.nodes), bool, len(index))
 
 
 def _stateful(index: GraphIndex) -> Mask:
@@ -54,13 +55,13 @@ TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
 loop and ops that are one, ops that call a function, and those whose OpDef says that they are stateful."""
 
 
-class Attributes:
+class AttributeValues:
     """One attribute of an index's ops; where a NodeDef leaves it out, what the OpDef gives."""
 
     def __init__(self, index: GraphIndex, name: str) -> None:
         self._index = index
         self._name = name
-        self._known: dict[str, tuple[str, Any]] = {}
+        self._known: dict[str, tuple[str, AttrValue | None]] = {}
         self._defined: set[str] = set()
         self.may_have = of_type(index, self._is_possible)
 
@@ -69,14 +70,14 @@ class Attributes:
         name, _ = self._look_up(op_type)
         return self._name[:1] == "_" or name in self._defined or self._index.typing.definition(op_type) is None
 
-    def holds(self, op: int, holds: Callable[[Any], object]) -> bool:
+    def holds(self, op: int, holds: Callable[[AttrValue], object]) -> bool:
         """Whether an op has the attribute, and its AttrValue is one that `holds`."""
         node = self._index.nodes[op]
         name, default = self._known[node.op]
         held = node.attr.get(name, default)
         return held is not None and bool(holds(held))
 
-    def _look_up(self, op_type: str) -> tuple[str, Any]:
+    def _look_up(self, op_type: str) -> tuple[str, AttrValue | None]:
         """The attribute's name as the OpDef writes it, and its default or None."""
         definition = self._index.typing.definition(op_type)
         defined = [] if definition is None else list(definition.attr)
@@ -89,19 +90,19 @@ class Attributes:
         return name, default
 
 
-def value_holds(holds: Callable[[str], object]) -> Callable[[Any], bool]:
-    """Whether an AttrValue's text, or that of one thing in its list, `holds`; the text is as `normal` writes it."""
+def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
+    """A predicate of AttrValues: whether `holds` is true of the normalized text of the value or of one of its items."""
 
-    def told(value: Any) -> bool:
+    def told(value: AttrValue) -> bool:
         held = attr_value(value)
-        each = [normal(_text(one)) for one in held] if isinstance(held, list) else []
-        whole = f"[{','.join(each)}]" if isinstance(held, list) else normal(_text(held, value))
+        each = [normalized_text(_text(one)) for one in held] if isinstance(held, list) else []
+        whole = f"[{','.join(each)}]" if isinstance(held, list) else normalized_text(_text(held, value))
         return bool(holds(whole)) or any(holds(one) for one in each)
 
     return told
 
 
-def _text(held: Any, value: Any = None) -> str:
+def _text(held: Any, value: AttrValue | None = None) -> str:
     """One attribute's value as a person types it."""
     if isinstance(held, bytes):
         return held.decode("utf-8", "backslashreplace")
@@ -117,10 +118,10 @@ _SIZES = re.compile(r"(\?|\d+)([x×](\?|\d+))+")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 
 
-def normal(text: str) -> str:
+def normalized_text(text: str) -> str:
     """A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way.
 
-    >>> normal("SAME"), normal("(1, 2.0, None)"), normal("?x3"), normal("1e-3")
+    >>> normalized_text("SAME"), normalized_text("(1, 2.0, None)"), normalized_text("?x3"), normalized_text("1e-3")
     ('same', '[1,2,?]', '[?,3]', '0.001')
     """
     low = text.strip().casefold()

@@ -6,6 +6,11 @@ Tables that map an op type to something else (a rule, an input slot) and pattern
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from tfgraphwidget.tf_types import DataType
+
 # Inputs and constants
 
 # A run needs a value for them. Old files (GraphDef version below 23) may hold PlaceholderV2, which differed from the
@@ -176,6 +181,9 @@ FUSION_ROOTS = FOLDABLE_LAYERS | BATCH_MATMULS | FUSED_BATCH_NORMS
 # Dtypes
 
 # Numbers of TensorFlow's enum DataType.
-DT_RESOURCE, DT_VARIANT = 20, 21
+DT_INT32 = cast("DataType.ValueType", 3)
+DT_BOOL = cast("DataType.ValueType", 10)
+DT_RESOURCE = cast("DataType.ValueType", 20)
+DT_VARIANT = cast("DataType.ValueType", 21)
 # Tensors that refer to something which no array can hold: nothing can feed them, and Python cannot read them.
 HANDLE_DTYPES = frozenset({"resource", "variant"})

@@ -18,9 +18,9 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import Ids
-from tfgraphwidget.graph.query_terms import KEYS, WORD, Fitting, Term
+from tfgraphwidget.graph.query_terms import KEYS, WORD, Term, TermMatcher
 from tfgraphwidget.graph.regex_timeout import RegexTimeout
-from tfgraphwidget.graph.selection import Selection, remade
+from tfgraphwidget.graph.selection import Selection, with_recipe
 from tfgraphwidget.naming import did_you_mean, split_tensor
 
 _LONGEST = 4_000  # characters of a query; a name has at most 1,000 in practice
@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     why: str
 
 
-def found(index: GraphIndex, text: str) -> Answer:
+def search(index: GraphIndex, text: str) -> Answer:
     """What a query finds; nothing when it makes no sense.
 
     First the ops that are called like the query's words, then those of whose own last part these are a part (or of the
@@ -56,7 +56,7 @@ def found(index: GraphIndex, text: str) -> Answer:
     return Answer(_ranked(index, ops, terms), why if timeout.has_expired else "")
 
 
-@remade
+@with_recipe
 def find(index: GraphIndex, text: str) -> Selection:
     """The ops that fit a query. Raises GraphEditError when it makes no sense, or takes too long."""
     ops, timeout = _fitting(index, parse(text))
@@ -149,7 +149,7 @@ def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, RegexTime
     timeout = RegexTimeout(_SECONDS)
     ops: Ids = np.arange(len(index) if terms else 0, dtype=np.int32)
     for term in sorted(terms, key=lambda term: KEYS.get(term.key, WORD).cost):
-        fits = Fitting(index, ops, timeout).mask(term)
+        fits = TermMatcher(index, ops, timeout).mask(term)
         ops = ops[:0] if term.negated and timeout.has_expired else ops[fits ^ term.negated]
     return ops, timeout
 

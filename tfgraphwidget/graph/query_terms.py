@@ -1,4 +1,4 @@
-"""The terms of a query, and which ops fit each; `query` reads them from text."""
+"""The terms of a query and the ops that match each; `query` parses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import Ids
 from tfgraphwidget.graph.regex_timeout import RegexTimeout
-from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
+from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_pattern
 from tfgraphwidget.naming import did_you_mean
 
 _LONGEST_NAME = 1_000  # characters that a regular expression looks through
@@ -54,7 +54,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fitting:
+class TermMatcher:
     """Which of some ops fit a term; regular expressions take of one `timeout`."""
 
     index: GraphIndex
@@ -68,12 +68,12 @@ class Fitting:
 
     def _word(self, term: Term) -> Mask:
         kinds, code = self.index.kinds
-        holds = holds_of(term, self.timeout)
+        holds = text_predicate(term, self.timeout)
         types = np.array([bool(holds(kind)) for kind in kinds], dtype=bool)
         return self._name(term) | types[code[self.ops]] if len(kinds) else self._name(term)
 
     def _name(self, term: Term) -> Mask:
-        names, holds = self.index.names, holds_of(term, self.timeout)
+        names, holds = self.index.names, text_predicate(term, self.timeout)
         if term.kind == "regex":
             return self._of(self.timeout.filter(self.ops.tolist(), lambda i: holds(names[i])))
         if term.kind == "plain":  # without a call per name: there may be 100,000
@@ -99,15 +99,17 @@ class Fitting:
         return self.index.typing.dtypes(self.index.nodes[op]) or self.index.dtypes(op)
 
     def _shape(self, term: Term) -> Mask:
-        pattern = shape_of(term.value)
+        pattern = parse_shape(term.value)
         shape = self.index.shape
-        fits = (any(suits(shape(i, p), pattern) for p, _ in enumerate(self._dtypes(i))) for i in self.ops.tolist())
+        fits = (
+            any(matches_shape(shape(i, p), pattern) for p, _ in enumerate(self._dtypes(i))) for i in self.ops.tolist()
+        )
         return np.fromiter(fits, bool, len(self.ops))
 
     def _attr(self, term: Term) -> Mask:
         name, sign, value = term.value.partition("=")
         holds = (lambda _: True) if not sign else op_predicates.value_holds(_matching(value, term, self.timeout))
-        attributes = op_predicates.Attributes(self.index, name)
+        attributes = op_predicates.AttributeValues(self.index, name)
         some = self.ops[attributes.may_have[self.ops]].tolist()
         if value[:1] == "/":
             return self._of(self.timeout.filter(some, lambda i: attributes.holds(i, holds)))
@@ -143,10 +145,10 @@ class Fitting:
         """
         some = list(values)
         if term.kind == "regex":
-            return set(self.timeout.filter(some, holds_of(term, self.timeout)))
+            return set(self.timeout.filter(some, text_predicate(term, self.timeout)))
         low = term.value.casefold()
         if term.kind == "glob":
-            return set(filter(holds_of(term, self.timeout), some))
+            return set(filter(text_predicate(term, self.timeout), some))
         parts = {value: folded for value in some if low in (folded := value.casefold())}
         exact = {v for v, folded in parts.items() if folded == low or (tails and folded.endswith(f"/{low}"))}
         return exact or set(parts)
@@ -155,7 +157,7 @@ class Fitting:
         return np.isin(self.ops, np.array(found, dtype=np.int32))
 
 
-def holds_of(term: Term, timeout: RegexTimeout) -> Holds:
+def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
     """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression."""
     if term.kind == "regex":
         search = timeout.search(term.value)
@@ -164,7 +166,7 @@ def holds_of(term: Term, timeout: RegexTimeout) -> Holds:
     if term.kind == "glob":
         pieces = low.split("*")
         longest = max(pieces, key=len)
-        return lambda text: longest in text.casefold() and globbed(pieces, text.casefold())
+        return lambda text: longest in text.casefold() and matches_glob(pieces, text.casefold())
     return lambda text: low in text.casefold()
 
 
@@ -172,21 +174,21 @@ def _matching(value: str, term: Term, timeout: RegexTimeout) -> Holds:
     """Whether the text of an attribute is a value that was typed."""
     bare = value[1:-1]
     if len(value) > 2 and value[0] == value[-1] == "/":
-        return holds_of(term._replace(value=bare, kind="regex"), timeout)
+        return text_predicate(term._replace(value=bare, kind="regex"), timeout)
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    wanted = op_predicates.normal(bare if is_quoted else value)
+    wanted = op_predicates.normalized_text(bare if is_quoted else value)
     if "*" in wanted and not is_quoted:
-        return holds_of(term._replace(value=wanted, kind="glob"), timeout)
+        return text_predicate(term._replace(value=wanted, kind="glob"), timeout)
     return lambda text: text == wanted
 
 
-def globbed(pieces: Sequence[str], text: str) -> bool:
+def matches_glob(pieces: Sequence[str], text: str) -> bool:
     """Whether a text, or what stands behind one of its slashes, is the pieces with any text between them.
 
     In time that grows with the text only, however many pieces there are.
 
-    >>> globbed(["conv", ""], "net/conv1"), globbed(["", "add"], "net/add"), globbed(["n", "1", ""], "net/add")
-    (True, True, False)
+    >>> matches_glob(["conv", ""], "net/conv1"), matches_glob(["n", "1", ""], "net/add")
+    (True, False)
     """
     first, *middle, last = pieces
     start = 0 if text.startswith(first) else text.find(f"/{first}") + 1
@@ -203,10 +205,10 @@ def globbed(pieces: Sequence[str], text: str) -> bool:
 _SIZES: dict[str, object] = {"?": None, "none": None, "-1": None, "*": "*", "...": ..., "…": ...}
 
 
-def shape_of(text: str) -> ShapePattern:
-    """The pattern of `tensors.suits` that a text means: "?x224x3", "[None, 10]", "*", "unknown", "scalar".
+def parse_shape(text: str) -> ShapePattern:
+    """The pattern of `tensors.matches_shape` that a text means: "?x224x3", "[None, 10]", "*", "unknown", "scalar".
 
-    >>> shape_of("?x224x3"), shape_of("[None, 10]"), shape_of("scalar")
+    >>> parse_shape("?x224x3"), parse_shape("[None, 10]"), parse_shape("scalar")
     ((None, 224, 3), (None, 10), ())
     """
     low = text.strip().lower()
@@ -223,4 +225,4 @@ def shape_of(text: str) -> ShapePattern:
             f"{text[:40]!r} is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, "
             "and once ... for any number of them."
         )
-    return pattern_of([_SIZES[size] if size in _SIZES else int(size) for size in sizes])
+    return shape_pattern([_SIZES[size] if size in _SIZES else int(size) for size in sizes])

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import regex
 
@@ -79,11 +79,11 @@ class RegexTimeout:
         Raises:
             GraphEditError: This is no regular expression, or its repeats would take too much memory.
         """
-        search: Any = _compiled(pattern).search
+        search = _compiled(pattern).search
         return lambda text: search(text, timeout=max(self.left, _LEAST), concurrent=True)
 
 
-def _compiled(pattern: str) -> Any:
+def _compiled(pattern: str) -> regex.Pattern[str]:
     counted = prod(max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern))
     if counted > _MOST_COUNTED:
         raise GraphEditError(f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place.")

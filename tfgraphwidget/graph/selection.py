@@ -1,4 +1,4 @@
-"""Selection: some ops of one graph, as a value; it prints as the expression that made it.
+"""A selection of ops of one graph, as a value; it prints as the expression that made it.
 
 A selection also keeps how it was made, as `again`: on a later state of the graph the same ops may be another
 expression's (a scope is gone, `~` would hold more). Then it prints as the list of its ops, which is always true.
@@ -20,11 +20,11 @@ import numpy as np
 from tfgraphwidget.argument_checks import Checked, check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.edges import Mask, frozen
+from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.endpoints import check_ports, pairs, readers_of
 from tfgraphwidget.graph.expressions import call, literal
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.loop_closure import all_of
+from tfgraphwidget.graph.loop_closure import enclosing_ops
 from tfgraphwidget.graph.subgraph import Part
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.writable import unwritable, write_file
@@ -33,7 +33,7 @@ _DEEPEST = 50
 _Maker = TypeVar("_Maker", bound="Callable[..., Selection]")
 
 
-def remade(make: _Maker) -> _Maker:
+def with_recipe(make: _Maker) -> _Maker:
     """A function of an index, or of a selection, whose results know how they were made."""
 
     @wraps(make)
@@ -76,11 +76,20 @@ class Selection(Part, Checked):
     again: Callable[[GraphIndex], Selection] | None = None
 
     def __post_init__(self) -> None:
-        frozen(self.mask)
+        make_read_only(self.mask)
 
     @classmethod
     def of(cls, index: GraphIndex, ops: Iterable[int], expression: str) -> Selection:
-        """The selection of some op numbers."""
+        """Make the selection of some op numbers.
+
+        Args:
+            index: The graph.
+            ops: The numbers.
+            expression: The Python expression of the selection.
+
+        Returns:
+            The selection.
+        """
         return cls(index, traversal.mask_of(index, ops), expression)
 
     def upstream(self, /, **how: Any) -> Selection:
@@ -101,17 +110,17 @@ class Selection(Part, Checked):
         """
         return self.walked("downstream", Walk.of(self.index, **how))
 
-    @remade
+    @with_recipe
     def walked(self, way: str, how: Walk) -> Selection:
         """`upstream` or `downstream`, with options that were checked."""
         first = pairs(self.index, self.tensors)
         up = way == "upstream"
         beside = traversal.mask_of(self.index, [op for op, _ in first] if up else readers_of(self.index, first))
         walk = traversal.backward if up else traversal.forward
-        mask = how.taken(walk, self.index, self.mask | beside)
-        return Selection(self.index, mask, f"{self._term}.{way}({', '.join(how.written())})")
+        mask = how.apply(walk, self.index, self.mask | beside)
+        return Selection(self.index, mask, f"{self._term}.{way}({', '.join(how.arguments())})")
 
-    @remade
+    @with_recipe
     def grow(self, *, controls: bool = False) -> Selection:
         """With the ops one edge away, up and down; `controls` follows control edges too.
 
@@ -122,7 +131,7 @@ class Selection(Part, Checked):
         near = traversal.neighbours(self.index, self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask | near, f"{self._term}.grow({'controls=True' if controls else ''})")
 
-    @remade
+    @with_recipe
     def shrink(self, *, controls: bool = False) -> Selection:
         """Without the ops that are one edge away from an op outside; the opposite of `grow`.
 
@@ -133,7 +142,7 @@ class Selection(Part, Checked):
         near = traversal.neighbours(self.index, ~self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask & ~near, f"{self._term}.shrink({'controls=True' if controls else ''})")
 
-    @remade
+    @with_recipe
     def around(self) -> Selection:
         """With all ops in the name scopes that these ops lie in, nested scopes included; the graph itself is none.
 
@@ -147,13 +156,13 @@ class Selection(Part, Checked):
             held[tree.order[tree.start[scope] : tree.stop[scope]]] = True
         return self._with(held, f"{self._term}.around()")
 
-    @remade
+    @with_recipe
     def whole(self) -> Selection:
         """With all of each v1 while loop and conditional that these ops take a part of, those around them too.
 
         What the loops keep for one step comes along: a gradient loop brings its forward loop, whose stacks it empties.
         """
-        held = traversal.mask_of(self.index, all_of(self.index, self.ids))
+        held = traversal.mask_of(self.index, enclosing_ops(self.index, self.ids))
         return self._with(held, f"{self._term}.whole()")
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -235,7 +244,7 @@ class Selection(Part, Checked):
         """The same ops, as a list of their names."""
         return replace(self, expression=call("ops", [*self.ops, *self.tensors]), again=None)
 
-    @remade
+    @with_recipe
     def __invert__(self) -> Selection:
         text = self.expression.removeprefix("~") if self.expression.startswith("~") else f"~{self.expression}"
         return Selection(self.index, ~self.mask, text)
@@ -265,8 +274,22 @@ class Walk:
     inclusive: bool = True
 
     @classmethod
-    def of(cls, index: GraphIndex, *, stop_at: Any = (), within: Any = None, **how: bool) -> Walk:
-        """The options as they were given: names or tensors, one or many."""
+    def of(cls, index: GraphIndex, *, stop_at: Any = (), within: object = None, **how: bool) -> Walk:
+        """Check the options of a walk.
+
+        Args:
+            index: The graph.
+            stop_at: Names of tensors, or tensors; one or several.
+            within: A selection, or None.
+            how: `controls` and `inclusive`.
+
+        Returns:
+            The options.
+
+        Raises:
+            UnknownName: `stop_at` names what is not a tensor.
+            GraphEditError: An option has the wrong type.
+        """
         for name, value in how.items():
             check("upstream", name, value, bool)
         is_one = isinstance(stop_at, str) or hasattr(stop_at, "name")
@@ -281,15 +304,24 @@ class Walk:
         check_ports(index, names)
         return cls(names, None if within is None else as_selection(within), **how)
 
-    def taken(self, walk: Callable[..., Mask], index: GraphIndex, seeds: Mask) -> Mask:
-        """What `walk` (walks.forward or walks.backward) reaches from the seeds with these options."""
+    def apply(self, walk: Callable[..., Mask], index: GraphIndex, seeds: Mask) -> Mask:
+        """Walk from some ops with these options.
+
+        Args:
+            walk: `traversal.forward` or `traversal.backward`.
+            index: The graph.
+            seeds: The ops to start from, one bool per op.
+
+        Returns:
+            The ops that are reached, one bool per op.
+        """
         room = None if self.within is None else self.within.on(index).mask
         first = seeds if room is None else seeds & room
         stop = pairs(index, self.stop_at)
         found = walk(index, np.flatnonzero(first), stop=stop, within=room, controls=self.controls)
         return found if self.inclusive else found & ~first
 
-    def written(self) -> list[str]:
+    def arguments(self) -> list[str]:
         """As Python writes them; those at their default are left out."""
         options = [f"stop_at={literal(list(self.stop_at))}"] if self.stop_at else []
         options += [f"within={self.within}"] if self.within is not None else []
@@ -304,7 +336,7 @@ def as_selection(thing: object) -> Selection:
     raise GraphEditError(f"{shown(thing)} is no selection; write editor.ops('scope/op').")
 
 
-@remade
+@with_recipe
 def _join(a: Selection, b: Selection, sign: str) -> Selection:
     theirs = set(b.tensors)
     mask, kept = {

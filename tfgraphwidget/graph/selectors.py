@@ -1,4 +1,4 @@
-"""The ways to say which ops are meant; each gives a Selection. What lies between boundaries is in `between`."""
+"""Functions that select ops; `boundary` has those for boundaries."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.distinct_variables import distinct_handles
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.endpoints import check_ports
-from tfgraphwidget.graph.expressions import call, literal, written
+from tfgraphwidget.graph.expressions import call, function_expression, literal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.regex_timeout import RegexTimeout
-from tfgraphwidget.graph.selection import Selection, Walk, remade
-from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
+from tfgraphwidget.graph.selection import Selection, Walk, with_recipe
+from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_pattern
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.naming import did_you_mean, split_tensor
 
@@ -34,7 +34,7 @@ _SECONDS = 60.0  # for a regular expression
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 
 
-@remade
+@with_recipe
 def ops(index: GraphIndex, *names: str) -> Selection:
     """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it."""
     tensors = dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None)
@@ -43,14 +43,14 @@ def ops(index: GraphIndex, *names: str) -> Selection:
     return replace(chosen, tensors=tuple(tensors))
 
 
-@remade
+@with_recipe
 def scope(index: GraphIndex, *names: str) -> Selection:
     """All ops inside the name scopes, nested scopes included."""
     held = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
     return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *held]), call("scope", names))
 
 
-@remade
+@with_recipe
 def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
     """Ops in whose name the regular expression is found. Raises GraphEditError when that takes over a minute."""
     try:
@@ -72,7 +72,7 @@ def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
     return Selection.of(index, found, call("matching", [text]))
 
 
-@remade
+@with_recipe
 def of_type(index: GraphIndex, *types: str) -> Selection:
     """Ops of the given types, for example "Conv2D"."""
     kinds, code = index.kinds
@@ -86,13 +86,13 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
     return Selection(index, chosen, call("of_type", types))
 
 
-@remade
+@with_recipe
 def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
     """The ops for which a function of an `Op` says true."""
     if not callable(holds):
         raise GraphEditError(f"{shown(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
     found = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
-    text = written(holds)
+    text = function_expression(holds)
     return replace(found, expression=f"editor.where({text})" if text else call("ops", found.ops))
 
 
@@ -107,7 +107,7 @@ def _holds(holds: Callable[[Op], object], op: Op) -> bool:
         ) from error
 
 
-@remade
+@with_recipe
 def fan_out(index: GraphIndex, at_least: int) -> Selection:
     """Ops whose tensors are read by so many ops or more."""
     try:
@@ -122,7 +122,7 @@ def fan_out(index: GraphIndex, at_least: int) -> Selection:
     return Selection(index, count >= at_least, call("fan_out", [at_least]))
 
 
-@remade
+@with_recipe
 def trainable(index: GraphIndex) -> Selection:
     """The handles of the trainable variables: those in the collection of that name, or that say so themselves.
 
@@ -135,20 +135,25 @@ def trainable(index: GraphIndex) -> Selection:
     return Selection.of(index, found, "editor.trainable()")
 
 
-@remade
+@with_recipe
 def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selection:
     """Ops with an output of such a dtype and static shape.
 
     `dtype` is a `tf.DType` or a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown
     rank, or one entry for each dimension: its size, None for an unknown one, "*" for any, once ... for any number.
+
+    Args:
+        index: The graph.
+        dtype: A dtype, its name or "*".
+        shape: A shape pattern.
     """
-    shape, dtype = pattern_of(shape), getattr(dtype, "name", dtype)
+    shape, dtype = shape_pattern(shape), getattr(dtype, "name", dtype)
     if not isinstance(dtype, str):
         raise GraphEditError(f'{shown(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
 
     def has_one(i: int) -> bool:
         kinds = enumerate(index.dtypes(i))
-        return any(fnmatch.fnmatchcase(d, dtype) and suits(index.shape(i, port), shape) for port, d in kinds)
+        return any(fnmatch.fnmatchcase(d, dtype) and matches_shape(index.shape(i, port), shape) for port, d in kinds)
 
     options = [f"dtype={literal(dtype)}"] if dtype != "*" else []
     options += [f"shape={_shape_written(shape)}"] if shape != "*" else []
@@ -156,22 +161,46 @@ def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selec
 
 
 def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
-    """The given ops and everything they need; see `Selecting.upstream`."""
+    """Select ops and everything they need.
+
+    Args:
+        index: The graph.
+        names: The ops or tensors.
+        how: The options of `Walk`.
+
+    Returns:
+        The selection.
+
+    Raises:
+        UnknownName: A name is not in the graph.
+    """
     return _walked(index, "upstream", names, Walk.of(index, **how))
 
 
 def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
-    """The given ops and everything that needs them; see `Selecting.downstream`."""
+    """Select ops and everything that depends on them.
+
+    Args:
+        index: The graph.
+        names: The ops or tensors.
+        how: The options of `Walk`.
+
+    Returns:
+        The selection.
+
+    Raises:
+        UnknownName: A name is not in the graph.
+    """
     return _walked(index, "downstream", names, Walk.of(index, **how))
 
 
-@remade
+@with_recipe
 def _walked(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -> Selection:
     walked = ops(index, *names).walked(way, how)
-    return replace(walked, expression=call(way, names, how.written()))
+    return replace(walked, expression=call(way, names, how.arguments()))
 
 
-@remade
+@with_recipe
 def enclosed(
     index: GraphIndex, seeds: Iterable[str], by: Iterable[str], *, inclusive: bool = True, controls: bool = False
 ) -> Selection:
@@ -179,6 +208,13 @@ def enclosed(
 
     With `inclusive`, the ops of `by` that it comes up to belong to it. `controls` follows control edges too.
     Raises GraphEditError when a seed is one of `by`.
+
+    Args:
+        index: The graph.
+        seeds: Where to start.
+        by: The wall.
+        inclusive: Whether the wall is selected too.
+        controls: Whether control edges are followed.
     """
     seeds, by = tuple(seeds), tuple(by)
     first, wall = [index.op(n) for n in seeds], traversal.mask_of(index, [index.op(n) for n in by])
@@ -194,7 +230,7 @@ def enclosed(
     return Selection(index, found if inclusive else found & ~wall, text)
 
 
-@remade
+@with_recipe
 def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
     """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph."""
     try:

@@ -1,4 +1,4 @@
-"""What makes the state in a part of a graph whole: without it a copy could not be initialised, or never be filled.
+"""All ops that the state in a part of a graph needs: a copy without them could not be initialized or filled.
 
 The ops between two tensors hold a variable's handle and reads, a table's handle, a queue's dequeue; not the assign,
 the initialiser, the enqueues with their files. Those are found from the handle on, and the handles that they need in
@@ -20,15 +20,15 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.op_effects import writes
 from tfgraphwidget.graph.op_types import ENTER, EXIT, HANDLES
-from tfgraphwidget.graph.state_initializers import Filling, computed_from_outside, from_outside
-from tfgraphwidget.graph.stateful_resources import by_key, held_by, is_reference, key_of, keyed, of_type
+from tfgraphwidget.graph.state_initializers import StateWriters, computed_from_outside, from_outside
+from tfgraphwidget.graph.stateful_resources import by_key, is_reference, key_of, of_type, persistent_state, resources_of
 from tfgraphwidget.graph.variables import definitions, is_placeholder, own_ops
 from tfgraphwidget.naming import split_tensor
 
 _REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"
 
 
-def completed(
+def complete_state(
     index: GraphIndex,
     selected: Collection[int],
     given: Collection[int] = frozenset(),
@@ -49,6 +49,15 @@ def completed(
 
     `given` are the ops whose tensors come in from outside: nothing behind them is taken. `shared` are handles, or ends
     of staging areas, that a copy shares with the original: see `without_shared`.
+
+    Args:
+        index: The graph.
+        selected: The ops.
+        given: Ops whose tensors come from outside; nothing that they need is added.
+        shared: State that a copy shares with the original.
+
+    Returns:
+        The ops.
     """
     walk = _Completing(index, traversal.mask_of(index, given), traversal.mask_of(index, _with_ends(index, shared)))
     whole = walk.whole(traversal.mask_of(index, without_shared(index, selected, shared)))
@@ -58,14 +67,23 @@ def completed(
 
 
 def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[int]) -> set[int]:
-    """`ops` less some handles, what makes their state whole, and what nothing but that needs."""
+    """Remove shared state from a set of ops.
+
+    Args:
+        index: The graph.
+        ops: The ops.
+        shared: The handles to remove, with the ops that fill or initialize their state, and all that only these need.
+
+    Returns:
+        The other ops.
+    """
     left = set(ops)
     if not shared:
         return left
     shared = _with_ends(index, shared)
     variables = definitions(index, [i for i in sorted(shared) if index.types[i] in HANDLES])
     gone = set(shared).union(*(own_ops(index, variable) for variable in variables.values()))
-    filling = Filling(index)
+    filling = StateWriters(index)
     gone.update(i for handle in shared - variables.keys() for i in filling.ops(handle))
     left -= gone
     # An op goes with the last that needs it, and is reached from each of those.
@@ -82,7 +100,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
 
 def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
     """Some handles, and the other ops that hold the same state; less what lives for one step: nobody shares that."""
-    lasting = keyed(index)
+    lasting = persistent_state(index)
     handles = {i for i in handles if lasting[i]}
     others = [i for i in handles if index.types[i] not in HANDLES]
     held = by_key(index) if others else {}
@@ -103,8 +121,8 @@ class _Completing:
         return of_type(self.index, HANDLES.__contains__)
 
     @cached_property
-    def _filling(self) -> Filling:
-        return Filling(self.index)
+    def _filling(self) -> StateWriters:
+        return StateWriters(self.index)
 
     @cached_property
     def _states(self) -> dict[int, list[int]]:
@@ -123,7 +141,7 @@ class _Completing:
                     index, chain.from_iterable(own_ops(index, variable) for variable in variables)
                 )
                 found |= self._initial_value_ops(variables)
-            if holders := np.flatnonzero(new & keyed(index) & ~self._handles).tolist():
+            if holders := np.flatnonzero(new & persistent_state(index) & ~self._handles).tolist():
                 found |= self._filling_ops(whole, holders)
             found |= self._writes_before(whole | found)
             new = found & ~whole & ~self.shared
@@ -146,7 +164,7 @@ class _Completing:
             return none
         before = traversal.backward(index, first, within=walked)
         states = (
-            held_by(index, writes(index, np.flatnonzero(before).tolist()))
+            resources_of(index, writes(index, np.flatnonzero(before).tolist()))
             & (whole | self._handles)
             & ~(self.given | self.shared)
         )
@@ -171,7 +189,7 @@ class _Completing:
             fit = (ops for ops, reads in needed if not unfit[reads].any())
             found = traversal.backward(index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit)
         # A value that waits for another variable's initialiser: the copy must not initialise the original's anew.
-        return found | (held_by(index, writes(index, np.flatnonzero(found).tolist())) & self._handles)
+        return found | (resources_of(index, writes(index, np.flatnonzero(found).tolist())) & self._handles)
 
     def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
         """The op of a VariableDef's initial value, and what its assign reads and waits for; those not waited for."""

@@ -1,4 +1,4 @@
-"""Which ops give a state that is no variable its content, and so, what a part of a graph can own.
+"""The ops that fill state other than variables, and the state that a part of a graph can own.
 
 What initialises (a hash table from constants, an iterator from its dataset) needs nothing that a person feeds; what
 goes on filling (a queue from files) is run by queue runners, or by hand.
@@ -12,11 +12,11 @@ from collections.abc import Collection
 import numpy as np
 
 from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.cached_per_index import remembered
-from tfgraphwidget.graph.edges import Mask, frozen
+from tfgraphwidget.graph.cached_per_index import cached_per_index
+from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS, V1_LOOPS
-from tfgraphwidget.graph.stateful_resources import keyed, kind_of, of_type, users
+from tfgraphwidget.graph.stateful_resources import kind_of, of_type, persistent_state, users
 from tfgraphwidget.graph.variables import comes_from_outside
 from tfgraphwidget.naming import split_tensor
 
@@ -39,7 +39,7 @@ _WITHOUT_CONTENT = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?Thr
 _ENDS = re.compile(r"(Destroy|Delete|Close|Flush|Disable)\w*")  # they end a state rather than begin it
 
 
-class Filling:
+class StateWriters:
     """Who fills the states of an index; the queue runners are read once."""
 
     def __init__(self, index: GraphIndex) -> None:
@@ -71,7 +71,7 @@ class Filling:
     def _run_by_runners(self, queue: int) -> set[int]:
         if self._runs is None:
             self._runs = {}
-            for _, runner in self.index.beside.runners():
+            for _, runner in self.index.extras.runners():
                 names = (*runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
                 run = {self.index.ids.get(split_tensor(name)[0], -1) for name in names}
                 self._runs.setdefault(split_tensor(runner.queue_name)[0], set()).update(run - {-1})
@@ -91,7 +91,7 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
     return found
 
 
-@remembered
+@cached_per_index
 def _listed(index: GraphIndex) -> frozenset[int]:
     """The ops that a graph's own list has for initialising its tables."""
     names = (split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ()))
@@ -129,7 +129,7 @@ def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
 
     In graph order, but tables before iterators. What goes on filling (queues) is not among them, nor what must be fed.
     """
-    held = [i for i in np.flatnonzero(keyed(index)).tolist() if i in ops and index.types[i] not in HANDLES]
+    held = [i for i in np.flatnonzero(persistent_state(index)).tolist() if i in ops and index.types[i] not in HANDLES]
     held.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
     found = dict.fromkeys(i for handle in held for i in initializers(index, handle) if i in ops)
     return tuple(i for i in found if not _must_be_fed(index, i))
@@ -141,7 +141,7 @@ def _must_be_fed(index: GraphIndex, op: int) -> bool:
     return bool(fed.any() and (traversal.backward(index, [op]) & fed).any())
 
 
-@remembered
+@cached_per_index
 def from_outside(index: GraphIndex) -> Mask:
     """The ops that bring in values which a part of the graph does not own: `comes_from_outside`.
 
@@ -156,11 +156,11 @@ def from_outside(index: GraphIndex) -> Mask:
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
         found[i] = comes_from_outside(index, i)
     found &= ~of_type(index, lambda kind: kind_of(kind) == TABLE)
-    frozen(found)
+    make_read_only(found)
     return found
 
 
-@remembered
+@cached_per_index
 def computed_from_outside(index: GraphIndex) -> Mask:
     """The ops that are `from_outside`, and all that is computed from them.
 
@@ -168,5 +168,5 @@ def computed_from_outside(index: GraphIndex) -> Mask:
     `tf.control_dependencies` is what it would be without.
     """
     found = traversal.forward(index, np.flatnonzero(from_outside(index)), controls=False)
-    frozen(found)
+    make_read_only(found)
     return found

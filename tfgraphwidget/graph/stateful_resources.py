@@ -1,4 +1,4 @@
-"""Which ops hold state that outlives a step, under which key, and who reads it.
+"""Ops that hold state across steps, their keys, and their consumers.
 
 TensorFlow finds a state by its kind and its key: `shared_name`, or the op's name where that is empty. So two ops may
 hold one state with no edge between them: both ends of a staging area, or a handle and its alias. Which op types hold
@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tfgraphwidget.graph.cached_per_index import remembered
-from tfgraphwidget.graph.edges import Mask, frozen
+from tfgraphwidget.graph.cached_per_index import cached_per_index
+from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import (
     CONSTANTS,
@@ -57,8 +57,8 @@ def kind_of(op_type: str) -> str:
     return next((kind for kind, types in _KINDS if types.fullmatch(op_type)), op_type)
 
 
-@remembered
-def keyed(index: GraphIndex) -> Mask:
+@cached_per_index
+def persistent_state(index: GraphIndex) -> Mask:
     """The ops that keep state under a key, variables too."""
     kinds, code = index.kinds
     known = [index.typing.definition(kind) for kind in kinds]
@@ -68,7 +68,7 @@ def keyed(index: GraphIndex) -> Mask:
     unknown = [k for k, definition in enumerate(known) if definition is None]
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
         found[i] = _KEY in index.nodes[i].attr
-    frozen(found)
+    make_read_only(found)
     return found
 
 
@@ -94,7 +94,7 @@ def shared_name(node: NodeDef) -> str:
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
     """For each state the ops that hold it, in graph order; less variables, each of which is one op."""
     held = defaultdict(list)
-    for i in np.flatnonzero(keyed(index)).tolist():
+    for i in np.flatnonzero(persistent_state(index)).tolist():
         if index.types[i] not in HANDLES:
             held[key_of(index, i)].append(i)
     return held
@@ -119,8 +119,8 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
 
 
 def _holders(index: GraphIndex) -> Mask:
-    """`keyed`, and what holds state without a key."""
-    return keyed(index) | of_type(index, lambda kind: _WITHOUT_KEY.fullmatch(kind) is not None)
+    """`persistent_state`, and what holds state without a key."""
+    return persistent_state(index) | of_type(index, lambda kind: _WITHOUT_KEY.fullmatch(kind) is not None)
 
 
 def shared_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> tuple[tuple[int, str], ...]:
@@ -128,15 +128,29 @@ def shared_state(index: GraphIndex, ops: Collection[int], given: Collection[int]
 
     That is what a copy of `ops` shares with the original. A value that was read outside counts too, but not what is
     computed from one, nor what comes in by way of the ops `given`.
+
+    Args:
+        index: The graph.
+        ops: The ops of a part.
+        given: Ops whose tensors come from outside.
     """
-    held = held_by(index, mask_of(index, ops), mask_of(index, given), values=True)
+    held = resources_of(index, mask_of(index, ops), mask_of(index, given), values=True)
     return tuple((i, kind_of(index.types[i])) for i in np.flatnonzero(held).tolist())
 
 
-def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None, *, values: bool = False) -> Mask:
+def resources_of(index: GraphIndex, ops: Mask, given: Mask | None = None, *, values: bool = False) -> Mask:
     """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or second hand.
 
     With `values` also those of which one reads the value; a write to a reference variable hands that on.
+
+    Args:
+        index: The graph.
+        ops: The ops, one bool per op.
+        given: Ops whose tensors come from outside, one bool per op; None for none.
+        values: Whether reads of values count too.
+
+    Returns:
+        One bool per op.
     """
     holds, found = _holders(index), np.zeros(len(index), dtype=bool)
     if not holds.any():
@@ -174,6 +188,11 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
     """`ops`, and the state outside of which they read the handle or the value, with the reads on the way there.
 
     So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `given` is left out.
+
+    Args:
+        index: The graph.
+        ops: The ops.
+        given: Ops whose tensors come from outside.
     """
     holds, types = _holders(index), index.types
     behind: set[int] = set()
@@ -217,9 +236,18 @@ def new_keys(index: GraphIndex, chosen: Iterable[int], into: str, taken: Collect
 
     A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other. `taken` are
     keys that are no longer free, beside those of the index.
+
+    Args:
+        index: The graph.
+        chosen: The ops.
+        into: The name scope of the copies.
+        taken: Further keys that are not free.
+
+    Returns:
+        Key -> new key.
     """
     named, among = _shared_names(index), mask_of(index, chosen)
-    old = dict.fromkeys(named[i] for i in np.flatnonzero(among & keyed(index)).tolist() if named[i])
+    old = dict.fromkeys(named[i] for i in np.flatnonzero(among & persistent_state(index)).tolist() if named[i])
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
     attributes = (index.nodes[i].attr for i in temporary)
     old |= dict.fromkeys(a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a)
@@ -240,13 +268,13 @@ def free_key(wanted: str, used: Collection[str]) -> str:
     return free
 
 
-@remembered
+@cached_per_index
 def used_keys(index: GraphIndex) -> frozenset[str]:
     """The keys under which the ops of an index keep state: their shared_names, and the names of those without one."""
     return frozenset(key or index.names[i] for i, key in _shared_names(index).items())
 
 
-@remembered
+@cached_per_index
 def _shared_names(index: GraphIndex) -> dict[int, str]:
     """For each op that keeps state under a key the one that it names, "" for none."""
-    return {i: shared_name(index.nodes[i]) for i in np.flatnonzero(keyed(index)).tolist()}
+    return {i: shared_name(index.nodes[i]) for i in np.flatnonzero(persistent_state(index)).tolist()}

@@ -1,4 +1,4 @@
-"""Part: some ops of a graph, with the tensors at their ends and the variables inside."""
+"""A part of a graph: its ops, the tensors at its boundary, and its variables."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def rows(index: GraphIndex) -> list[dict[str, Any]]:
     return [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
 
 
-def frame(found: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:
+def frame(found: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Any:
     """Rows as a pandas DataFrame; pandas is imported when the first table is asked for."""
     pandas = import_module("pandas")  # which comes without types
     return pandas.DataFrame(list(found), columns=list(columns))

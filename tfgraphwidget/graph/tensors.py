@@ -1,4 +1,4 @@
-"""What is known of tensors without running anything: dtypes, static shapes."""
+"""Dtypes and static shapes of tensors."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef, OpDef
 
 Shape = tuple[int | None, ...] | None
 """A static shape; None for an unknown rank, None inside for an unknown dimension."""
 
 ShapePattern = Sequence[int | str | EllipsisType | None] | str | None
-"""Which shapes are meant; see `suits`."""
+"""Which shapes are meant; see `matches_shape`."""
 
 
 Shapes = Mapping[tuple[str, int], Shape]
@@ -33,27 +33,27 @@ class Typing(Protocol):
         tell; there may be more outputs.
         """
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type; None for one that TensorFlow does not know."""
 
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output, as far as it is known."""
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype, as NodeDefs write it."""
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with other static shapes where an edit has made them others."""
 
 
-class Untold:
+class UnknownTyping:
     """The typing of a graph of which nothing is known but its edges."""
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:  # noqa: ARG002
         """Nothing."""
         return ()
 
-    def definition(self, op_type: str) -> Any:  # noqa: ARG002
+    def definition(self, op_type: str) -> OpDef | None:  # noqa: ARG002
         """Nothing."""
         return None
 
@@ -61,17 +61,17 @@ class Untold:
         """Nothing."""
         return None
 
-    def number(self, dtype: str) -> int:  # noqa: ARG002
+    def number(self, dtype: str) -> DataType.ValueType:  # noqa: ARG002
         """Nothing."""
-        return 0
+        return cast("DataType.ValueType", 0)
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """Those shapes alone."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
 
 @dataclass(frozen=True, eq=False)
-class Reshaped:
+class ReshapedTyping:
     """What `base` tells, and the static shapes that edits have made since."""
 
     base: Typing
@@ -81,7 +81,7 @@ class Reshaped:
         """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type; None for one that TensorFlow does not know."""
         return self.base.definition(op_type)
 
@@ -89,17 +89,17 @@ class Reshaped:
         """The static shape of an output: what the edits made it, else what it was."""
         return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return self.base.number(dtype)
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with further shapes."""
-        return Reshaped(self.base, {**self.shapes, **shapes})
+        return ReshapedTyping(self.base, {**self.shapes, **shapes})
 
 
 @dataclass(frozen=True, eq=False)
-class Renamed:
+class RenamedTyping:
     """What `base` tells, of ops that have other names now; `names` maps these to the old ones."""
 
     base: Typing
@@ -109,7 +109,7 @@ class Renamed:
         """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type; None for one that TensorFlow does not know."""
         return self.base.definition(op_type)
 
@@ -117,13 +117,13 @@ class Renamed:
         """The static shape of an output, by the op's present name."""
         return self.base.shape(self.names.get(op, op), port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return self.base.number(dtype)
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with other static shapes where edits have made them others."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
 
 def shape_text(shape: Shape) -> str:
@@ -135,13 +135,13 @@ def shape_text(shape: Shape) -> str:
     return "unknown" if shape is None else str(shape)
 
 
-def suits(shape: Shape, pattern: ShapePattern) -> bool:
+def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
     """Whether a static shape is one that a pattern means.
 
     "*" means any, None an unknown rank; otherwise there is one entry for each dimension: its size, None for an
     unknown one, "*" for any, once ... for any number of dimensions.
 
-    >>> suits((None, 7, 7, 64), [None, ..., 64]), suits((2, 3), ["*", 4]), suits(None, [...])
+    >>> matches_shape((None, 7, 7, 64), [None, ..., 64]), matches_shape((2, 3), ["*", 4]), matches_shape(None, [...])
     (True, False, False)
     """
     if pattern is None or isinstance(pattern, str):
@@ -152,13 +152,20 @@ def suits(shape: Shape, pattern: ShapePattern) -> bool:
         at = list(pattern).index(...)
         tail = pattern[at + 1 :]
         short = len(shape) < at + len(tail)
-        return not short and suits(shape[:at], pattern[:at]) and suits(shape[len(shape) - len(tail) :], tail)
+        return (
+            not short
+            and matches_shape(shape[:at], pattern[:at])
+            and matches_shape(shape[len(shape) - len(tail) :], tail)
+        )
     pairs = zip(shape, pattern, strict=False)
     return len(shape) == len(pattern) and all(wanted in ("*", size) for size, wanted in pairs)
 
 
-def pattern_of(given: Any) -> ShapePattern:
-    """A shape pattern as `suits` takes it, of a list, a tuple, a `tf.TensorShape`; GraphEditError for anything else."""
+def shape_pattern(given: Any) -> ShapePattern:
+    """Convert a list, a tuple or a `tf.TensorShape` to the pattern that `matches_shape` takes.
+
+    Raises GraphEditError for anything else.
+    """
     if given is None or (isinstance(given, str) and given == "*"):
         return given
     if hasattr(given, "rank"):
@@ -177,14 +184,23 @@ def pattern_of(given: Any) -> ShapePattern:
     return tuple(entries)
 
 
-# What NodeDefs say themselves of static shapes: files may, and whoever imports them takes them at their word.
+# Static shapes that NodeDefs of files list themselves; TensorFlow does not check them on import.
 
 
 OUTPUT_SHAPES = "_output_shapes"
 
 
-def saying(node: NodeDef, port: int, shape: Shape) -> Any:
-    """The NodeDef, which says static shapes, with another one for an output."""
+def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
+    """Copy a NodeDef that lists its static shapes, with another shape of one output.
+
+    Args:
+        node: The NodeDef.
+        port: The output.
+        shape: Its new static shape.
+
+    Returns:
+        The copy.
+    """
     new = type(node)()
     new.CopyFrom(node)
     said = new.attr[OUTPUT_SHAPES].list.shape[port]

@@ -1,4 +1,4 @@
-"""Walks along the edges of an index: from some ops to all they reach. Each is linear in the graph.
+"""Traversals of the edges of an index. Each is linear in the size of the graph.
 
 Ops are numbers, sets of ops are boolean arrays with one entry per op. The walking itself is SciPy's
 breadth-first search over a CSR in which one more row, the last, stands for the seeds.
@@ -7,7 +7,6 @@ breadth-first search over a CSR in which one more row, the last, stands for the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +30,17 @@ def forward(
     within: Mask | None = None,
     controls: bool = True,
 ) -> Mask:
-    """All that depends on the seeds, seeds included.
+    """Find all ops that depend on the seeds.
 
-    Edges that carry a tensor of `stop` are not followed, nor control edges unless `controls`. `within` says which
-    ops may be reached; the seeds need not be among them.
+    Args:
+        index: The graph.
+        seeds: The ops to start from.
+        stop: (op, port) of tensors whose edges are not followed.
+        within: Which ops may be reached, one bool per op; the seeds need not be among them.
+        controls: Whether control edges are followed.
+
+    Returns:
+        One bool per op; the seeds are included.
     """
     return _walk(index.readers, seeds, _kept(index.readers, _leaving(index.readers, stop), within, controls))
 
@@ -47,17 +53,35 @@ def backward(
     within: Mask | None = None,
     controls: bool = True,
 ) -> Mask:
-    """All that the seeds need, seeds included; the arguments are those of `forward`."""
+    """Find all ops that the seeds need.
+
+    Args:
+        index: The graph.
+        seeds: The ops to start from.
+        stop: (op, port) of tensors whose edges are not followed.
+        within: Which ops may be reached, one bool per op; the seeds need not be among them.
+        controls: Whether control edges are followed.
+
+    Returns:
+        One bool per op; the seeds are included.
+    """
     return _walk(index.sources, seeds, _kept(index.sources, _arriving(index.sources, stop), within, controls))
 
 
 def flood(
     index: GraphIndex, seeds: Iterable[int], wall: Mask, *, controls_in: bool = False, controls_out: bool = False
 ) -> Mask:
-    """All that hangs together with the seeds, edges taken either way, up to and with the ops of `wall`.
+    """Find all ops that are connected with the seeds, with edges taken both ways, up to a wall.
 
-    Control edges are followed from an op to those it waits for (`controls_in`), and to those waiting for it
-    (`controls_out`). Seeds on the wall are reached but not left.
+    Args:
+        index: The graph.
+        seeds: The ops to start from. Seeds on the wall are reached but not left.
+        wall: The ops where the search stops, one bool per op; they are reached too.
+        controls_in: Whether control edges are followed from an op to those it waits for.
+        controls_out: Whether they are followed to the ops that wait for it.
+
+    Returns:
+        One bool per op.
     """
     owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
     kept = ~wall[owner]
@@ -69,7 +93,17 @@ def flood(
 
 
 def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False) -> Mask:
-    """The ops one edge away from any of `ops`, either way; ops of `ops` themselves when such an edge joins them."""
+    """Find the ops one edge away from some ops, in either direction.
+
+    Args:
+        index: The graph.
+        ops: The ops, one bool per op.
+        controls_in: Whether control edges count from an op to those it waits for.
+        controls_out: Whether they count to the ops that wait for it.
+
+    Returns:
+        One bool per op; ops of `ops` are included if an edge joins them.
+    """
     owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
     found = np.zeros(len(index), dtype=bool)
     found[to[ops[owner]]] = True
@@ -82,9 +116,15 @@ def along(rows: Csr, seeds: Iterable[int]) -> Mask:
 
 
 def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
-    """The ops of a shortest path of tensors or control edges from one op to another, both included; else [].
+    """Find a shortest path of tensors or control edges.
 
-    `first` is an op and a port: one output alone, or ANY_PORT.
+    Args:
+        index: The graph.
+        first: (op, port) where it begins; ANY_PORT for all outputs.
+        last: The op where it ends.
+
+    Returns:
+        The ops of the path, both ends included; [] if there is no path.
     """
     edges, (op, port) = index.readers, first
     kept = np.ones(len(edges.to), dtype=bool)
@@ -138,7 +178,7 @@ def _arriving(edges: Edges, tensors: Tensors) -> Ids:
     return arriving
 
 
-def _key(ops: npt.NDArray[Any], ports: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _key(ops: npt.NDArray[np.integer], ports: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     """One number for each (op, port)."""
     keys: npt.NDArray[np.int64] = (ops.astype(np.int64) << 32) + ports
     return keys

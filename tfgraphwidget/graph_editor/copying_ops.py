@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tfgraphwidget.edits import Change, Patch, rename_contexts, rename_runners
-from tfgraphwidget.edits.clone import Copying, carried
+from tfgraphwidget.edits.clone import NodeCopier, copy_functions
 from tfgraphwidget.graph import GraphIndex, Member, VariableDef, side_effects, traversal
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
@@ -31,12 +31,12 @@ class Copier:
         target = index if info.same_graph else read(info.graph_)
         self.info, self.index = info, index
         self.names = dict(info.known.already)
-        library = carried(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
+        library = copy_functions(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
         self.library = Change(functions=library.functions, gradients=library.gradients)
         self._beside: list[Any] = []
         left = record_of(info.graph_).failed  # keeps no key: the next try takes it again
         others = [node for node in target.nodes if node.name not in left] if left else target.nodes
-        self.copying = Copying(
+        self.copying = NodeCopier(
             self.names,
             keys=self._anew("shared_name", nodes, others),
             frames=self._anew("frame_name", nodes, others),
@@ -165,7 +165,7 @@ class Copier:
 
     def _copies(self, nodes: list[NodeDef]) -> list[NodeDef]:
         """The NodeDefs of copies that read the copies of what the originals read."""
-        copies = self.copying.copied(nodes, "")
+        copies = self.copying.copy_nodes(nodes, "")
         for of, node in zip(nodes, copies, strict=True):
             if "shared_name" in of.attr and not of.attr["shared_name"].s and of.op != "VarHandleOp":
                 node.attr["shared_name"].s = b""  # its state goes by the op's name, which is new
@@ -184,11 +184,11 @@ class Copier:
         info = self.info
         acting = side_effects(self.index, (self.index.ids[name] for name in self._own))
         info.side_effects = [self.index.names[i] for i in acting]
-        for node in self.copying.copied(self._beside, ""):
+        for node in self.copying.copy_nodes(self._beside, ""):
             set_attribute(find_operation(info.graph_, node.name), "_class", node.attr["_class"])
         made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
         own = {name: self.names[name] for name in self._own if name in self.names}
-        runners = rename_runners(self.index.beside.runners(), own)
+        runners = rename_runners(self.index.extras.runners(), own)
         change = Change(variables=tuple(made.values()), runners=runners)
         apply_live(Patch(add=change), info.graph_, origin=info.graph)
         found = record_of(info.graph_).variables
@@ -198,7 +198,7 @@ class Copier:
 
     def rebuild_contexts(self) -> None:
         """Give copies the contexts of the loops and conditionals that they are in; the last that can fail."""
-        contexts = self.index.beside.contexts()
+        contexts = self.index.extras.contexts()
         if not contexts:
             return
         info = self.info

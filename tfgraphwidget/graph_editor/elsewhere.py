@@ -15,7 +15,16 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.graph import CONSTANTS, HANDLES, Filling, Member, all_of, definitions, keyed, own_ops
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    HANDLES,
+    Member,
+    StateWriters,
+    definitions,
+    enclosing_ops,
+    own_ops,
+    persistent_state,
+)
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
@@ -165,8 +174,8 @@ class _Copying:
 
     def _needed(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
         """The ops to copy, in graph order, and those that are there already, by their names here and there."""
-        index, filling = self.index, Filling(self.index)
-        states = keyed(index)
+        index, filling = self.index, StateWriters(self.index)
+        states = persistent_state(index)
         found, already = set[int](), dict[str, str]()
         stack = list(first)
         while stack:
@@ -184,7 +193,7 @@ class _Copying:
             elif states[at]:
                 stack += filling.ops(at)
             if not stack:
-                stack += all_of(index, found) - found
+                stack += enclosing_ops(index, found) - found
         return sorted(found), already
 
     def _makes_whole(self, handle: int) -> set[int]:

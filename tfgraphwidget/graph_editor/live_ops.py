@@ -5,12 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, all_of, build
+from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, build, enclosing_ops
 from tfgraphwidget.runtime.live import (
     check_open,
     collections_of,
@@ -30,8 +29,13 @@ def read(graph: Graph) -> GraphIndex:
     """The index of a live graph with all that is beside its ops: collections, variables, functions, contexts."""
     body = GraphBody(graph)
     collections, variables = body.collections()
-    told: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body, "origin": graph}
-    return build(body.nodes(), collections, variables, **told)
+    return build(
+        *(body.nodes(), collections, variables),
+        typing=body.typing,
+        functions=body.functions(),
+        extras=body,
+        origin=graph,
+    )
 
 
 @contextmanager
@@ -69,7 +73,7 @@ def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[O
     if V1_LOOPS.isdisjoint(op.type for op in ops):
         return ops
     index = read(ops[0].graph)
-    grown = all_of(index, [index.ids[op.name] for op in ops])
+    grown = enclosing_ops(index, [index.ids[op.name] for op in ops])
     held = set(ops)
     for t in replaced:
         if index.ids[t.op.name] in grown and t.op not in held and t.op.type not in EXIT:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
-from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, facts, find_savers
+from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, find_op_facts, find_savers
 from tfgraphwidget.hierarchy.repeats import find_repeats
 from tfgraphwidget.hierarchy.training import split_training
 from tfgraphwidget.hierarchy.tree import Outline, Sums, outline_of_scopes, sum_ops
@@ -27,7 +27,16 @@ _PASSES = 3
 
 
 def collapse_single_child(index: GraphIndex, known: OpFacts, outline: Outline) -> Outline:
-    """Collapse the scopes that have a single child; see `Outline.is_collapsed`."""
+    """Collapse the scopes that have a single child; see `Outline.is_collapsed`.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+
+    Returns:
+        The outline with the collapsed scopes marked.
+    """
     start, stop, order = outline.intervals
     keep = find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)) | (outline.members > 0)
     keep[0] = True
@@ -122,7 +131,7 @@ def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
     """
     cached = _cache.setdefault(index, {})
     if fold not in cached:
-        cached[fold] = _build_outline(index, facts(index), fold=fold)
+        cached[fold] = _build_outline(index, find_op_facts(index), fold=fold)
     return cached[fold]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.op_facts import NONE, Mask, facts
+from tfgraphwidget.hierarchy.op_facts import NONE, Mask, find_op_facts
 from tfgraphwidget.hierarchy.tree import Outline, Sums
 
 _ENOUGH, _TOO_MANY = 12, 45
@@ -24,7 +24,7 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     So does what would show nothing but dots.
     """
     tree, sums = outline_of(index)
-    state = _Expansion(tree, sums, facts(index).constant_kind == NONE)
+    state = _Expansion(tree, sums, find_op_facts(index).constant_kind == NONE)
     state.grow()
     return frozenset(tree.names[node] for node in state.opened if node)
 

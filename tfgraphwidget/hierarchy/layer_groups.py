@@ -24,7 +24,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
-from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Group, Outline
+from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Outline, SiblingGroup
 
 _ROUNDS = 3
 
@@ -89,7 +89,16 @@ def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
 
 
 def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[list[int]]:
-    """The same with what feeds one of them only: constants, and reads of variables; `may` says which things."""
+    """Add constants and variable reads to the parts that they feed, if they feed one part only.
+
+    Args:
+        parts: Lists of siblings.
+        edges: The edges between siblings.
+        may: Which siblings may be added.
+
+    Returns:
+        The parts with the added siblings.
+    """
     owner = np.full(len(edges.around), -1, dtype=np.int64)
     for number, part in enumerate(parts):
         owner[part] = number
@@ -120,8 +129,17 @@ class _Block:
     boxes: list[int]
 
 
-def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
-    """Return the layer groups of an outline that has no repeats yet."""
+def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[SiblingGroup]:
+    """Find groups of siblings that are layers by their names.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline, without repeats yet.
+
+    Returns:
+        The layer groups.
+    """
     boxes = np.concatenate(
         [
             (outline.count(known.depends_on_input) > 0) & ~outline.is_collapsed,
@@ -224,7 +242,7 @@ def _group_between_bottlenecks(
     return [_Block(container, name, *both) for name, *both in zip(named, whole, parts, strict=True)]
 
 
-def _group(block: _Block, outline: Outline) -> Group:
+def _group(block: _Block, outline: Outline) -> SiblingGroup:
     nodes, name = len(outline), f"{outline.prefixes[block.container]}{block.name}"
     members = [thing for thing in block.things if thing < nodes]
-    return Group(name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes])
+    return SiblingGroup(name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes])

@@ -21,7 +21,7 @@ from tfgraphwidget.graph import (
     RESOURCE_READS,
     VARIABLE_READS,
     GraphIndex,
-    doors,
+    called_functions,
 )
 from tfgraphwidget.tf_types import NodeDef
 
@@ -121,7 +121,7 @@ class OpFacts:
     is_summary: Mask
 
 
-def facts(index: GraphIndex) -> OpFacts:
+def find_op_facts(index: GraphIndex) -> OpFacts:
     """Return the properties of the ops of an index, cached as long as the index lives."""
     found = _cache.get(index)
     if found is None:
@@ -138,16 +138,33 @@ def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
 
 
 def count_inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
-    """Return how many wanted ops each scope has, nested ones included; intervals as in ScopeTree."""
+    """Count the wanted ops of each scope, nested ones included.
+
+    Args:
+        start: The first position of each scope in `order`, as in ScopeTree.
+        stop: The position after its last.
+        order: The ops in the order of scopes.
+        wanted: Which ops to count.
+
+    Returns:
+        The number of wanted ops per scope.
+    """
     total = np.concatenate([[0], np.cumsum(wanted[order])])
     counts: Ints = (total[stop] - total[start]).astype(np.int32)
     return counts
 
 
 def find_savers(start: Ints, stop: Ints, order: Ints, known: tuple[Mask, Mask, Mask]) -> Mask:
-    """Return which scopes read or write checkpoints and compute nothing else.
+    """Find the scopes that read or write checkpoints and compute nothing else.
 
-    `known`: checkpoint, handle, computing.
+    Args:
+        start: The first position of each scope in `order`, as in ScopeTree.
+        stop: The position after its last.
+        order: The ops in the order of scopes.
+        known: Which ops read or write checkpoints, are variables, compute.
+
+    Returns:
+        Which scopes are savers.
     """
     checkpoint, handle, computing = (count_inside(start, stop, order, mask) for mask in known)
     saver: Mask = (checkpoint > 0) & (handle == 0) & (computing == 0)
@@ -211,7 +228,7 @@ def _find_calls(index: GraphIndex) -> Mask:
     first = np.unique(codes, return_index=True)[1].tolist()
     calling = frozenset(names[code] for code, op in enumerate(first) if _may_call(index.nodes[op], index))
     for op in np.flatnonzero(of_types(index, calling)).tolist():
-        found[op] = bool(doors(index.nodes[op], index.functions))
+        found[op] = bool(called_functions(index.nodes[op], index.functions))
     return found
 
 

@@ -18,9 +18,15 @@ Lines = tuple[Things, Things]  # source, target
 
 
 def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) -> Lines:
-    """Return (source, target), each pair once, of the data edges between siblings.
+    """Find the data edges between siblings, without the back edges of loops, so that loops have an order too.
 
-    Back edges of loops are left out, so that what is in a loop is ordered, too.
+    Args:
+        index: The graph.
+        depends_on_input: Which siblings depend on an input of the graph.
+        edges: The edges between siblings.
+
+    Returns:
+        Sources and targets, each pair once.
     """
     count = len(edges.around)
     flows = depends_on_input[edges.source] & ~of_types(index, NEXT)[edges.op]
@@ -39,7 +45,17 @@ def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
 def keep_acyclic(
     groups: list[list[int]], lines: Lines, count: int, fixed: Sequence[Sequence[int]] = ()
 ) -> list[list[int]]:
-    """Return the groups that are in no cycle once each is one box, as the `fixed` ones are."""
+    """Drop the groups that would be in a cycle if each group were one box.
+
+    Args:
+        groups: Groups of siblings.
+        lines: Sources and targets of the edges between siblings.
+        count: The number of siblings.
+        fixed: Further groups that are boxes already.
+
+    Returns:
+        The groups that are in no cycle.
+    """
     while groups:
         stands_for = contract([*groups, *fixed], count)
         a, b = stands_for[lines[0]], stands_for[lines[1]]

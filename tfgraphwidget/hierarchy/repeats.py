@@ -19,7 +19,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import Hashes, SiblingEdges, mix, sibling_edges, structural_hashes
-from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Group, Outline
+from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
@@ -30,8 +30,17 @@ _FEW = 30
 _INPUT = FAMILIES.index("input")
 
 
-def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
-    """Return groups of repeated siblings, members in the order of the chain or of the graph."""
+def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[SiblingGroup]:
+    """Find siblings of equal structure, in chains or in parallel.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+
+    Returns:
+        Groups of repeated siblings; members are in the order of the chain or of the graph.
+    """
     if not len(index):
         return []
     edges = sibling_edges(index, outline)
@@ -41,7 +50,7 @@ def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Gr
     things = _RepeatFinder(index, known, outline, edges, color)
     chains = things.keep_acyclic(things.chains())
     wide = things.keep_acyclic(things.parallel(chains), chains)
-    return things.named([*chains, *wide])
+    return things.name_groups([*chains, *wide])
 
 
 class _RepeatFinder:
@@ -109,13 +118,13 @@ class _RepeatFinder:
         """Those groups that are in no cycle once they are drawn as one box."""
         return keep_acyclic(groups, (self.source, self.target), len(self.color), fixed)
 
-    def named(self, groups: list[list[int]]) -> list[Group]:
+    def name_groups(self, groups: list[list[int]]) -> list[SiblingGroup]:
         """The folds, less those whose name is taken and those that would be all there is to see."""
-        nodes, shown = len(self.outline), self._shown(groups)
+        nodes, shown = len(self.outline), self._count_shown(groups)
         names = [*self.outline.names, *self.index.names]
         for block in np.flatnonzero(self.outline.blocks).tolist():  # a fold of blocks is none itself
             names[block] = names[block].removesuffix(BEGUN).replace(UP_TO, "")
-        groups_by_name: dict[str, Group] = {}
+        groups_by_name: dict[str, SiblingGroup] = {}
         for part in groups:
             container = int(self.edges.around[part[0]])
             ends, label = _last_name(names[part[0]], names[part[-1]])
@@ -125,10 +134,10 @@ class _RepeatFinder:
             if not bare and not taken:
                 scopes = part[0] < nodes
                 ops = () if scopes else [thing - nodes for thing in part]
-                groups_by_name[name] = Group(name, container, part if scopes else (), ops, label)
+                groups_by_name[name] = SiblingGroup(name, container, part if scopes else (), ops, label)
         return [*groups_by_name.values()]
 
-    def _shown(self, groups: list[list[int]]) -> Ints:
+    def _count_shown(self, groups: list[list[int]]) -> Ints:
         """How many boxes that matter each container shows when it is folded."""
         stands_for = contract(groups, len(self.color))
         seen = (stands_for == np.arange(len(stands_for))) & self.depends_on_input

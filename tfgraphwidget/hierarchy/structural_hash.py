@@ -61,7 +61,16 @@ def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
 
 
 def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) -> Hashes:
-    """Return a uint64 per sibling: equal for nodes of equal structure and for ops of one type."""
+    """Hash the structure of siblings.
+
+    Args:
+        index: The graph.
+        outline: Its outline.
+        edges: The edges between siblings.
+
+    Returns:
+        A uint64 per sibling: equal for nodes of equal structure and for ops of one type.
+    """
     nodes = len(outline)
     color = np.zeros(len(edges.around), dtype=np.uint64)
     color[nodes:] = mix(index.kinds[1].astype(np.uint64) + np.uint64(1)) if len(index) else 0

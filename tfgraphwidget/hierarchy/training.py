@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import depth_first_order
 
 from tfgraphwidget.graph import ZEROS, GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts, downstream, of_types
-from tfgraphwidget.hierarchy.tree import TRAINING, Group, Outline
+from tfgraphwidget.hierarchy.tree import TRAINING, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
 # What gradients make for themselves on their way: ops that depend on no gradient, yet serve training only.  The
@@ -93,7 +93,16 @@ def _connected_with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], 
 
 
 def first_to_reach(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Per op the place of the first seed that leads to it, len(seeds) when none does; edges as in `downstream`."""
+    """Find for each op the first seed that leads to it.
+
+    Args:
+        start: The offsets of the edges of each op in `values`, as in `downstream`.
+        values: The ops that the edges lead to.
+        seeds: Ops, the most important first.
+
+    Returns:
+        The position of a seed per op; len(seeds) where none leads to the op.
+    """
     n = len(start) - 1
     rows = np.append(start, start[-1] + len(seeds))
     # Depth first, all that a seed leads to is found before the next seed's turn.
@@ -125,7 +134,7 @@ _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
 
-def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Outline, list[Group]]:
+def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Outline, list[SiblingGroup]]:
     """Mark what is training in an outline.
 
     Args:
@@ -150,7 +159,7 @@ def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple
     return outline, _training_groups(index, outline, outline.count(other & known.depends_on_input) > 0)
 
 
-def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[Group]:
+def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[SiblingGroup]:
     pieces: dict[int, tuple[list[int], list[int]]] = {}
     for node in np.flatnonzero(outline.part).tolist():
         around = int(outline.parent[node])
@@ -164,7 +173,7 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
         name = f"{outline.names[around]}/(training)".removeprefix("/")
         free = name not in outline.ids and name not in index.ids
         if len(nodes) + len(ops) > 1 and free and forward[around]:
-            groups.append(Group(name, around, nodes, ops, TRAINING, training=True))
+            groups.append(SiblingGroup(name, around, nodes, ops, TRAINING, training=True))
     return groups
 
 

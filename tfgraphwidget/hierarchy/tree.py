@@ -25,7 +25,7 @@ BEGUN, UP_TO = "_*", "… "
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class SiblingGroup:
     """Some children of one container as one box; nodes and ops in the order in which the name lists them."""
 
     name: str
@@ -169,7 +169,7 @@ class Outline:
             result.append(node)
         return result
 
-    def with_groups(self, groups: Iterable[Group]) -> Outline:
+    def with_groups(self, groups: Iterable[SiblingGroup]) -> Outline:
         """Return this outline with groups added."""
         new_groups = list(groups)
         if not new_groups:
@@ -241,7 +241,13 @@ def outline_of_scopes(tree: ScopeTree) -> Outline:
 
 
 def sum_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> Sums:
-    """Return the totals of the nodes of an outline."""
+    """Compute the totals of the nodes of an outline.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+    """
     start, stop, order = outline.intervals
     return Sums(
         ops=stop - start,

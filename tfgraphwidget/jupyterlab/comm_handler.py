@@ -23,7 +23,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import told_to
 from tfgraphwidget.widget import run_on_main_thread
 
-Message = Mapping[str, Any]
+Message = Mapping[str, object]
 _SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
 _log = logging.getLogger(__name__)
 
@@ -99,41 +99,41 @@ class CommHandler:
 
         return tell
 
-    def _answer(self, request: Message) -> dict[str, Any]:
+    def _answer(self, request: Message) -> dict[str, object]:
         kind = request.get("type")
         answer = _ANSWERS.get(kind) if isinstance(kind, str) else None
         if answer is None:
             raise GraphEditError("This kernel does not understand the page; reload it, or restart the kernel.")
         return answer(self, request)
 
-    def _choices(self, _: Message) -> dict[str, Any]:
+    def _choices(self, _: Message) -> dict[str, object]:
         from tfgraphwidget.jupyterlab import namespace
 
         return {"type": "choices", "choices": namespace.list_choices()}
 
-    def _open(self, request: Message) -> dict[str, Any]:
+    def _open(self, request: Message) -> dict[str, object]:
         from tfgraphwidget.jupyterlab import namespace
 
         panel = namespace.open_variable(request.get("name"))
         self._follow(panel)
         return _open_reply(panel, request)
 
-    def _file(self, request: Message) -> dict[str, Any]:
+    def _file(self, request: Message) -> dict[str, object]:
         from tfgraphwidget.jupyterlab import documents
 
         document = documents.open_document(request)
         self._follow(document)
         return {**_open_reply(document, request), "notice": document.notice}
 
-    def _moved(self, request: Message) -> dict[str, Any]:
+    def _move(self, request: Message) -> dict[str, object]:
         document = self._document()
-        document.moved(request)
-        return {**document.changed(), "type": "moved"}
+        document.move(request)
+        return {**document.status(), "type": "moved"}
 
-    def _kinds(self, _: Message) -> dict[str, Any]:
+    def _kinds(self, _: Message) -> dict[str, object]:
         return {"type": "kinds", **self._document().kinds()}
 
-    def _save(self, request: Message) -> dict[str, Any]:
+    def _save(self, request: Message) -> dict[str, object]:
         return {"type": "saved", **self._document().save(request)}
 
     def _document(self) -> Any:
@@ -142,19 +142,19 @@ class CommHandler:
         return self._follows
 
 
-def _open_reply(what: Any, request: Message) -> dict[str, Any]:
+def _open_reply(what: Any, request: Message) -> dict[str, object]:
     """The reply that makes the page show an editor's widget; `direction` applies to a new editor."""
     editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):
         editor.direction = direction
-    return {**what.changed(), "type": "opened", "model_id": editor.widget.model_id}
+    return {**what.status(), "type": "opened", "model_id": editor.widget.model_id}
 
 
-_ANSWERS: Mapping[str, Callable[[CommHandler, Message], dict[str, Any]]] = {
+_ANSWERS: Mapping[str, Callable[[CommHandler, Message], dict[str, object]]] = {
     "choices": CommHandler._choices,
     "open": CommHandler._open,
     "file": CommHandler._file,
-    "moved": CommHandler._moved,
+    "moved": CommHandler._move,
     "kinds": CommHandler._kinds,
     "save": CommHandler._save,
 }

@@ -16,12 +16,13 @@ from typing import Any
 
 from tfgraphwidget.cli import format_size
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits import Command
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.jupyterlab import path_resolution, save_formats
 from tfgraphwidget.sources import find_checkpoint, locate_file, open_source, parse_path, reopen_expression
 from tfgraphwidget.widget import GraphWidget
 
-Tell = Callable[[dict[str, Any]], None]
+Tell = Callable[[dict[str, object]], None]
 _MOST_STORED = 2_000_000  # characters of JSON that the page's store takes; arrays in an edit can be larger
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # a NUL, half of a character
 _DOCUMENTS: dict[Path, Document] = {}
@@ -31,12 +32,12 @@ class Exists(GraphEditError):
     """The file or directory to save to exists."""
 
 
-def open_document(request: Mapping[str, Any]) -> Document:
+def open_document(request: Mapping[str, object]) -> Document:
     """Open the document of a file; one that is open is returned, unless the request has `again`.
 
-    `request` has `path` as JupyterLab has it, `root` (see `resolve_path`), and of what the page has kept: `edits`,
-    `stamp` and `saved`. Raises GraphEditError for what cannot be opened. Edits that cannot be applied again are in
-    the document's `notice`, once: for the page that sent them.
+    `request` has `path` as JupyterLab has it, `root` (see `resolve_path`), and what the page has stored: `edits`,
+    `stamp` and `saved`. Raises GraphEditError if the file cannot be opened. If the edits cannot be applied again, the
+    document's `notice` says so, once: to the page that sent them.
     """
     path = path_resolution.resolve_path(_text(request, "path"), _text(request, "root"))
     existing = _DOCUMENTS.get(path)
@@ -69,9 +70,9 @@ class Document:
         self.editor = _create_editor(path)
         self.notice = ""
         self._stamp = _stamp(path)
-        self._base: tuple[Any, ...] = ()  # the edits that the file itself holds
-        self._saved: tuple[Any, ...] = ()  # those that some file holds
-        self._pushed: tuple[Any, ...] = ()
+        self._base: tuple[Command, ...] = ()  # the edits that the file itself holds
+        self._saved: tuple[Command, ...] = ()  # those that some file holds
+        self._pushed: tuple[Command, ...] = ()
         self._followers: list[Tell] = []
         self.editor.listeners.append(self._follow)
 
@@ -85,10 +86,10 @@ class Document:
         """The label of its tab."""
         return _title(self.path)
 
-    def moved(self, request: Mapping[str, Any]) -> None:
+    def move(self, request: Mapping[str, object]) -> None:
         """Follow the file to its new path; `path` and `root` as for `open_document`.
 
-        Raises UnknownName when it is not there; the document is as it was.
+        Raises UnknownName if it does not exist there; the document is unchanged then.
         """
         path = path_resolution.resolve_path(_text(request, "path"), _text(request, "root"))
         if _DOCUMENTS.get(self.path) is self:
@@ -98,7 +99,7 @@ class Document:
         source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title, self.path = _title(path), path
 
-    def restore(self, stored: Mapping[str, Any]) -> None:
+    def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""
         edits = stored.get("edits")
         if not edits or not isinstance(edits, list):
@@ -117,7 +118,7 @@ class Document:
             self._saved = self._pushed
 
     def follow(self, tell: Tell) -> None:
-        """Call `tell` with `changed()` after each edit from now on, until `unfollow(tell)`."""
+        """Call `tell` with `status()` after each edit from now on, until `unfollow(tell)`."""
         if tell not in self._followers:
             self._followers.append(tell)
 
@@ -133,8 +134,8 @@ class Document:
         if self.editor.core.widget is not None:
             self.editor.core.widget.close()
 
-    def changed(self) -> dict[str, Any]:
-        """What a page shows and stores: `title`, `dirty`, the newest edit's `line`; `edits`, `stamp` and `saved`.
+    def status(self) -> dict[str, object]:
+        """The state that a page shows (`title`, `dirty`, the last `line`) and stores (`edits`, `stamp`, `saved`).
 
         `edits` is None when they cannot be kept, and `lost` says why.
         """
@@ -153,7 +154,7 @@ class Document:
             "lost": lost,
         }
 
-    def kinds(self) -> dict[str, Any]:
+    def kinds(self) -> dict[str, object]:
         """The formats to save it in (see save_formats.SaveFormat), and the directory that names are relative to."""
         return {"kinds": save_formats.list_save_formats(self.editor, self.path), "folder": str(self.folder)}
 
@@ -163,11 +164,18 @@ class Document:
         inside = not self.path.is_dir() and save_formats.is_saved_model(self.path)
         return self.path.parent.parent if inside else self.path.parent
 
-    def save(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Write it as `kind` under `name`, a path in `folder`; what was written, as `path`, `name` and `about`.
+    def save(self, request: Mapping[str, object]) -> dict[str, object]:
+        """Save the document.
 
-        Raises Exists for a name that is taken, unless `replace` is asked for; GraphEditError for what cannot be
-        written, and all files are as they were.
+        Args:
+            request: `kind` of format, `name` as a path in `folder`, and whether to `replace` an existing file.
+
+        Returns:
+            The `path` and `name` of the file, and `about`: a sentence with the notices.
+
+        Raises:
+            Exists: For an existing file or directory, without `replace`.
+            GraphEditError: If it cannot be written; all files are unchanged then.
         """
         kind = save_formats.find_save_format(request.get("kind"))
         if kind is None:
@@ -207,7 +215,7 @@ class Document:
             self._base, self._stamp = self._saved, _stamp(self.path)
         self._push()
 
-    def _stored_edits(self, done: tuple[Any, ...]) -> tuple[list[Any] | None, str]:
+    def _stored_edits(self, done: tuple[Command, ...]) -> tuple[list[dict[str, Any]] | None, str]:
         """The edits that the file does not hold, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
         if not _same(done[:base], self._base):
@@ -220,7 +228,7 @@ class Document:
             return None, "The edits hold more values than a page keeps; save them in a file."
         return edits, ""
 
-    def _done(self) -> tuple[Any, ...]:
+    def _done(self) -> tuple[Command, ...]:
         return tuple(step.command for step in self.editor.history.done)
 
     def _follow(self) -> None:
@@ -230,7 +238,7 @@ class Document:
     def _push(self) -> None:
         self._pushed = self._done()
         if self._followers:
-            message = self.changed()
+            message = self.status()
             for tell in tuple(self._followers):
                 tell(message)
 
@@ -256,12 +264,12 @@ def _stamp(path: Path) -> str:
     return f"{about.st_mtime_ns}-{about.st_size}"
 
 
-def _same(edits: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+def _same(edits: tuple[Command, ...], others: tuple[Command, ...]) -> bool:
     """Whether these are the same edits by identity: equal edits made later differ."""
     return len(edits) == len(others) and all(a is b for a, b in zip(edits, others, strict=True))
 
 
-def _length(edits: Any) -> int:
+def _length(edits: object) -> int:
     """The approximate number of characters of JSON."""
     if isinstance(edits, str):
         return len(edits)
@@ -279,7 +287,7 @@ def _size(written: Path) -> str:
     return format_size(sum(file.stat().st_size for file in files))
 
 
-def _text(request: Mapping[str, Any], key: str) -> str:
+def _text(request: Mapping[str, object], key: str) -> str:
     value = request.get(key, "")
     if not isinstance(value, str):
         raise GraphEditError(f"{key} is not a text; reload the page.")

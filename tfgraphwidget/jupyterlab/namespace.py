@@ -13,7 +13,7 @@ import sys
 import tokenize
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfgraphwidget.cli import format_count
 from tfgraphwidget.errors import UnknownName
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits import Step
 
 Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
-Tell = Callable[[dict[str, Any]], None]
+Tell = Callable[[dict[str, object]], None]
 
 DEFAULT = ""  # the choice that is no variable: TensorFlow's default graph
-_MOST = 500  # choices; a list that a person can look through
+_MOST = 500  # choices; as many as a user can look through
 _KINDS = {
     "tfgraphwidget.editor.graph_editor.GraphEditor": "editor",
     "keras.src.models.model.Model": "Keras model",
@@ -39,7 +39,7 @@ _KINDS = {
 }
 _MRO = type.__dict__["__mro__"].__get__
 _NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
-_made: list[tuple[weakref.ref[Any], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
+_opened: list[tuple[weakref.ref[Any], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
 
 
 def user_namespace() -> Namespace:
@@ -52,10 +52,10 @@ def user_namespace() -> Namespace:
 
 def graph_kind(thing: object) -> str:
     """The kind of graph that an object holds, in TensorFlow's words; "" for none."""
-    return next((kind for cls in _MRO(type(thing)) if (kind := _KINDS.get(_dotted(cls)))), "")
+    return next((kind for cls in _MRO(type(thing)) if (kind := _KINDS.get(_qualified_name(cls)))), "")
 
 
-def _dotted(cls: type) -> str:
+def _qualified_name(cls: type) -> str:
     """Module and name of a class; "" when it has none."""
     try:
         module, name = (get(cls) for get in _NAMED)
@@ -65,7 +65,7 @@ def _dotted(cls: type) -> str:
 
 
 def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
-    """What can be opened, as {name, kind, about}: the default graph if it has ops, then variables in creation order.
+    """The graphs that can be opened as {name, kind, about}: the default graph with ops, then variables by age.
 
     Names that begin with an underscore are left out.
     """
@@ -89,7 +89,7 @@ def _default_graph() -> Any:
     return None if ops is None or not hasattr(ops, "get_default_graph") else ops.get_default_graph()
 
 
-def _about(thing: Any, kind: str, default: Any) -> str:
+def _about(thing: Any, kind: str, default: object) -> str:
     """A short description; "" when reading it raises."""
     try:
         if kind == "editor":
@@ -106,7 +106,7 @@ def _about(thing: Any, kind: str, default: Any) -> str:
                 else "not built yet"
             )
         return str(thing.__name__ if kind == "tf.function" else thing.name)
-    except Exception:  # a subclass of the person's own may raise what it likes
+    except Exception:  # a user's subclass may raise anything
         return ""
 
 
@@ -120,13 +120,13 @@ def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
     existing = thing if graph_kind(thing) == "editor" else _existing_editor(thing, variables)
     editor = _create_editor(thing, variables) if existing is None else existing
     title = f"{name}" if name else "default graph"
-    return Panel(editor, variables, title, is_new=existing is None, said=_said(thing, editor, variables))
+    return Panel(editor, variables, title, is_new=existing is None, expression=_expression(thing, editor, variables))
 
 
-def _said(thing: Any, editor: GraphEditor, variables: Namespace) -> str:
+def _expression(thing: object, editor: GraphEditor, variables: Namespace) -> str:
     """The Python expression that opens it again, if a variable holds it; else ""."""
     if thing is editor:
-        thing = next((of() for of, made in _made if made() is editor), None)
+        thing = next((of() for of, made in _opened if made() is editor), None)
     names = {id(held): name for name, held, kind in _graphs(variables) if kind != "editor" and name.isidentifier()}
     if thing is None or id(thing) not in names:
         return ""
@@ -144,14 +144,14 @@ def _variable_value(name: object, variables: Namespace) -> Any:
     return thing
 
 
-def _loaded_default() -> Any:
+def _loaded_default() -> NoReturn:
     raise UnknownName("TensorFlow is not loaded in this kernel, so there is no graph; run the cells that make one.")
 
 
-def _existing_editor(thing: Any, variables: Namespace) -> GraphEditor | None:
+def _existing_editor(thing: object, variables: Namespace) -> GraphEditor | None:
     """The editor that was opened on this object before, here or in a cell."""
-    _made[:] = [pair for pair in _made if pair[0]() is not None and pair[1]() is not None]
-    for of, editor in _made:
+    _opened[:] = [pair for pair in _opened if pair[0]() is not None and pair[1]() is not None]
+    for of, editor in _opened:
         if of() is thing:
             return editor()
     for value in list(variables.values()):
@@ -162,17 +162,17 @@ def _existing_editor(thing: Any, variables: Namespace) -> GraphEditor | None:
     return None
 
 
-def _create_editor(thing: Any, variables: Namespace) -> GraphEditor:
+def _create_editor(thing: object, variables: Namespace) -> GraphEditor:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.sources import open_source
     from tfgraphwidget.widget import GraphWidget
 
     editor = GraphEditor(open_source(thing, _session_of(thing, variables)), show=GraphWidget)
-    _made.append((weakref.ref(thing), weakref.ref(editor)))
+    _opened.append((weakref.ref(thing), weakref.ref(editor)))
     return editor
 
 
-def _session_of(thing: Any, variables: Namespace) -> Any:
+def _session_of(thing: object, variables: Namespace) -> Any:
     """The session among the variables that runs a graph, if there is only one and no default session."""
     client = sys.modules.get("tensorflow.python.framework.ops")
     if graph_kind(thing) != "tf.Graph" or client is None or client.get_default_session() is not None:
@@ -185,27 +185,30 @@ def _session_of(thing: Any, variables: Namespace) -> Any:
 
 
 class Panel:
-    """One page's view of an editor: `variable` is its name in the notebook, `title` that of what it shows.
+    """One page's view of an editor.
 
-    `is_new` says that the editor was made for it: no code has said how it is to be seen. `said` is the Python that
-    opens it again, or "".
+    Attributes:
+        editor: The editor.
+        variable: Its name in the notebook.
+        title: The name of the variable that it was opened on.
+        is_new: Whether the editor was created for the panel, so that no code has set its view.
     """
 
     def __init__(
-        self, editor: GraphEditor, variables: Namespace, title: str, *, is_new: bool = False, said: str = ""
+        self, editor: GraphEditor, variables: Namespace, title: str, *, is_new: bool = False, expression: str = ""
     ) -> None:
         self.editor = editor
         self.is_new = is_new
         self.title = title
         self._variables = variables
-        self._said = said
+        self._expression = expression
         self.variable = _assign_variable(variables, "editor", editor)
         self._tell: Tell | None = None
         self._done = self._commands()
         self._line = ""
 
     def follow(self, tell: Tell) -> None:
-        """Call `tell` with `changed()` after each edit from now on."""
+        """Call `tell` with `status()` after each edit from now on."""
         self._tell = tell
         self.editor.listeners.append(self._follow)
 
@@ -215,18 +218,18 @@ class Panel:
         if self._follow in self.editor.listeners:
             self.editor.listeners.remove(self._follow)
 
-    def changed(self) -> dict[str, Any]:
-        """What a page shows: the newest edit's `line` of Python, to insert into a cell.
+    def status(self) -> dict[str, object]:
+        """The state that a page shows. `line` is the Python of the newest edit, to insert into a cell.
 
-        `opening` is the line that makes the editor again after a restart of the kernel; `count` is that of the edits.
+        `opening` is the line that creates the editor again after a restart of the kernel; `count` counts the edits.
         """
         done = {"dirty": bool(self._done), "count": len(self._done), "line": self._line}
-        return {"title": self.title, "variable": self.variable, "opening": self._opening(), **done}
+        return {"title": self.title, "variable": self.variable, "opening": self._opening_line(), **done}
 
-    def _opening(self) -> str:
+    def _opening_line(self) -> str:
         is_imported = self._variables.get("tgw") is sys.modules["tfgraphwidget"]
         before = "" if is_imported else "import tfgraphwidget as tgw; "
-        return f"{before}{self.variable} = {self._said}" if self._said else ""
+        return f"{before}{self.variable} = {self._expression}" if self._expression else ""
 
     def _commands(self) -> tuple[int, ...]:
         return tuple(id(step.command) for step in self.editor.history.done)
@@ -239,7 +242,7 @@ class Panel:
         steps = self.editor.history.done
         self._line = self._edit_line(steps[-1]) if steps else ""
         if self._tell is not None:
-            self._tell(self.changed())
+            self._tell(self.status())
 
     def _edit_line(self, step: Step) -> str:
         """The line of an edit with the notebook's names of the variables."""
@@ -255,7 +258,7 @@ class Panel:
         return rename_variables(line, names)
 
 
-def _assign_variable(variables: Namespace, name_hint: str, thing: Any) -> str:
+def _assign_variable(variables: Namespace, name_hint: str, thing: object) -> str:
     """The name of an object's variable: the one it has, or a new one, `name_hint` with a number if that is taken."""
     for name, value in [(name_hint, variables.get(name_hint)), *variables.items()]:
         if isinstance(name, str) and not name.startswith("_") and _is_same(value, thing):
@@ -265,7 +268,7 @@ def _assign_variable(variables: Namespace, name_hint: str, thing: Any) -> str:
     return name
 
 
-def _is_same(value: Any, thing: Any) -> bool:
+def _is_same(value: object, thing: object) -> bool:
     """Whether it is the object, or a list of the same objects: undo and redo create new lists of an edit's results."""
     if type(value) is list and type(thing) is list and len(value) == len(thing):
         return all(a is b for a, b in zip(value, thing, strict=True))

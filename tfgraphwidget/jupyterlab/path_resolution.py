@@ -12,10 +12,18 @@ _SESSION = "JPY_SESSION_NAME"  # set by jupyter_server: the file, by its absolut
 
 
 def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
-    """The absolute path of JupyterLab's `path`, which is "/"-separated and below the server's root.
+    """Find the file of a path of JupyterLab on this machine.
 
-    `root` is that root as the page was told it, "~" in front for the home folder, or "" where it was not; `folder` is
-    the kernel's own, by default the current one. Raises UnknownName for a file that this machine does not have.
+    Args:
+        path: A "/"-separated path below the root of the Jupyter server.
+        root: The root as the page knows it, "~" for the home directory; "" if it does not know it.
+        folder: The working directory of the kernel; None for the current one.
+
+    Returns:
+        The absolute path.
+
+    Raises:
+        UnknownName: If this machine does not have the file.
     """
     here = Path.cwd() if folder is None else folder
     for candidate in _candidates(path, root, here):

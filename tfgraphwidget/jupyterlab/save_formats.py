@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import handles
@@ -73,7 +73,7 @@ def check_name(name: str, kind: SaveFormat) -> str:
     return name
 
 
-def list_save_formats(editor: GraphEditor, path: Path) -> list[dict[str, Any]]:
+def list_save_formats(editor: GraphEditor, path: Path) -> list[dict[str, object]]:
     """The formats that can be written, the file's own first; those that need a user's choice first come last.
 
     Each as a dict of the fields of Kind. `path` is the file that was opened.

@@ -24,7 +24,7 @@ from tfgraphwidget.sources import file_suffixes
 ROUTE = "tfgraphwidget/kernels"
 
 
-def _jupyter_server_extension_points() -> list[dict[str, Any]]:
+def _jupyter_server_extension_points() -> list[dict[str, object]]:
     """The entry point that Jupyter reads from a module named in jupyter_server_config.d."""
     return [{"module": __name__}]
 

@@ -40,7 +40,7 @@ from tfgraphwidget.layout.incremental.previous_layout import (
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
 from tfgraphwidget.progress import tell
-from tfgraphwidget.visible import LEAST_WIDTH, OP_HEIGHT, OPEN, Direction, Visible, item_sizes, second_line
+from tfgraphwidget.visible import LEAST_WIDTH, OP_HEIGHT, OPEN, Direction, VisibleGraph, item_sizes, second_line
 
 __all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "second_line"]
 
@@ -71,7 +71,7 @@ class Positions:
 
 
 def place(
-    visible: Visible,
+    visible: VisibleGraph,
     *,
     direction: Direction = "down",
     pinned: Mapping[str, tuple[float, float]] | None = None,
@@ -135,7 +135,7 @@ class CompoundLayout:
 
     def __init__(
         self,
-        visible: Visible,
+        visible: VisibleGraph,
         frame: Frame,
         size: Floats,
         cache: LayoutCache,
@@ -300,12 +300,29 @@ class CompoundLayout:
 
 
 def lay_out_open_scopes(
-    visible: Visible, frame: Frame, size: Floats, cache: LayoutCache, layout: Layout | None, pinned: Mapping[str, Any]
+    visible: VisibleGraph,
+    frame: Frame,
+    size: Floats,
+    cache: LayoutCache,
+    layout: Layout | None,
+    pinned: Mapping[str, Any],
 ) -> tuple[CompoundLayout, list[ContainerLayout]]:
     """Lay out all open scopes.
 
-    If most of them are new, this is done several times and the best is taken: how much space each inside needs is known
-    only once it is laid out, and its shape, and that of all around it, depends on that.
+    If most of them are new, this is done several times and the best is taken: the space that a scope needs, and the
+    shape
+    of all scopes around it, are known only once it is laid out.
+
+    Args:
+        visible: The items and edges.
+        frame: The frame of the drawing.
+        size: float64 (n, 2), the width and height of each item.
+        cache: The cache of an earlier drawing; results are added.
+        layout: A layout callable, or None for the layered layout.
+        pinned: The centers of items at fixed places by name.
+
+    Returns:
+        The compound layout, and the layouts of the open scopes in the order of their items.
     """
     first = CompoundLayout(visible, frame, size.copy(), cache, layout, pinned)
     if layout is not None or not first.is_new():
@@ -328,7 +345,7 @@ def lay_out_open_scopes(
     return best[2:]
 
 
-def _estimate_areas(visible: Visible, size: Floats) -> Floats:
+def _estimate_areas(visible: VisibleGraph, size: Floats) -> Floats:
     """Estimate the area that each item will need, in pixels²."""
     area = (size[:, 0] + 16) * (size[:, 1] + 24)
     start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))

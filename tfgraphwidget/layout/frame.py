@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import ContainerLayout
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.visible import LOOP_SIGN, OPEN, TEXT, Visible, place_badges, text_width
+from tfgraphwidget.visible import LOOP_SIGN, OPEN, TEXT, VisibleGraph, place_badges, text_width
 
 Floats = npt.NDArray[np.float64]
 # Pages write the names of open scopes in bold letters.
@@ -29,7 +29,7 @@ class Frame:
     padding: ClassVar[float] = 6.0
     margin: ClassVar[float] = 16.0
 
-    def __init__(self, visible: Visible, *, right: bool) -> None:
+    def __init__(self, visible: VisibleGraph, *, right: bool) -> None:
         self.right = right
         n = len(visible)
         self.before, self.after = np.full((n, 2), self.padding), np.full((n, 2), self.padding)
@@ -44,7 +44,16 @@ class Frame:
         self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 
     def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
-        """Return the corner of the inside in its scope, and the scope's width and height."""
+        """Add the header and padding of a scope to its inside.
+
+        Args:
+            item: The number of the scope.
+            width: The width of its inside.
+            height: The height of its inside.
+
+        Returns:
+            The corner of the inside in the scope, and the width and height of the scope.
+        """
         (left, top), (more, below), least = self._around[item]
         wide, tall = left + width + more, top + height + below
         spare = max(0.0, least - (tall if self.right else wide))
@@ -69,11 +78,19 @@ class Frame:
 
 
 def to_absolute(
-    visible: Visible, frame: Frame, size: Floats, offset: Floats, placed: Sequence[ContainerLayout]
+    visible: VisibleGraph, frame: Frame, size: Floats, offset: Floats, placed: Sequence[ContainerLayout]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
-    """Boxes, offsets of routes and routes, as in Positions; `placed` are the open scopes' insides, ascending.
+    """Convert the layouts of containers to absolute coordinates.
 
-    `size` and `offset` are each item's width and height and where its inside begins in it, in the drawing's x and y.
+    Args:
+        visible: The items and edges.
+        frame: The frame of the drawing.
+        size: The width and height of each item, in the drawing's x and y.
+        offset: Where the inside of each item begins in it.
+        placed: The layouts of the open scopes in the order of their items.
+
+    Returns:
+        Boxes, offsets of routes and routes, as in Positions.
     """
     scopes = np.flatnonzero(visible.kind == OPEN)
     corner = np.zeros((len(visible), 2))
@@ -99,7 +116,7 @@ def to_absolute(
 
 
 def _extend_to_borders(
-    visible: Visible, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
+    visible: VisibleGraph, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
 ) -> None:
     """Draw lines on to the border below, and from the border above: in a scope that runs down, from its header."""
     out = np.flatnonzero(visible.target == visible.container)

@@ -32,9 +32,17 @@ def pack(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, floa
 def pack_beside(
     existing: Size, boxes: Sequence[Size], aspect: float, gap: float = GAP, below: bool = True
 ) -> tuple[bool, list[Point]]:
-    """Whether to put boxes below what is there (else to its right), and their corners from where they begin.
+    """Pack boxes below or to the right of existing ones.
 
-    `existing` is the width and height of what is there, `gap` the distance to it, and `below` whether that is possible.
+    Args:
+        existing: The width and height of the existing drawing.
+        boxes: The widths and heights of the boxes.
+        aspect: The target ratio of width to height.
+        gap: The distance to the existing drawing.
+        below: Whether they may be put below.
+
+    Returns:
+        Whether they are below, and their corners relative to where they begin.
     """
     order = sorted(range(len(boxes)), key=lambda i: -boxes[i][1])
     widest, total = max(w for w, _ in boxes), sum(w + GAP for w, _ in boxes)
@@ -93,5 +101,5 @@ def _place_within(boxes: Sequence[Size], order: Sequence[int], limit: float) -> 
         free = [0.0, *(x for x in skyline.x[1:] if x + w <= limit + 1e-6)]
         y, x = min((skyline.under(x, x + w, (0.0, GAP, GAP)), x) for x in free)
         places[i] = (x, y)
-        skyline.put(x, x + w + GAP, y + h, 1)
+        skyline.add(x, x + w + GAP, y + h, 1)
     return places

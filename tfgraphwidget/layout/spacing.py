@@ -26,7 +26,13 @@ class Skyline:
         self.x, self.y, self.kind = [-inf], [0.0], [BORDER]
 
     def under(self, low: float, high: float, need: Sequence[float]) -> float:
-        """The highest place for something between two x; `need` is the distance to keep from each kind."""
+        """Find the highest free y between two x.
+
+        Args:
+            low: The left end.
+            high: The right end.
+            need: The distance to keep from each kind.
+        """
         i = bisect_right(self.x, low) - 1
         result = self.y[i] + need[self.kind[i]]
         i, end = i + 1, len(self.x)
@@ -35,8 +41,15 @@ class Skyline:
             i += 1
         return result
 
-    def put(self, low: float, high: float, y: float, kind: int) -> None:
-        """Let something end at y between two x."""
+    def add(self, low: float, high: float, y: float, kind: int) -> None:
+        """Make something end at a y between two x.
+
+        Args:
+            low: The left end.
+            high: The right end.
+            y: Its lower end.
+            kind: What it is.
+        """
         a, b = bisect_left(self.x, low), bisect_left(self.x, high)
         after = (high, self.y[b - 1], self.kind[b - 1])
         more = b == len(self.x) or self.x[b] > high
@@ -52,10 +65,18 @@ class Skyline:
 def drop_row(
     skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float, floor: Sequence[float] | None = None
 ) -> list[float]:
-    """The upper sides of the boxes (low x, high x, height) of one row; they stand on `skyline` afterwards.
+    """Place the boxes of one row as high as possible.
 
-    `head` is the space to keep below the border, `floor` says how high up each may be. Boxes that come to stand at
-    nearly the same height are a row: the lowest of them decides.
+    Boxes at nearly the same height are aligned with the lowest of them.
+
+    Args:
+        skyline: What is above; the boxes are added.
+        boxes: (low x, high x, height) of each box.
+        head: The distance to keep from the border.
+        floor: The least y of each box.
+
+    Returns:
+        The y of the upper sides.
     """
     need = (head, ROW_GAP, BELOW)
     free = [skyline.under(low - NODE_GAP / 2, high + NODE_GAP / 2, need) for low, high, _ in boxes]
@@ -75,12 +96,22 @@ def drop_row(
     for i, (low, high, height) in enumerate(boxes):
         spare = tallest[tops[i]] - height
         tops[i] += spare / 2 if spare <= _CENTERED else 0.0
-        skyline.put(low - NODE_GAP / 2, high + NODE_GAP / 2, tops[i] + height, NODE)
+        skyline.add(low - NODE_GAP / 2, high + NODE_GAP / 2, tops[i] + height, NODE)
     return tops
 
 
 def lay_track(skyline: Skyline, low: float, high: float, step: float) -> float:
-    """Return the y of a segment between two x, `step` below other such segments, and put it on the skyline."""
+    """Place a horizontal segment below what is there.
+
+    Args:
+        skyline: What is above; the segment is added.
+        low: The left end.
+        high: The right end.
+        step: The distance to keep from other segments.
+
+    Returns:
+        The y of the segment.
+    """
     y = skyline.under(low - _NEAR, high + _NEAR, (ABOVE, ABOVE, step))
-    skyline.put(low - _NEAR, high + _NEAR, y, LINE)
+    skyline.add(low - _NEAR, high + _NEAR, y, LINE)
     return y

@@ -11,7 +11,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.visible import CLOSED, Shown, visible
+from tfgraphwidget.visible import CLOSED, ViewSpec, build_visible_graph
 
 # Opening shows so many boxes: below, the layout takes no time that anybody sees; above, one step of it would be felt by
 # whoever starts a cell just then.
@@ -20,7 +20,7 @@ _LARGEST = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
 _ALL = 12_000  # and of all such drawings together
 
 
-def candidates(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
+def candidates(scene: scenes.Scene, shown: ViewSpec) -> tuple[str, ...]:
     """Return the closed scopes and groups whose insides take a while to lay out, the largest first."""
     if len(scene) + _FEWEST > _LARGEST:
         return ()
@@ -31,7 +31,7 @@ def candidates(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
     return tuple(name for (_, name), so_far in zip(large, drawings, strict=True) if so_far <= _ALL)
 
 
-def _count_boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list[int]:
+def _count_boxes(index: GraphIndex, shown: ViewSpec, scopes: Iterable[str]) -> list[int]:
     """How many boxes stand in each scope or group, once it is open."""
     outline = outline_of(index, fold=shown.fold)[0]
     own = np.bincount(outline.home, minlength=len(outline))
@@ -39,7 +39,7 @@ def _count_boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list
     return [int(own[node]) + len(outline.children[node]) for node in nodes]
 
 
-def prefetch(index: GraphIndex, shown: Shown, after: Shown, cache: LayoutCache) -> scenes.Scene | None:
+def prefetch(index: GraphIndex, shown: ViewSpec, after: ViewSpec, cache: LayoutCache) -> scenes.Scene | None:
     """Build the scene as it will be with more scopes open.
 
     Args:
@@ -51,12 +51,15 @@ def prefetch(index: GraphIndex, shown: Shown, after: Shown, cache: LayoutCache) 
     Returns:
         The scene; None if that takes too long, or if it is too large to send.
     """
-    if sum(_count_boxes(index, after, after.opened - shown.opened)) > _MOST or len(visible(index, after)) > _LARGEST:
+    if (
+        sum(_count_boxes(index, after, after.opened - shown.opened)) > _MOST
+        or len(build_visible_graph(index, after)) > _LARGEST
+    ):
         return None
     return _build_ahead(index, after, cache)
 
 
-def _build_ahead(index: GraphIndex, shown: Shown, cache: LayoutCache) -> scenes.Scene:
+def _build_ahead(index: GraphIndex, shown: ViewSpec, cache: LayoutCache) -> scenes.Scene:
     """A drawing that may come; what it is made of is put into the cache, and drawings to come stay the same."""
     fork = cache.fork()
     scene = scenes.build(index, shown, cache=fork)

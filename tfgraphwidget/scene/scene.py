@@ -19,7 +19,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
-from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, Shown, visible
+from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, ViewSpec, build_visible_graph
 
 if TYPE_CHECKING:
     from tfgraphwidget.hierarchy import Mask
@@ -157,7 +157,9 @@ class Paint:
         return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
 
 
-def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, cache: LayoutCache | None = None) -> Scene:
+def build(
+    index: GraphIndex, shown: ViewSpec, *, layout: Layout | None = None, cache: LayoutCache | None = None
+) -> Scene:
     """Build the scene of a graph.
 
     Args:
@@ -169,7 +171,7 @@ def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, cach
     Returns:
         The scene.
     """
-    seen = visible(index, shown)
+    seen = build_visible_graph(index, shown)
     positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache)
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
@@ -200,10 +202,14 @@ def paint(
     outputs: Iterable[int] = (),
     fresh: Mask | None = None,
 ) -> Paint:
-    """How the items are painted for a selection.
+    """Compute the colors of a selection.
 
-    `selected` and `fresh` are bool, one per op of the graph; `inputs` and `outputs` the boundary's op numbers. An
-    item is fresh when all its ops are.
+    Args:
+        scene: The scene.
+        selected: Which ops are selected.
+        inputs: The op numbers of the boundary's inputs.
+        outputs: The op numbers of the boundary's outputs.
+        fresh: Which ops are new; an item is new if all its ops are.
     """
     coverage = _coverage(scene, selected)
     mark = np.zeros(len(scene), dtype=np.uint8)
@@ -233,21 +239,45 @@ def key_of(scene: Scene, item: int) -> str:
 
 
 def mark_differences(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
-    """Return uint8 per item: 1 if all its ops are added, 2 if some are added or changed, else 0.
+    """Mark the items whose ops were added or changed.
 
-    Masks are bool per op.
+    Args:
+        scene: The scene.
+        added: Which ops were added.
+        changed: Which ops were changed.
+
+    Returns:
+        uint8 per item: 1 if all its ops are added, 2 if some are added or changed, else 0.
     """
     wholly, partly = _coverage(scene, added) == 2, _coverage(scene, added | changed) > 0
     return np.where(wholly, 1, np.where(partly, 2, 0)).astype(np.uint8)
 
 
 def mark_probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
-    """Return uint8 per item: 2 if it has a broken op, 1 if it has an op that was probed, else 0."""
+    """Mark the items whose ops were probed.
+
+    Args:
+        scene: The scene.
+        fine: Which ops were probed without a finding.
+        broken: Which ops have a finding.
+
+    Returns:
+        uint8 per item: 2 if it has a broken op, 1 if it has an op that was probed, else 0.
+    """
     return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
 
 
 def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:
-    """Return a paint with the tint and the note of each item, see `scene.coloring.scales`."""
+    """Add a color encoding to a paint.
+
+    Args:
+        paint: The paint.
+        tint: The color number of each item, see `scene.coloring.scales`.
+        notes: The text of each item.
+
+    Returns:
+        The paint with the encoding.
+    """
     note = _encode_texts(notes)
     return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])
 

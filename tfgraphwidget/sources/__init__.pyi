@@ -1,6 +1,7 @@
 from . import tf_protos as tf_protos
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
+from .describe.ops import AttributeDescription as AttributeDescription
 from .describe.ops import OpDescription as OpDescription
 from .describe.ops import TensorDescription as TensorDescription
 from .describe.ops import attribute_text as attribute_text
@@ -13,6 +14,7 @@ from .example import network as network
 from .files.assets import asset_files as asset_files
 from .files.assets import is_outside_assets as is_outside_assets
 from .files.checkpoint import Checkpoint as Checkpoint
+from .files.checkpoint import is_checkpoint as is_checkpoint
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice
 from .files.container import Container as Container
@@ -30,8 +32,11 @@ from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
 from .files.opening import open_message as open_message
 from .files.summary import summarize_graph as summarize_graph
+from .functions.keras_models import is_keras_model as is_keras_model
 from .functions.library import open_function as open_function
 from .functions.state import captured_state as captured_state
+from .functions.traced import CONCRETE as CONCRETE
+from .functions.traced import FUNCTION as FUNCTION
 from .inference.bounds import Bounds as Bounds
 from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import Member, Typing, VariableDef
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import DType, FunctionDef, NodeDef
 
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time
@@ -100,6 +100,15 @@ class StoredData(Protocol):
 
     def shape(self, handle: str) -> tuple[int, ...]:
         """The shape of the value of the variable of that handle op. Raises SessionRefused when there is none."""
+
+    def key(self, handle: str) -> str | None:
+        """The name of the value in the checkpoint of the variable of that handle op; None when there is none."""
+
+    def variable_name(self, handle: str) -> str:
+        """The name of the variable of that handle op: that of its object, where the file stores objects."""
+
+    def dtype(self, handle: str) -> DType:
+        """The dtype of the value of the variable of that handle op. Raises SessionRefused when there is none."""
 
     def value(self, handle: str) -> Any:
         """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""

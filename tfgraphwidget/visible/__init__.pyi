@@ -11,12 +11,12 @@ from .measure import second_line as second_line
 from .measure import shorten as shorten
 from .measure import text_width as text_width
 from .view_spec import Direction as Direction
-from .view_spec import Shown as Shown
+from .view_spec import ViewSpec as ViewSpec
 from .visible_graph import BADGE as BADGE
 from .visible_graph import CLOSED as CLOSED
 from .visible_graph import KINDS as KINDS
 from .visible_graph import OP as OP
 from .visible_graph import OPEN as OPEN
-from .visible_graph import Visible as Visible
+from .visible_graph import VisibleGraph as VisibleGraph
+from .visible_graph import build_visible_graph as build_visible_graph
 from .visible_graph import default_open as default_open
-from .visible_graph import visible as visible

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import CAPTURED, CONSTANT, HANDLE, READ, Ints, Mask, OpFacts, Outline, Sums
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.tf_types import NodeDef, Tensor
+from tfgraphwidget.tf_types import NodeDef, TensorProto
 from tfgraphwidget.visible.items import Items
 
 # TensorFlow's numbers of the dtypes that a constant can have; where a value stands when it is not in tensor_content.
@@ -44,7 +44,13 @@ _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
 def badge_texts(index: GraphIndex, known: OpFacts, ops: Iterable[int]) -> list[str]:
-    """Return the texts of the badges of some ops, "shape [-1, 8]", "0.5"; cached as long as the index lives."""
+    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index lives.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        ops: The numbers of the ops.
+    """
     cached = _texts.setdefault(index, {})
     return [cached.get(op) or cached.setdefault(op, _text(index, known, op)) for op in ops]
 
@@ -104,18 +110,18 @@ def _constant(node: NodeDef, name: str) -> str:
     return text if _DUMB.fullmatch(name) else f"{_short(name)} {text}"
 
 
-def format_constant(tensor: Tensor) -> str:
+def format_constant(tensor: TensorProto) -> str:
     """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     values = _values(tensor, dtype, math.prod(shape)) if math.prod(shape) <= _MOST_VALUES else None
-    text = None if values is None else _nested(values, shape)
+    text = None if values is None else _format_nested(values, shape)
     if text is None or len(text) > _MOST_LETTERS:
         return f"{dtype}[{', '.join(map(str, shape))}]"
     return text
 
 
-def _values(tensor: Tensor, dtype: str, count: int) -> list[Any] | None:
+def _values(tensor: TensorProto, dtype: str, count: int) -> list[Any] | None:
     """The values of a small tensor, flat; None when they cannot be told."""
     if tensor.tensor_content:
         if dtype not in _FIELDS or dtype == "string":
@@ -135,16 +141,16 @@ def _values(tensor: Tensor, dtype: str, count: int) -> list[Any] | None:
     return values + values[-1:] * (count - len(values)) if count else []
 
 
-def _nested(values: list[Any], shape: Sequence[int]) -> str:
+def _format_nested(values: list[Any], shape: Sequence[int]) -> str:
     if not shape:
-        return _one(values[0])
+        return _format_one(values[0])
     if len(shape) == 1:
-        return f"[{', '.join(map(_one, values))}]"
+        return f"[{', '.join(map(_format_one, values))}]"
     step = len(values) // shape[0] if shape[0] else 0
-    return f"[{', '.join(_nested(values[k * step : k * step + step], shape[1:]) for k in range(shape[0]))}]"
+    return f"[{', '.join(_format_nested(values[k * step : k * step + step], shape[1:]) for k in range(shape[0]))}]"
 
 
-def _one(value: Any) -> str:
+def _format_one(value: Any) -> str:
     if isinstance(value, bytes):
         return f'"{_printable(value[: _MOST_LETTERS + 1])}"'
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -189,7 +195,15 @@ def no_badges() -> Badges:
 
 
 def assign_badges(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
-    """Return the badges of the items that are drawn."""
+    """Find the badges of the drawn items.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+        sums: The totals of its nodes.
+        items: The drawn items.
+    """
     item, op = _pairs(index, known, outline, sums, items)
     if not len(item):
         return no_badges()

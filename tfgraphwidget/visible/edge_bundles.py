@@ -58,12 +58,24 @@ class EdgeBundles:
 
 
 def data_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> EdgePairs:
-    """The data edges between different items; `drawn` says which ops have lines, bool, one per op."""
+    """Find the data edges between different items.
+
+    Args:
+        index: The graph.
+        item_of_op: The item of each op.
+        drawn: Which ops have edges in the drawing.
+    """
     return _pairs(index, index.inputs.start, index.inputs.values, index.ports, item_of_op, drawn)
 
 
 def control_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> EdgePairs:
-    """The control edges between different items."""
+    """Find the control edges between different items.
+
+    Args:
+        index: The graph.
+        item_of_op: The item of each op.
+        drawn: Which ops have edges in the drawing.
+    """
     none = np.zeros_like(index.controls.values)
     return _pairs(index, index.controls.start, index.controls.values, none, item_of_op, drawn)
 
@@ -79,16 +91,33 @@ def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_o
 
 
 def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
-    """Return the different segments of some pairs at container borders as (source, target), each once."""
-    a, b, _ = _cut(parent, depth, source, target)
+    """Split edges at the borders of containers.
+
+    Args:
+        parent: The container of each item.
+        depth: The depth of each item.
+        source: The source item of each edge.
+        target: The target item of each edge.
+
+    Returns:
+        Sources and targets of the segments, each pair once.
+    """
+    a, b, _ = _split(parent, depth, source, target)
     once = _first_of_each(a.astype(np.int64) * len(parent) + b)
     return a[once], b[once]
 
 
 def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs) -> EdgeBundles:
-    """Bundle data and control edges; control edges only where there is no data edge."""
+    """Bundle edges between the same items; control edges only where there is no data edge.
+
+    Args:
+        parent: The container of each item.
+        depth: The depth of each item.
+        data: The data edges.
+        control: The control edges.
+    """
     n = len(parent)
-    a, b, row = _cut(parent, depth, data.source, data.target)
+    a, b, row = _split(parent, depth, data.source, data.target)
     key = a.astype(np.int64) * n + b
     order = np.lexsort((data.port[row], data.op[row], key))
     key, row = key[order], row[order]
@@ -97,7 +126,7 @@ def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs)
     fresh[1:] = (key[1:] != key[:-1]) | (op[1:] != op[:-1]) | (port[1:] != port[:-1])
     lines, line = np.unique(key[fresh], return_inverse=True)
     forward = np.bincount(line, weights=~data.back[row[fresh]], minlength=len(lines)) > 0
-    a, b, _ = _cut(parent, depth, control.source, control.target)
+    a, b, _ = _split(parent, depth, control.source, control.target)
     keys = np.concatenate([lines, np.setdiff1d(a.astype(np.int64) * n + b, lines)])
     source, target = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
     order = np.lexsort((target, source, np.where(target == parent[source], target, parent[target])))
@@ -109,7 +138,7 @@ def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs)
     return EdgeBundles(source[order], target[order], tensors[order], back[order], number[line], op[fresh], port[fresh])
 
 
-def _cut(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+def _split(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
     """Segments (source, target, row of the pair) of all pairs, cut at every container border."""
     a, b, row = source, target, np.arange(len(source), dtype=np.int32)
     parts: list[tuple[Ints, Ints, Ints]] = []

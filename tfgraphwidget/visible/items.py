@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import Ints, Mask, Outline
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,14 @@ class Items:
         return np.where(self.parent < 0, -1, numbers[self.parent]).astype(np.int32)
 
 
-def select_items(index: GraphIndex, outline: Outline, shown: Shown) -> Items:
-    """Return the items to draw, without badges."""
+def select_items(index: GraphIndex, outline: Outline, shown: ViewSpec) -> Items:
+    """Find the items to draw, without badges.
+
+    Args:
+        index: The graph.
+        outline: Its outline.
+        shown: What is visible.
+    """
     is_open = np.zeros(len(outline), dtype=bool)
     is_open[[0, *(outline.ids[name] for name in shown.opened if name in outline.ids)]] = True
     hidden_node, hidden_op = _hidden(index, outline, shown.hidden)
@@ -80,7 +86,16 @@ def select_items(index: GraphIndex, outline: Outline, shown: Shown) -> Items:
 
 
 def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:
-    """Return which ops are not hidden, nor inside something hidden, bool (n,)."""
+    """Find the ops that are neither hidden nor inside something hidden.
+
+    Args:
+        index: The graph.
+        outline: Its outline.
+        hidden: The names of hidden scopes and ops.
+
+    Returns:
+        Which ops are shown.
+    """
     nodes, ops = _hidden(index, outline, hidden)
     for level in outline.levels[1:]:
         nodes[level] |= nodes[outline.parent[level]]
@@ -129,9 +144,15 @@ def _level_below(
 
 
 def number_items(items: Items, is_kept: Mask, reader: Ints) -> tuple[Ints, Ints]:
-    """New numbers when only some items stay and others get children: (of the items, -1 when gone; of the children).
+    """Number items anew, breadth first, when some are dropped and others get children.
 
-    `reader` is the item that gets each child, by its old number. Numbers are breadth first again.
+    Args:
+        items: The items.
+        is_kept: Which items stay.
+        reader: The item that gets each child, by its old number.
+
+    Returns:
+        The new numbers of the items, -1 for dropped ones, and those of the children.
     """
     number = np.full(len(items), -1, dtype=np.int32)
     child = np.zeros(len(reader), dtype=np.int32)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, VisibleGraph
 
 ELLIPSIS = "…"
 _FIRST = 32  # the space: the first letter of the table
@@ -122,7 +122,7 @@ SIDES = 23.0
 LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 
-def item_sizes(visible: Visible) -> Sizes:
+def item_sizes(visible: VisibleGraph) -> Sizes:
     """Return width and height per item in pixels, float64 (n, 2), for its texts and badges; 0 for open scopes."""
     written = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
     letters = text_widths(written)
@@ -146,7 +146,7 @@ def item_sizes(visible: Visible) -> Sizes:
     return result
 
 
-def place_badges(visible: Visible, box: Sizes) -> None:
+def place_badges(visible: VisibleGraph, box: Sizes) -> None:
     """Place badges in `box` (left, top, width, height per item): rows at the bottom of their consumer."""
     badges = np.flatnonzero(visible.kind == BADGE)
     if not len(badges):

@@ -10,7 +10,7 @@ Direction = Literal["down", "right"]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ViewSpec:
     """What is to be drawn of a graph.
 
     Attributes:

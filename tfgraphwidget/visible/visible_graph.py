@@ -34,7 +34,7 @@ from tfgraphwidget.hierarchy import (
     Outline,
     Sums,
     default_open,
-    facts,
+    find_op_facts,
     of_types,
     outline_of,
 )
@@ -50,9 +50,9 @@ from tfgraphwidget.visible.edge_bundles import (
     tensor_sizes,
 )
 from tfgraphwidget.visible.items import Items, number_items, select_items
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
 
-__all__ = ["BADGE", "CLOSED", "KINDS", "OP", "OPEN", "Visible", "default_open", "visible"]
+__all__ = ["BADGE", "CLOSED", "KINDS", "OP", "OPEN", "VisibleGraph", "build_visible_graph", "default_open"]
 
 KINDS = ("op", "closed scope", "open scope", "badge")
 OP, CLOSED, OPEN, BADGE = range(4)
@@ -61,7 +61,7 @@ _CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
 
 
 @dataclass(frozen=True, eq=False)
-class Visible:
+class VisibleGraph:
     """Items breadth first: item 0 is the graph, children of one item are consecutive and in graph order.
 
     Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8, KINDS),
@@ -117,7 +117,7 @@ class Visible:
         return np.searchsorted(self.parent, np.arange(len(self) + 1)).astype(np.int32)
 
 
-def visible(index: GraphIndex, shown: Shown) -> Visible:
+def build_visible_graph(index: GraphIndex, shown: ViewSpec) -> VisibleGraph:
     """Return the items and bundled edges of what is to be drawn.
 
     A scope that is open inside a closed one is not visible. Unknown names are ignored: a scope may be gone after an
@@ -130,7 +130,7 @@ def visible(index: GraphIndex, shown: Shown) -> Visible:
     Returns:
         The items, breadth first, and the edges between them.
     """
-    known, (outline, sums) = facts(index), outline_of(index, fold=shown.fold)
+    known, (outline, sums) = find_op_facts(index), outline_of(index, fold=shown.fold)
     boxes = select_items(index, outline, shown)
     badges = assign_badges(index, known, outline, sums, boxes) if shown.badges else no_badges()
     has_badge = ops_with_badges(badges, len(index))
@@ -154,7 +154,7 @@ def visible(index: GraphIndex, shown: Shown) -> Visible:
 def _item_columns(
     index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, boxes: Items, aside: Mask
 ) -> dict[str, Any]:
-    """What is known of each box, by the field's name in Visible."""
+    """What is known of each box, by the field's name in VisibleGraph."""
     ones = np.ones(len(index), dtype=np.int32)
     return {
         "names": boxes.texts(index.names, outline.names),
@@ -209,7 +209,7 @@ def _assemble(
     badges: Badges,
     lines: EdgeBundles,
     numbers: tuple[Ints, Ints],
-) -> Visible:
+) -> VisibleGraph:
     """Boxes and badges together, in the order of their numbers."""
     number, of_badge = numbers
     of_badges |= {"depth": boxes.depth[badges.reader] + 1, "part": columns["part"][badges.reader]}
@@ -219,7 +219,7 @@ def _assemble(
     joined = _select_rows(columns, of_badges, np.concatenate([is_kept, len(boxes) + np.arange(len(of_badge))])[order])
     home, first = _boxes_of_ops(number, boxes, badges, of_badge)
     largest, labels = tensor_sizes(index, lines)
-    return Visible(
+    return VisibleGraph(
         **joined,
         item_of_op=first,
         home_of_op=home,

@@ -18,24 +18,21 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Preview, State
     from tfgraphwidget.edits.clone import Clone
-    from tfgraphwidget.graph import GraphIndex
 
 Modes = p.Mode | tuple[tuple[str, p.Mode], ...]
 
 _MOST_NAMES = 200  # what a panel can show
 _MOST_HELD = 2_000  # what a person can search in
 _LONGEST = 20_000  # characters of a line
-_REMEMBERED = 2  # the present form, and the same with all state of its own
 _FOR_ONE_STEP = "stack"
 _VALUES = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
 
 
 class CloneRequests:
-    """Turns the panel's form into a command, and previews what that does; the last previews are kept."""
+    """Turns the panel's form into a command, and previews what that does."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
-        self._previews: list[tuple[GraphIndex, Clone, Preview]] = []
 
     def command(self, form: p.Form) -> Clone:
         """The clone that a form asks for, as the Python call makes it. Raises GraphEditError."""
@@ -89,14 +86,7 @@ class CloneRequests:
         )
 
     def _preview(self, command: Clone) -> Preview:
-        """The preview of a command, planned once for each state of the graph."""
-        index = self._editor.index
-        for known, planned, preview in self._previews:
-            if known is index and planned == command:
-                return preview
-        preview = self._editor.core.executor.preview(command)
-        self._previews = [(index, command, preview), *self._previews][:_REMEMBERED]
-        return preview
+        return self._editor.core.executor.preview(command)
 
     def _states(self, form: p.Form) -> tuple[State, ...]:
         """The state that the part holds, which is what a copy with nothing shared gets of its own."""
@@ -125,7 +115,9 @@ class CloneRequests:
             self._preview(self._editor.command(whole, None, form.into))
         except GraphEditError:
             return ""
-        around = [frame for name in refusal.ops for frame in control_flow.around(part.index, part.index.op(name))]
+        around = [
+            frame for name in refusal.ops for frame in control_flow.enclosing_blocks(part.index, part.index.op(name))
+        ]
         return "loop" if any(isinstance(frame, control_flow.Loop) for frame in around) else "conditional"
 
     def _line(self, command: Clone) -> str:

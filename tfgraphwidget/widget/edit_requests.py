@@ -17,6 +17,8 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.replies import seen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Command, Edits
     from tfgraphwidget.graph import Difference, GraphIndex, Selection
@@ -32,7 +34,7 @@ class EditRequests:
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
-        self._offers: dict[str, Any] = {}
+        self._offers: dict[str, Command] = {}
         self._shown: Difference | None = None
         self._of: GraphIndex | None = None
 
@@ -51,7 +53,7 @@ class EditRequests:
     def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
         parts = request.what
-        registration = registry.registered(request.verb)
+        registration = registry.registration_of(request.verb)
         if parts and registration is not None and registration.operands > 1:
             return parts
         if parts:
@@ -128,7 +130,7 @@ class EditRequests:
         """Run the graph and look at what an op gives, or the selected ones."""
         self._editor.probe(name or self._chosen())
 
-    def paint(self, scene: scenes.Scene) -> dict[str, Any]:
+    def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
         difference, index = self._editor.difference, scene.index
         fields: dict[str, Any] = {}
@@ -170,6 +172,40 @@ def summary(report: Edits) -> str:
     sentences = [f"{first[:1].upper()}{first[1:]}."]
     sentences += [f"Shapes: {', '.join(shapes)}."] if shapes else []
     return " ".join([*sentences, *rest])
+
+
+def renamed_prefixes(renamed: Iterable[tuple[str, str]], index: GraphIndex) -> tuple[tuple[str, str], ...]:
+    """(old, new) names of renamed ops, one pair for all of a scope that got another name as a whole.
+
+    Args:
+        renamed: The (old, new) names of the ops.
+        index: The graph after the edit.
+
+    Returns:
+        The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name the first counts.
+    """
+    found: dict[str, str] = {}
+    for old, new in renamed:
+        before, after = old.split("/"), new.split("/")
+        most = min(len(before), len(after)) - 1
+        same = next((k for k in range(most) if before[-1 - k] != after[-1 - k]), most)
+        for kept in range(same, 0, -1):  # parts at the end of both names
+            scope = "/".join(before[:-kept])
+            if scope not in index.scopes.ids and scope not in index.ids:
+                found[scope] = "/".join(after[:-kept])
+                break
+        else:
+            found[old] = new
+    return tuple(sorted(found.items(), key=lambda pair: len(pair[0]), reverse=True))
+
+
+def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
+    """The name that an op, or a scope with its slash, has after a rename.
+
+    >>> [by_new_name(name, [("net", "web")]) for name in ("net/w", "net/", "nets")]
+    ['web/w', 'web/', 'nets']
+    """
+    return next((new + name[len(old) :] for old, new in renamed if f"{name}/".startswith(f"{old}/")), name)
 
 
 def _button_text(mend: Command) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import re
@@ -15,7 +16,7 @@ from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
-from tfgraphwidget.widget.edit_requests import EditRequests
+from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 
@@ -142,32 +143,45 @@ class RequestHandler:
             (editor.hide if verb == "hide" else editor.show_only)(*(names or (editor.selection,)))
 
     def _edited(self, request: p.Edit) -> Answer:
+        """The reply to an edit, with what the panels show of it: one message, and one revision for other views."""
+        with self._core.listeners.collected():
+            text, focus = self._edit(request)
+            self._edits.update_difference()
+        renamed = renamed_prefixes(self._core.executor.renamed, self._editor.index)
+        name, inspected = by_new_name(request.inspected, renamed), None
+        if name:
+            with contextlib.suppress(GraphEditError):  # the edit has removed it
+                inspected = self._inspector.inspect(name, self._edits.seen)
+        return self._drawn(focus=focus, edited=p.Edited(text, renamed, inspected))
+
+    def _edit(self, request: p.Edit) -> tuple[str, str]:
+        """Apply an edit; what it has done, in words, and the item to bring into view."""
         editor = self._editor
         match request:
             case p.Clone():
-                return self._cloned(request)
+                return self._clone(request)
             case p.Change():
-                return self._drawn(notice=self._edits.apply(request))
+                return self._edits.apply(request), ""
             case p.Mend(line):
-                return self._drawn(notice=self._edits.apply_fix(line))
+                return self._edits.apply_fix(line), ""
             case p.Undo():
-                notice = f"Undone: {editor.undo()}"
+                text = f"Undone: {editor.undo()}"
             case p.Redo():
-                notice = f"Done again: {editor.redo()}"
+                text = f"Done again: {editor.redo()}"
             case p.Jump(to):
                 editor.jump(to)
                 edits = len(editor.history.done) + len(editor.history.undone)
-                notice = f"Now after edit {to:,} of {edits:,}." if to else "Now as it was opened."
-        return self._drawn(notice=" ".join([notice, *editor.lost]))
+                text = f"Now after edit {to:,} of {edits:,}." if to else "Now as it was opened."
+        return " ".join([text, *editor.lost]), ""
 
-    def _cloned(self, request: p.Clone) -> Answer:
+    def _clone(self, request: p.Clone) -> tuple[str, str]:
         copies = self._core.executor.clone(self._clones.command(request))
         first = copies[0] if isinstance(copies, list) else copies
-        notice = summary(first.report, request.init)
+        text = summary(first.report, request.init)
         if isinstance(first, Copy):
-            return self._drawn(focus=self._editor.reveal(first.scope), notice=notice)
+            return text, self._editor.reveal(first.scope)
         # The clone of a function's body stands in no graph.
-        return self._drawn(notice=f'{notice} It can be called: editor.copies["{first.scope}"].')
+        return f'{text} It can be called: editor.copies["{first.scope}"].', ""
 
     def _foreseen(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)
@@ -176,7 +190,7 @@ class RequestHandler:
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         return p.Foreseen(_stamp(scene), _fields(fields)), [data]
 
-    def _drawn(self, focus: str = "", notice: str = "", seen: str = "") -> Answer:
+    def _drawn(self, focus: str = "", seen: str = "", edited: p.Edited | None = None) -> Answer:
         editor = self._editor
         self._edits.update_difference()
         self._scene = scene = editor.scene()
@@ -184,18 +198,18 @@ class RequestHandler:
         if seen and seen == _stamp(scene):
             return self._painted()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
-        return p.Drawn(self._state(notice), _fields(fields), focus), [data]
+        return p.Drawn(self._state(), _fields(fields), focus, edited), [data]
 
     def _painted(self) -> Answer:
         if self._scene is None or self._scene.index is not self._editor.index:
             return self._drawn()  # other cells have added ops since
         fields, data = scenes.to_bytes(self._paint(self._scene))
-        return p.Painted(self._state(""), _fields(fields)), [data]
+        return p.Painted(self._state(), _fields(fields)), [data]
 
     def _paint(self, scene: scenes.Scene) -> scenes.Arrays:
         return {**self._core.paint(scene).arrays(), **self._edits.paint(scene)}
 
-    def _state(self, notice: str) -> p.State:
+    def _state(self) -> p.State:
         editor, executor, index = self._editor, self._core.executor, self._editor.index
         selection, history = editor.selection, editor.history
         return p.State(
@@ -225,7 +239,6 @@ class RequestHandler:
             direction=editor.direction,
             likely=self._likely,
             pinned=len(self._core.view.pinned),
-            notice=notice,
         )
 
 

@@ -86,7 +86,7 @@ MOST_HITS = 1_000
 def search(editor: GraphEditor, request: p.Search) -> p.Found:
     """The first ops that fit a query, the nearest first, and how many there are in how many scopes."""
     index = editor.index
-    ops, why = query.found(index, request.text)
+    ops, why = query.search(index, request.text)
     some = ops[: max(0, min(request.limit, MOST_HITS))]
     scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
     return p.Found(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(ops), why, len(scopes))

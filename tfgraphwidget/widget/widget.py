@@ -81,7 +81,7 @@ class GraphWidget(anywidget.AnyWidget):
         self.selection = editor.selection.ops if editor.selection is not None else ()
         self.revision = self._handler.revision = self.revision + 1
 
-    def _receive(self, _: Any, message: Any, __: Any) -> None:
+    def _receive(self, _: object, message: object, __: object) -> None:
         """Answer one message of the browser with exactly one reply, when its turn comes."""
         identifier = message.get("id") if isinstance(message, dict) else None
         number = identifier if codec.is_whole(identifier) else -1
@@ -90,7 +90,7 @@ class GraphWidget(anywidget.AnyWidget):
             lambda: self.send(codec.encode(number, protocol.Working("", 0, 0))),
         )
 
-    def _answer(self, number: int, message: Any) -> None:
+    def _answer(self, number: int, message: object) -> None:
         replied = False
         try:
             with Cancelling() as cancelling:
@@ -101,7 +101,7 @@ class GraphWidget(anywidget.AnyWidget):
             if not replied:
                 self.send(codec.encode(number, protocol.Refused(_CANCELLED, ())))
 
-    def _reply(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
+    def _reply(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         try:
             return self._answered(cancelling, number, message)
         except GraphEditError as error:
@@ -112,7 +112,7 @@ class GraphWidget(anywidget.AnyWidget):
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
             return protocol.Refused(why, ()), []
 
-    def _answered(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
+    def _answered(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         """The reply, or a refusal if the user cancels the request."""
         snapshot = self._handler.snapshot()
         try:

@@ -25,7 +25,7 @@ import { hasSelection, type SelectionVerb, whyNot } from "./selection-commands";
 
 export type Side = "inputs" | "outputs";
 /** The values of the clone form; the cloned part is that of the boundary, or the selection. */
-export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs">;
+export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs" | "inspected">;
 
 /** Requests that change the view only. */
 export type ViewRequest =
@@ -132,9 +132,8 @@ export class Actions {
 
   /** Bring an op, tensor or scope into view and into the inspector. */
   async reveal(name: string): Promise<void> {
-    await this.#queue.enqueue(() => ({ type: "reveal", name }));
-    const { status } = this.#store.value;
-    if (status && status.kind !== "notice") return;
+    const answer = await this.#queue.reply(() => ({ type: "reveal", name }));
+    if (answer?.type !== "drawn") return;
     await this.inspect(name.replace(/^\^/, "").replace(/:\d+$/, ""));
   }
 
@@ -266,8 +265,10 @@ export class Actions {
     else this.showStatus({ kind: "refused", text });
   }
 
-  clone(form: CloneForm): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "clone", ...this.#boundary(), ...form }));
+  /** Clone the boundary or selection; resolves to whether the clone was made. */
+  async clone(form: CloneForm): Promise<boolean> {
+    const edit = () => ({ type: "clone" as const, ...this.#boundary(), ...form });
+    return (await this.#queue.edit(edit)) !== null;
   }
 
   /** Request the preview of a clone, outside the queue. */

@@ -25,29 +25,27 @@ export class Edits {
 
   /** Edit `what`, or the selection if it is empty; resolves to whether the edit was made. */
   async change(verb: ChangeVerb, what: readonly string[] = [], options: Options = {}): Promise<boolean> {
-    const { state } = this.#store.value;
     const [keys, values] = [Object.keys(options), Object.values(options)];
-    await this.#queue.enqueue(() => ({ type: "change", verb, what: [...what], keys, values }));
-    const after = this.#store.value;
-    return after.state !== state && after.status?.kind === "notice";
+    const edit = () => ({ type: "change" as const, verb, what: [...what], keys, values });
+    return (await this.#queue.edit(edit)) !== null;
   }
 
   /** Apply a suggested fix. */
-  mend(line: string): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "mend", line }));
+  mend(line: string): Promise<unknown> {
+    return this.#queue.edit(() => ({ type: "mend", line }));
   }
 
-  undo(): Promise<void> {
-    return this.#queue.enqueue(() => (this.#store.value.state?.undo ? { type: "undo" } : null));
+  undo(): Promise<unknown> {
+    return this.#queue.edit(() => (this.#store.value.state?.undo ? { type: "undo" } : null));
   }
 
-  redo(): Promise<void> {
-    return this.#queue.enqueue(() => (this.#store.value.state?.redo ? { type: "redo" } : null));
+  redo(): Promise<unknown> {
+    return this.#queue.edit(() => (this.#store.value.state?.redo ? { type: "redo" } : null));
   }
 
   /** Undo or redo until this many edits are in effect. */
-  jump(to: number): Promise<void> {
-    return this.#queue.enqueue(() =>
+  jump(to: number): Promise<unknown> {
+    return this.#queue.edit(() =>
       to === this.#store.value.state?.code.length ? null : { type: "jump", to },
     );
   }

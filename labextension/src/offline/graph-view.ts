@@ -173,7 +173,7 @@ export class OfflineGraphView {
     const fields = new Fields();
     addScene(fields, this.#drawing, this.#tables);
     addPaint(fields, this.#drawing, this.#graph, this.#paintInput());
-    const reply: Drawn = { type: "drawn", state: this.#state(), fields: fields.fields, focus };
+    const reply: Drawn = { type: "drawn", state: this.#state(), fields: fields.fields, focus, edited: null };
     return { ...reply, buffer: fields.buffer };
   }
 
@@ -231,7 +231,6 @@ const NO_EDITS: Pick<
   | "changes"
   | "likely"
   | "pinned"
-  | "notice"
 > = {
   revision: 1,
   editable: NO_KERNEL,
@@ -246,7 +245,6 @@ const NO_EDITS: Pick<
   changes: [],
   likely: [],
   pinned: 0,
-  notice: "",
 };
 
 /** A reply without numbers. */

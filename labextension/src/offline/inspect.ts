@@ -60,7 +60,9 @@ function ofOp(graph: Graph, op: number): Inspected {
       .controls(op)
       .slice(0, MOST)
       .map((other) => graph.names[other] ?? ""),
-    attributes: graph.attributes(op).map(({ name: each, text }): [string, string] => [each, text]),
+    attributes: graph.attributes(op).map(({ name: each, text }) => ({ name: each, text, settable: false })),
+    shape: "",
+    value: "",
     doors: graph.data.head.doors.flatMap(([caller, label, called, ops]) =>
       caller === op ? [{ label, function: called, ops }] : [],
     ),
@@ -118,6 +120,8 @@ function ofScope(graph: Graph, node: number, name: string): Inspected {
     outputs: named(outputs),
     control_inputs: [],
     attributes: [],
+    shape: "",
+    value: "",
     doors: [],
     around: [],
   };

@@ -58,7 +58,6 @@ export interface State {
   direction: "down" | "right";
   likely: string[];
   pinned: number;
-  notice: string;
 }
 
 /** What a tensor was when the graph was run, in words: all of it when it is small, else its range. */
@@ -98,6 +97,13 @@ export interface Around {
   ops: number;
 }
 
+/** An attribute of an op; `settable`: its text is Python that SetAttr takes, whole. */
+export interface Attribute {
+  name: string;
+  text: string;
+  settable: boolean;
+}
+
 /** One op found. */
 export interface Hit {
   name: string;
@@ -131,6 +137,13 @@ export interface Image {
 export interface Offer {
   text: string;
   line: string;
+}
+
+/** What an edit has done: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes. */
+export interface Edited {
+  text: string;
+  renamed: [string, string][];
+  inspected: Omit<Inspected, "type"> | null;
 }
 
 /** One argument that the form of a button asks for. */
@@ -343,6 +356,7 @@ export interface PingRequest {
 /** Copy a part into a name scope. */
 export interface CloneRequest {
   type: "clone";
+  inspected: string;
   inputs: string[];
   outputs: string[];
   into: string;
@@ -358,16 +372,19 @@ export interface CloneRequest {
 /** Take the last edit back. */
 export interface UndoRequest {
   type: "undo";
+  inspected: string;
 }
 
 /** Do again what was undone last. */
 export interface RedoRequest {
   type: "redo";
+  inspected: string;
 }
 
 /** Edit the graph by the editor's method `verb`. */
 export interface ChangeRequest {
   type: "change";
+  inspected: string;
   verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap";
   what: string[];
   keys: string[];
@@ -377,12 +394,14 @@ export interface ChangeRequest {
 /** Do what a refusal offered, by its line of Python. */
 export interface MendRequest {
   type: "mend";
+  inspected: string;
   line: string;
 }
 
 /** Undo or redo until so many edits are done. */
 export interface JumpRequest {
   type: "jump";
+  inspected: string;
   to: number;
 }
 
@@ -392,6 +411,7 @@ export interface Drawn {
   state: State;
   fields: Field[];
   focus: string;
+  edited: Edited | null;
 }
 
 /** Positions stay; only the fields of the selection changed. */
@@ -419,7 +439,9 @@ export interface Inspected {
   inputs: Tensor[];
   outputs: Tensor[];
   control_inputs: string[];
-  attributes: [string, string][];
+  attributes: Attribute[];
+  shape: string;
+  value: string;
   doors: Door[];
   around: Around[];
 }

@@ -1,5 +1,5 @@
 // Applies replies of the kernel to the store and the stage.
-import type { Drawn, Inspected, Painted, Refused } from "../protocol/messages";
+import type { Drawn, Edited, Inspected, Painted, Refused } from "../protocol/messages";
 import { decodePaint, decodeScene, type Scene } from "../protocol/scene";
 import type { Arrival } from "../render/camera/destination";
 import { type Answer, assertNever } from "../rpc/model-channel";
@@ -34,8 +34,7 @@ export class ReplyHandler {
         this.#paint(answer);
         break;
       case "inspected":
-        // An equal reply does not replace the elements, so that a user who reads them is not disturbed.
-        if (!isSameInspection(answer, this.#store.value.details)) this.#store.set({ details: answer });
+        this.#store.set(this.#inspectionChange(answer));
         break;
       case "examined":
         this.#store.set({ examined: answer });
@@ -65,9 +64,25 @@ export class ReplyHandler {
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
-    const notice = isToRead ? {} : noticeChange(answer.state.notice);
-    const change = { paint, state: answer.state, ...room?.change, ...notice };
+    const notice = isToRead ? {} : noticeChange(answer.edited?.text);
+    const edited = answer.edited ? this.#editChange(answer.edited) : {};
+    const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
     this.#stage.show(scene, change, { ...arrival, focus: answer.focus, graphEntry: room?.entrance });
+  }
+
+  /** The inspector after an edit: the same item by its new name, as the edit left it. */
+  #editChange({ renamed, inspected }: Edited): Partial<Screen> {
+    const picked = newName(this.#store.value.picked, renamed);
+    const isIt = inspected?.name === picked;
+    return {
+      picked,
+      ...(isIt && inspected ? this.#inspectionChange({ type: "inspected", ...inspected }) : {}),
+    };
+  }
+
+  /** An equal reply does not replace the elements, so that a user who reads them is not disturbed. */
+  #inspectionChange(details: Inspected): Partial<Screen> {
+    return isSameInspection(details, this.#store.value.details) ? {} : { details };
   }
 
   #paint(answer: Painted & { buffer: DataView }): void {
@@ -75,10 +90,10 @@ export class ReplyHandler {
     const length = answer.fields.find((field) => field.name === "coverage")?.shape[0];
     if (scene?.length === length && scene && graphKey(state) === graphKey(answer.state)) {
       const paint = decodePaint(answer.fields, answer.buffer, scene.length);
-      this.#store.set({ state: answer.state, ...noticeChange(answer.state.notice), paint, drawn: false });
+      this.#store.set({ state: answer.state, ...noticeChange(), paint, drawn: false });
     } else {
       // Another view has opened a scope or entered a function meanwhile: this paint belongs to a drawing that is not here.
-      this.#store.set(noticeChange(answer.state.notice));
+      this.#store.set(noticeChange());
       this.#reopen();
     }
   }
@@ -95,6 +110,12 @@ function refusalStatus({ why, mends }: Refused): Status {
   return { kind: "refused", text: why, ...(mends.length > 0 ? { mends } : {}) };
 }
 
-function noticeChange(notice: string): Pick<Screen, "status" | "warned"> {
+/** The key of an op or scope after a rename; a pair for a scope is for all that is in it, too. */
+export function newName(key: string, renamed: Edited["renamed"]): string {
+  const [old, name] = renamed.find(([before]) => `${key}/`.startsWith(`${before}/`)) ?? [key, key];
+  return `${name}${key.slice(old.length)}`;
+}
+
+function noticeChange(notice = ""): Pick<Screen, "status" | "warned"> {
   return { status: notice ? { kind: "notice", text: notice } : null, warned: [] };
 }

@@ -1,5 +1,5 @@
 // Sends requests that change something one after another, so that each starts from the state after the previous one.
-import type { Request, State } from "../protocol/messages";
+import type { Edited, Request } from "../protocol/messages";
 import type { Arrival } from "../render/camera/destination";
 import { KernelGone, type Progress } from "../rpc/client";
 import type { Answer, Channel } from "../rpc/model-channel";
@@ -12,6 +12,13 @@ interface Handlers {
   fail(error: unknown): void;
 }
 
+/** An edit, as an action requests it; the queue adds what is inspected when it is sent. */
+export type EditBody = Request extends infer R
+  ? R extends { inspected: string }
+    ? Omit<R, "inspected">
+    : never
+  : never;
+
 /** Milliseconds until the progress is shown; and until it is shown that the kernel has not begun. */
 const SLOW = 300;
 const BUSY = 1000;
@@ -21,7 +28,7 @@ export class RequestQueue {
   readonly #channel: Channel;
   readonly #replies: ReplyHandler;
   readonly #closed = new AbortController();
-  #last: Promise<void> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
   #inspecting = new AbortController();
 
   /** `reopen` requests the whole drawing. */
@@ -38,26 +45,53 @@ export class RequestQueue {
   }
 
   /** Send the message that `request` returns, after the replies to all earlier ones; nothing if it returns null. */
-  enqueue(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
-    this.#last = this.#last.then(async () => {
-      const message = this.#closed.signal.aborted ? null : request();
-      if (!message) return;
-      const { scene, state } = this.#store.value;
-      await this.send(message, this.#closed.signal, arrival);
-      // "reveal" inspects its own op next; after a run the inspected op has new values.
-      const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
-      if (drawn) this.#store.set({ picked: renamedKey(this.#store.value.picked, message, state) });
-      if (drawn || message.type === "probe") void this.#refreshInspector();
-    });
-    return this.#last;
+  async enqueue(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
+    await this.reply(request, arrival);
   }
 
-  send(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<void> {
-    return this.#request(message, signal, {
-      // "open" may be sent without a user action, to catch up.
-      accept: (answer) => this.#replies.handle(answer, arrival, message.type !== "open"),
+  /** Like `enqueue`; resolves to the reply, or to null if there is none. */
+  reply(request: () => Request | null, arrival: Arrival = {}): Promise<Answer | null> {
+    const reply = this.#last.then(async () => {
+      const message = this.#closed.signal.aborted ? null : request();
+      if (!message) return null;
+      const { scene } = this.#store.value;
+      const answer = await this.send(message, this.#closed.signal, arrival);
+      // "reveal" inspects its own op next; after a run the inspected op has new values.
+      const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
+      if ((drawn && !this.#isInspected(answer)) || message.type === "probe") void this.#refreshInspector();
+      return answer;
+    });
+    this.#last = reply;
+    return reply;
+  }
+
+  /** Send an edit in the same order; resolves to what it has done, or to null if it was not made. */
+  async edit(request: () => EditBody | null): Promise<Edited | null> {
+    const answer = await this.reply(() => {
+      const body = request();
+      return body && { ...body, inspected: this.#store.value.picking ? "" : this.#store.value.picked };
+    });
+    return answer?.type === "drawn" ? answer.edited : null;
+  }
+
+  /** Send a request at once; resolves to the reply, or to null if there is none, which is shown. */
+  async send(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<Answer | null> {
+    let reply: Answer | null = null;
+    await this.#request(message, signal, {
+      accept: (answer) => {
+        reply = answer;
+        // "open" may be sent without a user action, to catch up.
+        this.#replies.handle(answer, arrival, message.type !== "open");
+      },
       fail: (error) => this.#store.set({ status: { kind: "error", text: textOf(error) } }),
     });
+    return reply;
+  }
+
+  /** Whether a reply describes what is inspected; if not, it is requested. */
+  #isInspected(answer: Answer | null): boolean {
+    const edited = answer?.type === "drawn" ? answer.edited : null;
+    return edited?.inspected != null && edited.inspected.name === this.#store.value.picked;
   }
 
   /** Request outside the queue, and return the reply; null once the view is closed. */
@@ -135,30 +169,6 @@ export class RequestQueue {
     ];
     return { told: onProgress, end: () => timers.forEach(clearTimeout) };
   }
-}
-
-/** The key of an op or scope after a rename, or after undo or redo of one. */
-export function renamedKey(
-  key: string,
-  message: Request,
-  state: Pick<State, "undo" | "redo"> | null = null,
-): string {
-  const [old, now] = namesInRename(message, state).map((name) => name.replace(/\/$/, ""));
-  if (!old || !now || (key !== old && !key.startsWith(`${old}/`))) return key;
-  return `${now}${key.slice(old.length)}`;
-}
-
-/** The old and the new name, if the request is a rename; else []. */
-function namesInRename(message: Request, state: Pick<State, "undo" | "redo"> | null): string[] {
-  if (message.type === "undo") return namesInLine(state?.undo).reverse();
-  if (message.type === "redo") return namesInLine(state?.redo);
-  if (message.type !== "change" || message.verb !== "rename") return [];
-  const text = message.values[message.keys.indexOf("new")] ?? "";
-  return [message.what[0] ?? "", text.replace(/^"|"$/g, "")];
-}
-
-function namesInLine(line = ""): string[] {
-  return /^editor\.rename\(\w+="([^"]+)", \w+="([^"]+)"/.exec(line)?.slice(1) ?? [];
 }
 
 function textOf(error: unknown): string {

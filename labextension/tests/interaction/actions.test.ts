@@ -61,12 +61,12 @@ describe("edits", () => {
   test("cloning sends the boundary and the form", async () => {
     const { actions, sent, store } = await opened(
       painted({ inputs: ["input"], outputs: ["net"] }, [0, 0, 1, 2, 2]),
-      drawn({ revision: 3, notice: "Cloned 5 ops." }, "copy"),
+      drawn({ revision: 3 }, "copy", { text: "Cloned 5 ops." }),
     );
     await actions.mark(INPUT, "inputs");
     const form = { ...plainForm, others: ["net/w"] };
-    await actions.clone(form);
-    expect(sent[1]).toEqual({ type: "clone", inputs: ["input"], outputs: ["net"], ...form });
+    expect(await actions.clone(form)).toBe(true);
+    expect(sent[1]).toEqual({ type: "clone", inputs: ["input"], outputs: ["net"], ...form, inspected: "" });
     expect(store.value.status).toEqual({ kind: "notice", text: "Cloned 5 ops." });
   });
 

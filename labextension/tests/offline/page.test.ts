@@ -1,4 +1,4 @@
-// The pages that Python wrote (tests/test_export_pages.py), put together with any scopes open.
+// The pages that Python wrote (tests/export/test_pages.py), put together with any scopes open.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -328,7 +328,7 @@ describe("what a page finds and tells", () => {
     expect(op.op_type).toBe("MatMul");
     expect(op.inputs.map(({ name }) => name)[0]).toBe("x:0");
     expect(op.outputs[0]?.peers).toEqual(["net/one/add"]);
-    expect(op.attributes.map(([name]) => name)).toContain("transpose_a");
+    expect(op.attributes.map(({ name }) => name)).toContain("transpose_a");
     const more = room.handle({ type: "examine", name: "net/one/MatMul" });
     expect(more).toMatchObject({ type: "examined", summary: expect.stringContaining("atri") });
     const scope = room.handle({ type: "inspect", name: "net/one/" });

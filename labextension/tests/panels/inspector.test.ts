@@ -1,13 +1,13 @@
 // What the inspector shows follows the graph.
 import { describe, expect, test, vi } from "vitest";
-import { isAbout, rgba, scaleOf } from "../../src/panels/inspector/op-details";
-import type { Examined, Inspected, Request } from "../../src/protocol/messages";
+import { examinedKey, isAbout, rgba, scaleOf } from "../../src/panels/inspector/op-details";
+import type { Examined, Inspected } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";
-import { renamedKey } from "../../src/state/request-queue";
-import { drawn, painted } from "../example-graph";
+import { newName } from "../../src/state/reply-handler";
+import { drawn, painted, plainForm } from "../example-graph";
 import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, opened, refused } from "../kernel";
 
-function inspected(name: string, change: Partial<Inspected> = {}): Answer {
+function inspected(name: string, change: Partial<Inspected> = {}): Inspected & { buffer: DataView } {
   return {
     type: "inspected",
     name,
@@ -19,6 +19,8 @@ function inspected(name: string, change: Partial<Inspected> = {}): Answer {
     outputs: [],
     control_inputs: [],
     attributes: [],
+    shape: "",
+    value: "",
     doors: [],
     around: [],
     ...change,
@@ -59,8 +61,8 @@ test.each([
   ["refuses", refused("There is no op 'input'.", ["input"])],
   ["fails", new Error("The kernel has not answered.")],
 ])("an op that is gone clears it, and the kernel's news stay: it %s", async (_, answer) => {
-  const { actions, store } = await looking(drawn({ undo: "", notice: "Undone: copy" }), answer);
-  await actions.refresh();
+  const { actions, store } = await looking(drawn({}, "", { text: "Undone: copy" }), answer);
+  await actions.edits.jump(1);
   await vi.waitFor(() => expect(store.value.details).toBeNull());
   expect(store.value).toMatchObject({
     picked: "",
@@ -168,43 +170,88 @@ describe("previews", () => {
   });
 });
 
-describe("after a rename", () => {
-  const rename = (what: string, to: string): Request => ({
-    type: "change",
-    verb: "rename",
-    what: [what],
-    keys: ["new"],
-    values: [JSON.stringify(to)],
+describe("after an edit", () => {
+  const peers = (...names: string[]) => [
+    { name: "input:0", dtype: "float32", shape: "[]", peers: names, seen: null },
+  ];
+
+  test("a click on Clone costs one request: the reply has what the inspector shows", async () => {
+    const after = inspected("input", { outputs: peers("net", "copy/net") });
+    const { actions, sent, store } = await looking(
+      drawn({ revision: 2 }, "copy", { text: "Cloned 5 ops.", inspected: after }),
+    );
+    expect(await actions.clone(plainForm)).toBe(true);
+    await vi.waitFor(() => expect(store.value.pending).toBe(0));
+    expect(sent).toEqual([{ type: "clone", inputs: [], outputs: [], ...plainForm, inspected: "input" }]);
+    expect(store.value).toMatchObject({ picked: "input", details: { outputs: after.outputs } });
   });
 
-  test("the inspector stays with the op", async () => {
-    const { actions, sent, store } = await looking(drawn({ notice: "1 op changed." }), inspected("x"));
+  test("a refused click costs one request, and changes nothing but the message", async () => {
+    const { actions, sent, store } = await looking(refused("'copy' is taken."));
+    const before = store.value.details;
+    expect(await actions.clone(plainForm)).toBe(false);
+    expect(sent).toHaveLength(1);
+    expect(store.value.details).toBe(before);
+  });
+
+  test("a failed click was not made, and says why", async () => {
+    const { actions, store } = await looking(new Error("The kernel has not answered."));
+    expect(await actions.clone(plainForm)).toBe(false);
+    expect(store.value.status).toEqual({ kind: "error", text: "The kernel has not answered." });
+  });
+
+  test("a new consumer changes nothing of an op's value and documentation", () => {
+    const op = inspected("input", { outputs: peers("net") });
+    expect(examinedKey({ ...op, outputs: peers("net", "copy/net") })).toBe(examinedKey(op));
+    expect(examinedKey({ ...op, attributes: [{ name: "shape", text: "[2]", settable: true }] })).not.toBe(
+      examinedKey(op),
+    );
+    expect(examinedKey({ ...op, outputs: [] })).not.toBe(examinedKey(op));
+    const scope = { ...op, name: "net/", op_type: "" };
+    expect(examinedKey({ ...scope, outputs: [] })).toBe(examinedKey(scope));
+  });
+
+  test("an op that was clicked meanwhile is inspected by a request of its own", async () => {
+    const { actions, sent, store } = await looking(
+      drawn({ revision: 2 }, "", { inspected: inspected("input") }),
+      inspected("net"),
+    );
+    const cloning = actions.clone(plainForm);
+    await Promise.resolve();
+    store.set({ picked: "net" });
+    await cloning;
+    await vi.waitFor(() => expect(store.value.details?.name).toBe("net"));
+    expect(sent.at(-1)).toEqual({ type: "inspect", name: "net" });
+  });
+
+  test("the inspector stays with an op that was renamed", async () => {
+    const { actions, sent, store } = await looking(
+      drawn({}, "", { text: "1 op changed.", renamed: [["input", "x"]], inspected: inspected("x") }),
+    );
     await actions.edits.change("rename", ["input"], { new: '"x"' });
-    await vi.waitFor(() => expect(store.value.details?.name).toBe("x"));
-    expect(store.value.picked).toBe("x");
-    expect(sent.at(-1)).toEqual({ type: "inspect", name: "x" });
+    expect(store.value).toMatchObject({ picked: "x", details: { name: "x" } });
+    expect(sent).toHaveLength(1);
   });
 
-  test("a refused one leaves it where it was", async () => {
+  test("a refused rename leaves it where it was", async () => {
     const { actions, store } = await looking(refused("'x' is taken."));
     await actions.edits.change("rename", ["input"], { new: '"x"' });
     expect(store.value).toMatchObject({ picked: "input", details: { name: "input" } });
   });
 
   test.each([
-    ["net/", rename("net/", "web"), "web/"],
-    ["net/", rename("net", "web/"), "web/"],
-    ["net/w", rename("net/", "web"), "web/w"],
-    ["network", rename("net", "web"), "network"],
-    ["net", rename("net", "other/net"), "other/net"],
-    ["net", { type: "undo" } as Request, "net"],
-  ])("%s", (key, message, expected) => expect(renamedKey(key, message)).toBe(expected));
-
-  test("taken back or done again, it has the old name or the new one", () => {
-    const line = 'editor.rename(old="net/", new="web")';
-    const other = 'editor.remove(what="net/w")';
-    expect(renamedKey("web/w", { type: "undo" }, { undo: line, redo: "" })).toBe("net/w");
-    expect(renamedKey("net/w", { type: "redo" }, { undo: other, redo: line })).toBe("web/w");
-    expect(renamedKey("net/w", { type: "undo" }, { undo: other, redo: line })).toBe("net/w");
+    ["net/", "web/"],
+    ["net/w", "web/w"],
+    ["network", "network"],
+    ["a/w", "a/v"],
+    ["a/w/read", "a/v/read"],
+    ["a/", "a/"],
+    ["", ""],
+  ])("by the names that the reply lists, %s is %s", (key, expected) => {
+    const renamed: [string, string][] = [
+      ["net", "web"],
+      ["a/w", "a/v"],
+    ];
+    expect(newName(key, renamed)).toBe(expected);
   });
 });

@@ -38,6 +38,8 @@ const inspected: Answer = {
   outputs: [],
   control_inputs: [],
   attributes: [],
+  shape: "",
+  value: "",
   doors: [],
   around: [],
   buffer: NOTHING,

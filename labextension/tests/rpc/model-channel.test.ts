@@ -48,8 +48,8 @@ describe("channel", () => {
   test("each answer goes to the request with its id, whatever the order", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
-    const first = channel.request({ type: "undo" });
-    const second = channel.request({ type: "redo" });
+    const first = channel.request({ type: "undo", inspected: "" });
+    const second = channel.request({ type: "redo", inspected: "" });
     const [a, b] = model.sent;
     model.answer({ ...refused, id: b?.id, why: "second" });
     model.answer({ ...refused, id: a?.id, why: "first" });
@@ -148,7 +148,7 @@ describe("channel", () => {
     const channel = openChannel(model);
     const first = channel.request({ type: "open" });
     model.closed = true;
-    const both = [first, channel.request({ type: "undo" })].map((each) =>
+    const both = [first, channel.request({ type: "undo", inspected: "" })].map((each) =>
       expect(each).rejects.toThrow(KernelGone),
     );
     await Promise.all(both);
@@ -157,7 +157,7 @@ describe("channel", () => {
   test("a busy kernel is not a lost one, but a request that never came there is", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
-    const answer = channel.request({ type: "undo" });
+    const answer = channel.request({ type: "undo", inspected: "" });
     const failed = expect(answer).rejects.toThrow("may not have reached");
     await vi.advanceTimersByTimeAsync(10_001);
     expect(model.sent.map(({ type }) => type)).toEqual(["undo", "ping"]);
@@ -170,7 +170,10 @@ describe("channel", () => {
   test("a kernel that stays busy is asked whether it is there by one ping at a time", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
-    const answers = [channel.request({ type: "undo" }), channel.request({ type: "redo" })];
+    const answers = [
+      channel.request({ type: "undo", inspected: "" }),
+      channel.request({ type: "redo", inspected: "" }),
+    ];
     await vi.advanceTimersByTimeAsync(35_000);
     expect(model.sent.map(({ type }) => type)).toEqual(["undo", "redo", "ping"]);
     await vi.advanceTimersByTimeAsync(20_000); // that one may have been lost itself
@@ -189,7 +192,7 @@ describe("channel", () => {
     channel.watch((gone) => heard.push(`other view: ${gone}`));
     unwatch();
     model.closed = true;
-    await expect(channel.request({ type: "undo" })).rejects.toThrow(KernelGone);
+    await expect(channel.request({ type: "undo", inspected: "" })).rejects.toThrow(KernelGone);
     expect(heard).toEqual(["other view: true"]);
   });
 });

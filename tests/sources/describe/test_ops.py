@@ -10,7 +10,7 @@ import tensorflow as tf
 from tests.conftest import v1
 from tests.sources.conftest import index_of, node
 from tfgraphwidget.sources import TensorDescription, describe_op, open_source
-from tfgraphwidget.sources.describe.ops import attribute_text
+from tfgraphwidget.sources.describe.ops import AttributeDescription, attribute_text
 
 
 def test_a_live_op_and_the_same_in_a_file_read_alike(mlp: tf.Graph) -> None:
@@ -19,7 +19,7 @@ def test_a_live_op_and_the_same_in_a_file_read_alike(mlp: tf.Graph) -> None:
         assert told.device == ""
         assert told.inputs == (TensorDescription("net/one/add:0", "float32", "(None, 4)", ("net/one/add",)),)
         assert told.outputs == (TensorDescription("net/one/out:0", "float32", "(None, 4)", ("net/two/MatMul",)),)
-        assert told.attributes == (("T", "float32"),)
+        assert told.attributes == (AttributeDescription("T", "float32", settable=True),)
 
 
 def test_readers_are_told_for_each_output_and_control_inputs_apart() -> None:
@@ -76,8 +76,9 @@ def tensor(value: object, **changes: object) -> v1.AttrValue:
 def test_an_attribute_is_written_as_a_person_would_even_when_damaged(value: v1.AttrValue, text: str | None) -> None:
     nodes = [node("n", "MyOp", held=value)]
     index = index_of(open_source(v1.GraphDef(node=nodes)).body)
-    ((name, told),) = describe_op(index, 0).attributes
-    assert name == "held"
+    (attribute,) = describe_op(index, 0).attributes
+    told = attribute.text
+    assert attribute.name == "held"
     assert told == text if text is not None else told.startswith("float32 (4611686018427387904")
     assert len(told) <= 200
 
@@ -86,7 +87,44 @@ def test_many_elements_of_a_list_are_cut_short() -> None:
     index = index_of(
         open_source(v1.GraphDef(node=[node("n", "MyOp", held=v1.AttrValue(list={"i": [7] * 100_000}))])).body
     )
-    assert len(describe_op(index, 0).attributes[0][1]) == 200
+    assert len(describe_op(index, 0).attributes[0].text) == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "settable"),
+    [
+        ("strides", v1.AttrValue(list={"i": [1, 2]}), True),
+        ("shared_name", v1.AttrValue(s=b"ends so \xe2\x80\xa6"), True),
+        ("shared_name", v1.AttrValue(s=b"a" * 300), False),
+        ("_class", v1.AttrValue(list={"s": [b"loc:@a"]}), False),
+        ("body", v1.AttrValue(func={"name": "f"}), False),
+        ("branches", v1.AttrValue(list={"func": [{"name": "f"}]}), False),
+        ("value", tensor([1.0, 2.0]), False),
+        ("nothing", v1.AttrValue(), False),
+    ],
+)
+def test_an_attribute_is_settable_if_its_text_is_the_python_of_it(
+    name: str, value: v1.AttrValue, *, settable: bool
+) -> None:
+    index = index_of(open_source(v1.GraphDef(node=[node("n", "MyOp", **{name: value})])).body)
+    (attribute,) = describe_op(index, 0).attributes
+    assert attribute.settable is settable
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (tensor([1.0, 2.0]), "[1.0, 2.0]"),
+        (tensor(0.5), "0.5"),
+        (tensor([0.0] * 17), ""),
+        (tensor("a" * 300), ""),
+        (tensor([1.0, 2.0], tensor_content=b"abc"), ""),
+        (v1.AttrValue(), ""),
+    ],
+)
+def test_a_small_constant_s_value_is_python(value: v1.AttrValue, text: str) -> None:
+    index = index_of(open_source(v1.GraphDef(node=[node("n", "Const", value=value)])).body)
+    assert describe_op(index, 0).value == text
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, v1
 from tests.sources.conftest import Affine, facts, index_of
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import Body, open_function, open_source
 
@@ -78,7 +78,7 @@ def looked_at(data: bytes, describe: bool = True) -> bool:
 def rooms(body: Body, index: GraphIndex) -> None:
     """The functions that the ops of a graph call."""
     for op in range(len(index)):
-        for door in doors(index.nodes[op], body.functions()):
+        for door in called_functions(index.nodes[op], body.functions()):
             opened = sentence_or(partial(open_function, door.function, body, index, op))
             if opened is not None:
                 inner = index_of(opened)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.sources.conftest import index_of
 from tests.sources.files.test_saved_models import handles
-from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.sources import open_function, open_source
 from tfgraphwidget.sources.files.object_graph import _one_to_one
 
@@ -45,7 +45,7 @@ def test_variables_of_one_name_keep_their_own_names_in_every_room(tmp_path: Path
             size = tuple(d.size for d in index.nodes[index.op(name)].attr["shape"].shape.dim)
             meant.setdefault(body.called.get(name, name), set()).add(size)
         for op in range(len(index)):
-            called = [d.function for d in doors(index.nodes[op], room.functions())]
+            called = [d.function for d in called_functions(index.nodes[op], room.functions())]
             opened = [open_function(name, room, index, op) for name in called if "restore" not in name]
             rooms += [(inner, index_of(inner)) for inner in opened]
     assert all(len(sizes) == 1 for sizes in meant.values())

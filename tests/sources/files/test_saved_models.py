@@ -14,7 +14,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tests.conftest import v1
 from tests.sources.conftest import Affine, facts, index_of
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
-from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import Body, Source, open_function, open_source
 
@@ -24,7 +24,7 @@ def real_body(source: Source) -> tuple[Body, GraphIndex]:
     body, index = source.body, index_of(source.body)
     for name in source.entrance:
         op = index.op(name)
-        (door,) = doors(index.nodes[op], body.functions())
+        (door,) = called_functions(index.nodes[op], body.functions())
         body = open_function(door.function, body, index, op)
         index = index_of(body)
     return body, index
@@ -67,7 +67,7 @@ def test_captures_are_shown_by_name_to_any_depth(tf2_saved_model: Path) -> None:
     body, index = real_body(open_source(tf2_saved_model))
     seen = set()
     for op in range(len(index)):
-        for door in doors(index.nodes[op], body.functions()):
+        for door in called_functions(index.nodes[op], body.functions()):
             inner = index_of(open_function(door.function, body, index, op))
             seen |= {(door.label, name) for name in handles(inner)}
             assert facts(inner)

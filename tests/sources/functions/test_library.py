@@ -12,7 +12,7 @@ from tensorflow.python.framework import function, function_def_to_graph
 from tests.conftest import v1
 from tests.sources.conftest import Affine, facts, index_of, node
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import Body, open_function, open_source
 
@@ -20,7 +20,7 @@ from tfgraphwidget.sources import Body, open_function, open_source
 def inside(body: Body, index: GraphIndex, name: str, label: str = "") -> tuple[Body, GraphIndex]:
     """The function that an op calls."""
     op = index.op(name)
-    door = next(d for d in doors(index.nodes[op], body.functions()) if label in ("", d.label))
+    door = next(d for d in called_functions(index.nodes[op], body.functions()) if label in ("", d.label))
     opened = open_function(door.function, body, index, op)
     return opened, index_of(opened)
 

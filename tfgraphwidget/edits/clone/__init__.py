@@ -1,4 +1,4 @@
-"""Clone: which ops are copied, under which names, reading what, with which state and functions."""
+"""Clone: the ops to copy, their names, inputs, state and functions."""
 
 import lazy_loader
 

@@ -5,10 +5,10 @@ from .command import Mode as Mode
 from .command import is_checkpoint as is_checkpoint
 from .function_excerpt import Excerpt as Excerpt
 from .function_excerpt import excerpt as excerpt
-from .function_library import carried as carried
+from .function_library import copy_functions as copy_functions
 from .node_copier import KEY as KEY
-from .node_copier import Copying as Copying
-from .node_copier import disown as disown
-from .node_copier import is_closure as is_closure
+from .node_copier import NodeCopier as NodeCopier
+from .node_copier import has_closure_gradient as has_closure_gradient
+from .node_copier import invalidate_gradient as invalidate_gradient
 from .scopes import check_free as check_free
 from .scopes import taken_names as taken_names

@@ -1,10 +1,10 @@
-"""What a copy reads from outside: kept, replaced by other tensors, or by placeholders."""
+"""The inputs of a copy: connected to the original, replaced by other tensors, or placeholders."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import (
@@ -13,12 +13,14 @@ from tfgraphwidget.graph import (
     EXIT,
     GraphIndex,
     Selection,
+    Shape,
     check_ports,
     control_flow,
     pairs,
     shape_text,
 )
 from tfgraphwidget.naming import as_input, free_name, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Clone
@@ -27,7 +29,7 @@ Tensor = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Inputs:
+class BoundaryInputs:
     """The tensors that come in from outside, as (op name, port).
 
     `kept` are the names of those that stay connected to the original, `replaced` maps to the (op, port) that copies
@@ -39,7 +41,7 @@ class Inputs:
     cut: frozenset[Tensor]
     replaced: Mapping[Tensor, Tensor]
     stands_for: Mapping[Tensor, str]
-    made: tuple[Any, ...]
+    made: tuple[NodeDef, ...]
 
     @property
     def instead_names(self) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ class Inputs:
         read |= {tensor: as_input(*new) for tensor, new in self.replaced.items()}
         return read | {tensor: prefix + name for tensor, name in self.stands_for.items()}
 
-    def nodes(self, into: str) -> list[Any]:
+    def nodes(self, into: str) -> list[NodeDef]:
         """The placeholders of a copy."""
         nodes = []
         for made in self.made:
@@ -82,45 +84,56 @@ class Inputs:
         return {tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()}
 
 
-def inputs_of(
+def boundary_inputs(
     clone: Clone, index: GraphIndex, target: GraphIndex, ops: tuple[int, ...], shared: Collection[int]
-) -> Inputs:
-    """How the copies of `ops` get what they read from outside; no placeholder stands for the `shared` ops.
+) -> BoundaryInputs:
+    """Find how copies get the tensors that they read from outside.
 
-    Raises UnknownName for a tensor that is not there, NotClonable where dtypes or shapes do not match, and where a
-    placeholder cannot stand.
+    Args:
+        clone: The command.
+        index: The graph of the originals.
+        target: The graph of the copies.
+        ops: The numbers of the ops to copy.
+        shared: Ops whose state is shared; none of them becomes a placeholder.
+
+    Returns:
+        The inputs.
+
+    Raises:
+        UnknownName: A tensor is not in the graph.
+        NotClonable: Dtypes, shapes or loops do not match, or a placeholder is impossible.
     """
     part, copied = Selection.of(index, ops, ""), {index.names[i] for i in ops}
     cut = frozenset((index.names[op], port) for op, port in pairs(index, clone.inputs))
-    replaced = _replaced(clone, index, target, part)
+    replaced = _replacements(clone, index, target, part)
     inner = [name for name in part.inside if _is_cut(name, cut)] if any(op in copied for op, _ in cut) else []
-    outside = [name for name in (*part.inputs, *inner) if _pair(name) not in replaced]
+    outside = [name for name in (*part.inputs, *inner) if _op_and_port(name) not in replaced]
     if not clone.placeholders and index.origin is target.origin:
-        return Inputs(tuple(outside), cut, replaced, {}, ())
+        return BoundaryInputs(tuple(outside), cut, replaced, {}, ())
     taken = {index.names[i].lower() for i in ops}
     stands_for: dict[Tensor, str] = {}
     made = []
-    kept = tuple(name for name in outside if index.ids[_pair(name)[0]] in shared)
+    kept = tuple(name for name in outside if index.ids[_op_and_port(name)[0]] in shared)
     for name in (name for name in outside if name not in kept):
-        op, port = _pair(name)
+        op, port = _op_and_port(name)
         wanted = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
         stands_for[op, port] = new = free_name(wanted if port == 0 else f"{wanted}_{port}", taken)
         taken.add(new.lower())
         made.append(placeholder(index, index.ids[op], port, new))
-    return Inputs(kept, cut, replaced, stands_for, tuple(made))
+    return BoundaryInputs(kept, cut, replaced, stands_for, tuple(made))
 
 
-def _pair(name: str) -> Tensor:
+def _op_and_port(name: str) -> Tensor:
     op, port = split_tensor(name)
     return op, port or 0
 
 
 def _is_cut(name: str, cut: frozenset[Tensor]) -> bool:
-    op, port = _pair(name)
+    op, port = _op_and_port(name)
     return (op, port) in cut or (op, ANY_PORT) in cut
 
 
-def _replaced(clone: Clone, index: GraphIndex, target: GraphIndex, part: Selection) -> dict[Tensor, Tensor]:
+def _replacements(clone: Clone, index: GraphIndex, target: GraphIndex, part: Selection) -> dict[Tensor, Tensor]:
     """Checked: each tensor is read in the part, and the other can stand for it."""
     found: dict[Tensor, Tensor] = {}
     if not clone.replace:
@@ -129,7 +142,7 @@ def _replaced(clone: Clone, index: GraphIndex, target: GraphIndex, part: Selecti
     for old, new in clone.replace:
         check_ports(index, [old])
         check_ports(target, [new])
-        (op, port), (other, other_port) = _pair(old), _pair(new)
+        (op, port), (other, other_port) = _op_and_port(old), _op_and_port(new)
         if f"{op}:{port}" not in read:
             raise NotClonable(
                 f"Nothing in the part reads {old!r}, so replacing it changes nothing; leave it out.", [op]
@@ -157,7 +170,7 @@ def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new:
             [index.names[a], target.names[b]],
         )
     loops = [
-        [f.name for f in control_flow.around(i, op) if isinstance(f, control_flow.Loop)]
+        [f.name for f in control_flow.enclosing_blocks(i, op) if isinstance(f, control_flow.Loop)]
         for i, op in ((index, a), (target, b))
     ]
     exits = index.types[a] in EXIT, target.types[b] in EXIT
@@ -171,7 +184,7 @@ def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new:
         )
 
 
-def compatible(one: Any, other: Any) -> bool:
+def compatible(one: Shape, other: Shape) -> bool:
     """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown dimension."""
     if one is None or other is None:
         return True
@@ -180,14 +193,28 @@ def compatible(one: Any, other: Any) -> bool:
 
 def placeholder(
     index: GraphIndex, op: int, port: int, name: str, refusal: type[GraphEditError] = NotClonable, way_out: str = ""
-) -> Any:
-    """The NodeDef of a placeholder for a tensor: its dtype, its static shape.
+) -> NodeDef:
+    """Make the NodeDef of a placeholder for a tensor, with its dtype and static shape.
 
-    Raises `refusal` for what nobody can feed; `way_out` ends its sentence where the part is not copied.
+    Args:
+        index: The graph.
+        op: The op of the tensor.
+        port: Its output.
+        name: The name of the placeholder.
+        refusal: The class of the error.
+        way_out: The end of its sentence, where no part is copied.
+
+    Returns:
+        The NodeDef.
+
+    Raises:
+        GraphEditError: The tensor cannot be fed; the class is `refusal`.
     """
     dtype = index.dtypes(op)[port]
     tensor = f"{index.names[op]}:{port}"
-    if index.types[op] not in EXIT and any(isinstance(f, control_flow.Loop) for f in control_flow.around(index, op)):
+    if index.types[op] not in EXIT and any(
+        isinstance(f, control_flow.Loop) for f in control_flow.enclosing_blocks(index, op)
+    ):
         raise refusal(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
     if not dtype or dtype.endswith("_ref"):
         told = "a reference to a variable" if dtype else "of a dtype that nobody tells"
@@ -205,8 +232,17 @@ def placeholder(
     return node
 
 
-def frames_of(old: Iterable[str], into: str, target: GraphIndex) -> dict[str, str]:
-    """Frame name -> the copy's, for the loops that are copied; unlike every other of the target graph."""
+def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dict[str, str]:
+    """Find frame names for copied loops that no loop of the target has.
+
+    Args:
+        old: The frame names of the originals.
+        into: The name scope of the copies.
+        target: The graph of the copies.
+
+    Returns:
+        Frame name -> frame name of the copy.
+    """
     old = list(old)
     if not old:
         return {}

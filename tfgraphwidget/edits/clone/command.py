@@ -1,4 +1,4 @@
-"""Clone: a second, independent copy of a part of the graph, variables and all.
+"""Clone: an independent copy of a part of the graph, including its variables.
 
 Planning is pure: `Clone.plan` resolves what is copied (`Part`), under which names, and what goes along; `copying`
 knows what a NodeDef names, `graph.state_closure` what makes a variable or a table whole, `graph.loop_closure` what
@@ -16,10 +16,17 @@ from typing import Any, Literal, get_args
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone import seeds
-from tfgraphwidget.edits.clone.boundary_inputs import Inputs, frames_of, inputs_of
-from tfgraphwidget.edits.clone.function_library import carried, keys_in
-from tfgraphwidget.edits.clone.node_copier import ONE_OF_A_KIND, Copying, made_whole
-from tfgraphwidget.edits.clone.scopes import MOST_COPIES, check_free, check_size, device_of, names_of, taken_names
+from tfgraphwidget.edits.clone.boundary_inputs import BoundaryInputs, boundary_inputs, copied_frame_names
+from tfgraphwidget.edits.clone.function_library import copy_functions, state_keys
+from tfgraphwidget.edits.clone.node_copier import ONE_OF_A_KIND, NodeCopier, complete_variable
+from tfgraphwidget.edits.clone.scopes import (
+    MOST_COPIES,
+    check_free,
+    check_size,
+    copied_devices,
+    copied_names,
+    taken_names,
+)
 from tfgraphwidget.edits.command import Command, Edits, Executor, Renew
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, Preview, State
@@ -29,40 +36,40 @@ from tfgraphwidget.graph import (
     HANDLES,
     TABLE,
     V1_CONTROL_FLOW,
-    Filling,
     GraphIndex,
     Selection,
+    StateWriters,
     VariableDef,
     between,
-    completed,
+    complete_blocks,
+    complete_state,
     copied_frames,
     definitions,
     is_placeholder,
-    keyed,
-    left_out,
     mask_of,
-    needed,
+    needed_ops,
     new_keys,
     pairs,
+    persistent_state,
     resources,
     shared_state,
     side_effects,
-    unused,
-    whole,
+    unused_inputs,
+    unused_inputs_notice,
     with_state,
     without_shared,
 )
 from tfgraphwidget.naming import free_name, is_scope_name, split_tensor
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import ContextDef, Session
 
-# Whose state a copy has: its own, or the original's.
+# Modes: whether a copy has separate state or shares the original's
 
 Mode = Literal["own", "shared"]
 Modes = Mode | tuple[tuple[str, Mode], ...]
 """For all state, or for each variable or scope by name."""
 
 
-def check_modes(variables: Any) -> None:
+def check_modes(variables: object) -> None:
     """Raise GraphEditError for what is no mode."""
     modes: list[object] = [variables]
     if isinstance(variables, tuple):
@@ -73,8 +80,20 @@ def check_modes(variables: Any) -> None:
 
 
 def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> frozenset[int]:
-    """The state that the copy goes on sharing with the original, of that which lies in the part."""
-    kept = keyed(index)  # a stack of a loop lives for one step, and is each loop's own
+    """Find the state that a copy shares with the original.
+
+    Args:
+        index: The graph.
+        variables: The modes.
+        chosen: The ops of the part.
+
+    Returns:
+        The ops that hold the state.
+
+    Raises:
+        GraphEditError: `variables` names no state of the part.
+    """
+    kept = persistent_state(index)  # a stack of a loop lives for one step, and is each loop's own
     held = [op for op, _ in resources(index, frozenset(chosen)) if kept[op]]
     if isinstance(variables, str):
         return frozenset(held if variables == "shared" else ())
@@ -137,13 +156,18 @@ class Clone(Command):
     devices: tuple[str, ...] = ()
     src_scope: str = ""
     graph: Any = field(default=None, metadata={"external": "other_graph"})
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     @property
     def scopes(self) -> tuple[str, ...]:
         """The name scope of each copy."""
         count = self.times if self.times is not None else len(self.devices) or None
         return (self.into,) if count is None else tuple(f"{self.into}_{k}" for k in range(count))
+
+    @property
+    def sample_size(self) -> int:
+        """The number of copies that `plan_sample` plans."""
+        return len(self.devices) or 1
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the graph that the copies go into.
@@ -167,8 +191,8 @@ class Clone(Command):
     def _patch(self, context: PlanContext, *, is_sample: bool) -> Patch:
         index, target = context.index, context.target
         part = self._part(index, target)
-        count = len(self.devices) or 1 if is_sample else len(self.scopes)
-        copied = [_Copied(self, part, target, k) for k in range(count)]
+        count = self.sample_size if is_sample else len(self.scopes)
+        copied = [_Copy(self, part, target, k) for k in range(count)]
         changes = [copy.change() for copy in copied]
         joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
         return Patch(
@@ -178,7 +202,7 @@ class Clone(Command):
             init=self.init,
         )
 
-    def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
+    def _part(self, index: GraphIndex, target: GraphIndex) -> _CloneSource:
         """What is copied, once it is known that the options make sense and the scopes are free."""
         self._check_options()
         try:
@@ -186,7 +210,7 @@ class Clone(Command):
         except NameTaken as error:
             error.mends = self._elsewhere(index, target)
             raise
-        return _part(self, index, target)
+        return _clone_source(self, index, target)
 
     def _elsewhere(self, index: GraphIndex, target: GraphIndex) -> tuple[Clone, ...]:
         """The same into a scope that is free, if that can be done; nothing for several copies."""
@@ -216,7 +240,7 @@ class Clone(Command):
             raise GraphEditError("Both device= and devices= say where the copies stand; give one of them.")
 
 
-def is_checkpoint(text: Any) -> bool:
+def is_checkpoint(text: object) -> bool:
     """Whether something may be the path of a checkpoint rather than a word that was mistyped."""
     if not isinstance(text, str):
         return False
@@ -226,15 +250,15 @@ def is_checkpoint(text: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _CloneSource:
     """What a clone copies: ops by number in graph order, the variables among them, and what comes in from outside."""
 
     index: GraphIndex
     ops: tuple[int, ...]
     variables: tuple[VariableDef, ...]
-    inputs: Inputs
+    inputs: BoundaryInputs
 
-    def preview(self, clone: Clone, copied: _Copied) -> Preview:
+    def preview(self, clone: Clone, copied: _Copy) -> Preview:
         """What is told of it, once a copy was made."""
         index, names = self.index, self.index.names
         chosen = frozenset(self.ops)
@@ -244,8 +268,11 @@ class _Part:
         if clone.selection is None:  # what comes into chosen ops is what they were chosen to read
             boundary = (*clone.inputs, *self.inputs.instead_tensors)
             kinds.update((index.op(name), "variable") for name in selection.shared(boundary))
-        kept, first = keyed(index), needed(index, (), [v.initializer for v in self.variables if v.initializer])
-        stays, own, inner = copied.copying.stays, clone.variables != "shared", copied.in_functions
+        kept, first = (
+            persistent_state(index),
+            needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
+        )
+        stays, own, inner = copied.copier.stays, clone.variables != "shared", copied.in_functions
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,
@@ -261,7 +288,7 @@ class _Part:
         )
 
 
-def _part(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Part:
+def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _CloneSource:
     chosen, shared = copied_ops(index, clone)
     if shared and index.origin is not target.origin:
         first = index.names[min(shared)]
@@ -271,7 +298,7 @@ def _part(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Part:
     ops = tuple(sorted(chosen))
     check_size(len(ops), len(clone.scopes))
     variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())
-    return _Part(index, ops, variables, inputs_of(clone, index, target, ops, shared))
+    return _CloneSource(index, ops, variables, boundary_inputs(clone, index, target, ops, shared))
 
 
 def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozenset[int]]:
@@ -290,40 +317,40 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
             raise NotClonable("The selection holds no ops, so there is nothing to copy; select some.")
         if clone.variables != "shared":
             inside = with_state(index, inside, given)
-    inside = whole(index, inside, cut, grow=clone.selection is None)
-    chosen = completed(index, inside, given)
+    inside = complete_blocks(index, inside, cut, grow=clone.selection is None)
+    chosen = complete_state(index, inside, given)
     shared = shared_handles(index, clone.variables, chosen)
     if not shared:
-        copied = whole(index, chosen, cut)
+        copied = complete_blocks(index, chosen, cut)
         while not copied <= chosen:  # a loop may bring state along, too
-            chosen = completed(index, copied, given)
-            copied = whole(index, chosen, cut)
+            chosen = complete_state(index, copied, given)
+            copied = complete_blocks(index, chosen, cut)
         return copied, frozenset()
     none_own = clone.variables == "shared"
-    left = without_shared(index, inside, shared) if none_own else completed(index, inside, given, shared)
-    copied = whole(index, left, cut)
+    left = without_shared(index, inside, shared) if none_own else complete_state(index, inside, given, shared)
+    copied = complete_blocks(index, left, cut)
     return copied, frozenset(chosen) - copied
 
 
-class _Copied:
+class _Copy:
     """One copy of a part: the k-th."""
 
-    def __init__(self, clone: Clone, part: _Part, target: GraphIndex, k: int) -> None:
+    def __init__(self, clone: Clone, part: _CloneSource, target: GraphIndex, k: int) -> None:
         index, self.into = part.index, clone.scopes[k]
         self.clone, self.part, self.index, self.target = clone, part, index, target
         self.originals = [index.nodes[i] for i in part.ops]
-        names = names_of(index, part.ops, clone.src_scope, self.into)
-        taken = keys_in(target)
+        names = copied_names(index, part.ops, clone.src_scope, self.into)
+        taken = state_keys(target)
         shares = clone.variables == "shared"
-        self.library = carried(index, self.originals, target, self.into, own=not shares, apart=True, taken=taken)
-        self.copying = Copying(
+        self.library = copy_functions(index, self.originals, target, self.into, own=not shares, apart=True, taken=taken)
+        self.copier = NodeCopier(
             names=names,
-            instead=part.inputs.instead(self.into),
+            replacements=part.inputs.instead(self.into),
             keys=new_keys(index, part.ops, self.into, taken),
-            frames=frames_of(copied_frames(index, part.ops), self.into, target),
+            frames=copied_frame_names(copied_frames(index, part.ops), self.into, target),
             functions=self.library.names,
             stays=index.origin is target.origin,
-            devices=device_of(clone, index, part.ops, k),
+            devices=copied_devices(clone, index, part.ops, k),
             single=frozenset(key for key in ONE_OF_A_KIND if target.collections.get(key)),
             taken=taken,
             src_scope=clone.src_scope.rstrip("/"),
@@ -332,17 +359,17 @@ class _Copied:
     @property
     def in_functions(self) -> tuple[State, ...]:
         """The functions called that keep state of their own."""
-        return tuple(State("state in a function", name) for name in self.library.holding)
+        return tuple(State("state in a function", name) for name in self.library.stateful)
 
     def dropped(self) -> Iterator[str]:
         """A sentence for each thing that does not come along as it was; told after `change`."""
         clone, part = self.clone, mask_of(self.index, self.part.ops)
-        yield from left_out(unused(self.index, clone.inputs, part), clone.outputs)
-        yield from self.copying.dropped
+        yield from unused_inputs_notice(unused_inputs(self.index, clone.inputs, part), clone.outputs)
+        yield from self.copier.dropped
         for old, new in self.library.names.items():
-            if old != new and (old in self.library.holding or not self.copying.stays):
+            if old != new and (old in self.library.stateful or not self.copier.stays):
                 yield f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is taken."
-        filling, lasting = Filling(self.index), keyed(self.index)
+        filling, lasting = StateWriters(self.index), persistent_state(self.index)
         current = self.clone.init == "current" or isinstance(self.clone.init, tuple)
         for i, kind in resources(self.index, frozenset(self.part.ops)):
             carried = not lasting[i] or kind == "variable" or (kind == TABLE and current)
@@ -351,43 +378,43 @@ class _Copied:
 
     def change(self) -> Change:
         """All that comes to the target graph with this copy."""
-        copying, index, into = self.copying, self.index, self.into
-        nodes = copying.copied(self.originals, into)
+        copier, index, into = self.copier, self.index, self.into
+        nodes = copier.copy_nodes(self.originals, into)
         by_name = {node.name: node for node in nodes} if self.part.variables else {}
         variables = []
         for original in self.part.variables:
-            variable = copying.variable(original, into)
+            variable = copier.variable(original, into)
             if not variable.initializer or not variable.snapshot:
-                variable, more = made_whole(by_name[variable.handle], variable)
+                variable, more = complete_variable(by_name[variable.handle], variable)
                 nodes += more
             variables.append(variable)
         if self.clone.reseed:
             seeds.reseed(nodes)
         return Change(
             nodes=(*self.part.inputs.nodes(into), *nodes),
-            members=tuple(copying.members(index, variables)),
+            members=tuple(copier.members(index, variables)),
             variables=tuple(variables),
             contexts=self._contexts(),
-            runners=queue_runners.rename_runners(index.beside.runners(), copying.names),
+            runners=queue_runners.rename_runners(index.extras.runners(), copier.names),
             functions=self.library.functions,
             gradients=self.library.gradients,
-            copies=(*copying.names.items(), *self.part.inputs.copies(into)),
+            copies=(*copier.names.items(), *self.part.inputs.copies(into)),
         )
 
-    def _contexts(self) -> tuple[Any, ...]:
+    def _contexts(self) -> tuple[ContextDef, ...]:
         """The copies of the v1 control flow contexts."""
         if V1_CONTROL_FLOW.isdisjoint(self.index.kinds[0]):
             return ()
-        copying = self.copying
-        instead = ((f"{op}:{port}", text) for (op, port), text in copying.instead.items() if port >= 0)
+        copier = self.copier
+        instead = ((f"{op}:{port}", text) for (op, port), text in copier.replacements.items() if port >= 0)
         read = {name: text or name for name, text in instead}
-        names = {**copying.names, **{name: text if ":" in text else f"{text}:0" for name, text in read.items()}}
+        names = {**copier.names, **{name: text if ":" in text else f"{text}:0" for name, text in read.items()}}
         return control_flow_contexts.rename_contexts(
-            self.index.beside.contexts(), names, copying.frames, stays=copying.stays
+            self.index.extras.contexts(), names, copier.frames, stays=copier.stays
         )
 
 
-# Add: another source's whole graph, brought into this one with the values of its variables.
+# Add: the whole graph of another source, with the values of its variables
 
 
 @register(requested=False)  # a message of the browser reads no files
@@ -412,7 +439,7 @@ class Add(Command):
     clear_devices: bool = False
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of `context.target`, where `context.index` is the source's graph."""

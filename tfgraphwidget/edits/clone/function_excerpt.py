@@ -1,4 +1,4 @@
-"""Excerpt: a part of a function's body, cut out so that it can stand alone.
+"""An excerpt of a function's body that can run alone.
 
 A part of a graph stays connected to the rest of it. A part of a function cannot: the rest runs only while the function
 is called. So every tensor from outside is an input of the excerpt, or computed inside it from constants and from what
@@ -21,7 +21,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     between,
-    inside_control_flow,
+    control_flow_ops,
     pairs,
     traversal,
 )
@@ -72,6 +72,17 @@ def excerpt(
     `held` names the ops whose state or value is at hand: captured variables, tables, tensors. Without inputs it takes
     those of the function's `arguments` that are needed. Raises UnknownName, NoPath, and NotClonable for what cannot
     stand alone.
+
+    Args:
+        index: The function's body.
+        held: The ops whose state or value is known outside.
+        inputs: Ops or tensors; () for the arguments that are needed.
+        outputs: Ops or tensors.
+        also: Further ops to copy.
+        arguments: The function's arguments.
+
+    Returns:
+        The excerpt.
     """
     if not outputs:
         raise NoPath("A part of a function needs an output boundary; name at least one op or tensor in outputs.")
@@ -84,7 +95,7 @@ def excerpt(
         needed = traversal.backward(index, roots) & ~kept
         inputs = [name for name in arguments if needed[index.op(name)]]
     cut = _tensors(index, inputs)
-    ops = _standing_alone(index, roots, cut, kept)
+    ops = _ops_to_copy(index, roots, cut, kept)
     _check_copied(index, ops)
     read = traversal.mask_of(index, index.inputs.values[ops[index.inputs.owner]]) | traversal.mask_of(index, roots)
     held_ids = np.flatnonzero(read & kept).tolist()
@@ -105,7 +116,7 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
     return list(found)
 
 
-def _standing_alone(index: GraphIndex, roots: list[int], cut: list[Tensor], kept: Mask) -> Mask:
+def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], kept: Mask) -> Mask:
     """The ops to copy: all that the roots read, and what these wait for unless that hangs on another argument."""
     # Of an op with one tensor, which is given, nothing is left to wait for.
     stop = [(op, ANY_PORT if len(index.dtypes(op)) == 1 else port) for op, port in cut]
@@ -114,14 +125,14 @@ def _standing_alone(index: GraphIndex, roots: list[int], cut: list[Tensor], kept
     is_open &= ~kept
     read = traversal.backward(index, roots, stop=stop, controls=False) & ~given
     if (read & is_open).any():
-        raise _hangs_on(index, read, is_open, cut)
+        raise _argument_error(index, read, is_open, cut)
     needed = traversal.backward(index, roots, stop=stop) & ~given
     bound = traversal.forward(index, np.flatnonzero(needed & is_open), within=needed)
     ops: Mask = (read | (needed & ~bound)) & ~kept
     return ops
 
 
-def _hangs_on(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -> NotClonable:
+def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -> NotClonable:
     """The refusal that names the argument, and the tensors that have to be inputs too."""
     hanging = traversal.forward(index, np.flatnonzero(read & is_open), within=read)
     behind = traversal.forward(index, traversal.readers_of(index, cut), within=read) if cut else ~hanging & read
@@ -140,7 +151,7 @@ def _hangs_on(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -
 def _check_copied(index: GraphIndex, ops: Mask) -> None:
     """Raise for what a function's body may hold and a copy of it cannot have right."""
     inside = np.flatnonzero(ops).tolist()
-    loops = [index.names[i] for i in inside if i in inside_control_flow(index)]
+    loops = [index.names[i] for i in inside if i in control_flow_ops(index)]
     if loops:
         raise NotClonable(
             f"Op {loops[0]!r} and {len(loops) - 1} more are of a v1 while loop or conditional inside a function, whose "

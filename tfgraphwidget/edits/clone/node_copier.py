@@ -1,4 +1,4 @@
-"""NodeDefs of copies: the one place that knows all that a NodeDef names.
+"""Copies of NodeDefs: all that a NodeDef names gets the name of its copy.
 
 What makes a copied NodeDef silently wrong, and what is done about each (see tests/test_tensorflow_facts.py):
 * `shared_name` is the key of its state: kept, the copy shares the original's variable. Every key gets one of its own.
@@ -9,10 +9,10 @@ What makes a copied NodeDef silently wrong, and what is done about each (see tes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import cast
 
 from google.protobuf import message_factory
 
@@ -28,7 +28,7 @@ from tfgraphwidget.graph import (
     shared_name,
 )
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, GraphDef, NodeDef
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
 
@@ -36,18 +36,18 @@ KEY = "_gradient_op_type"
 _CLOSURE = b"CustomGradient-"
 
 
-def is_closure(node: NodeDef) -> bool:
+def has_closure_gradient(node: NodeDef) -> bool:
     """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph."""
     return KEY in node.attr and node.attr[KEY].s.startswith(_CLOSURE)
 
 
-def disown(node: NodeDef) -> bool:
-    """Let the gradient of a copied NodeDef be an error, in place, where it `is_closure`; whether it was.
+def invalidate_gradient(node: NodeDef) -> bool:
+    """Let the gradient of a copied NodeDef be an error, in place, where it `has_closure_gradient`; whether it was.
 
     With the name unchanged, TensorFlow would compute the gradient of the original. A name that is not registered makes
     `tf.gradients` fail, and the name says why.
     """
-    found = is_closure(node)
+    found = has_closure_gradient(node)
     if found:
         node.attr[KEY].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
     return found
@@ -62,20 +62,27 @@ ONE_OF_A_KIND = frozenset({"global_step"})
 
 
 @dataclass
-class Copying:
-    """What becomes of the names in the NodeDefs of copied ops.
+class NodeCopier:
+    """Copies NodeDefs under new names.
 
-    `names` maps each copied op to its copy. `instead` maps (op, port), or (op, ANY_PORT) for all tensors of an op, to
-    the input text that the copies read in its place, "" for the original itself. `keys` maps shared_names, `frames` the
-    names of loops' frames, `functions` those of library functions. `stays` says whether the copies may read, wait for
-    and stand beside the ops that are not copied: they may not in another graph. `devices` maps an op and its device to
-    the copy's device; `single` are collections that take no second member,
-    `taken` the keys of the target's state in lower case. What has to be left out is told in
-    `dropped`, a sentence each.
+    Attributes:
+        names: The copy of each copied op.
+        replacements: The input that copies read in place of (op, port), or of (op, ANY_PORT) for all tensors of an op;
+            "" for the original itself.
+        keys: New shared_names of state.
+        frames: New frame names of while loops.
+        functions: New names of library functions.
+        stays: Whether copies may read, wait for and be colocated with ops that are not copied; they cannot in another
+            graph.
+        devices: The device of each copy; None to keep those of the originals.
+        single: Collections that take no second member.
+        taken: The keys of the target graph's state, in lower case.
+        src_scope: The scope that is removed from the names of the originals.
+        dropped: What could not be copied, one sentence each.
     """
 
     names: Mapping[str, str]
-    instead: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    replacements: Mapping[tuple[str, int], str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     frames: Mapping[str, str] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
@@ -91,11 +98,11 @@ class Copying:
     def __post_init__(self) -> None:
         # Most inputs are the first output of a copied op: "a" becomes the name of the copy of "a".
         self._inputs.update(self.names)
-        for op, port in self.instead:
+        for op, port in self.replacements:
             if port in {0, ANY_PORT}:
                 self._inputs.pop(op, None)
 
-    def copied(self, nodes: Iterable[NodeDef], into: str) -> list[Any]:
+    def copy_nodes(self, nodes: Iterable[NodeDef], into: str) -> list[NodeDef]:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
         Raises NotClonable when one reads a tensor that stays behind.
@@ -104,25 +111,24 @@ class Copying:
         copies = self._renamed(nodes)
         if self.functions:
             for copy in copies:
-                refer(copy, self.functions)
+                rename_calls(copy, self.functions)
         if self.devices is not None:
             for node, copy in zip(nodes, copies, strict=True):
                 copy.device = self.devices.get(node.name, copy.device)
-        _retag(copies, into)
+        _retag_summaries(copies, into)
         return copies
 
     @cached_property
     def _stand_ins(self) -> dict[str, str]:
         """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
-        return {op: split_input(text)[0] for (op, _), text in self.instead.items() if text}
+        return {op: split_input(text)[0] for (op, _), text in self.replacements.items() if text}
 
-    def _renamed(self, nodes: Sequence[NodeDef]) -> list[Any]:
+    def _renamed(self, nodes: Sequence[NodeDef]) -> list[NodeDef]:
         """Copies that name the copies of ops, state and frames; one loop, since it takes most of the time of a plan."""
         if not nodes:
             return []
         names, known, stays = self.names, self._inputs, self.stays
-        node_def: Any = type(nodes[0])
-        copies, container = [], _graph_def(node_def)().node
+        copies, container = [], _graph_def(cast("Hashable", type(nodes[0])))().node
         for node in nodes:
             name, copy = node.name, container.add()
             copy.CopyFrom(node)
@@ -139,7 +145,7 @@ class Copying:
             copies.append(copy)
         return copies
 
-    def _rewrite_attributes(self, node: NodeDef, copy: Any, naming: Collection[str]) -> None:
+    def _rewrite_attributes(self, node: NodeDef, copy: NodeDef, naming: Collection[str]) -> None:
         """Give the attributes `naming`, which name ops, state or frames, the names of the copies."""
         attributes = copy.attr
         if "_class" in naming:
@@ -149,13 +155,13 @@ class Copying:
         if STATE_KEY in naming:
             self._own_state(node, copy)
         if "var_name" in naming:  # of both ends of a temporary variable
-            _rename(attributes["var_name"], self.keys)
+            _replace_text(attributes["var_name"], self.keys)
         if "frame_name" in naming:
-            _rename(attributes["frame_name"], self.frames)
-        if KEY in naming and disown(copy):
+            _replace_text(attributes["frame_name"], self.frames)
+        if KEY in naming and invalidate_gradient(copy):
             self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
 
-    def _own_state(self, node: NodeDef, copy: Any) -> None:
+    def _own_state(self, node: NodeDef, copy: NodeDef) -> None:
         key = shared_name(node)
         if key in self.keys:
             copy.attr["shared_name"].s = self.keys[key].encode(errors="surrogateescape")
@@ -169,7 +175,7 @@ class Copying:
     def _input(self, text: str, reader: str) -> str:
         """What an input becomes; "" for a control input that cannot come along. Remembered: most are read often."""
         op, port = split_input(text)
-        given = None if port < 0 else self.instead.get((op, port), self.instead.get((op, ANY_PORT)))
+        given = None if port < 0 else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
         if given is not None:
             new = given or text
         elif op in self.names:
@@ -190,7 +196,7 @@ class Copying:
         self._inputs[text] = new
         return new
 
-    def _colocate(self, name: str, values: Any) -> None:
+    def _colocate(self, name: str, values: MutableSequence[bytes]) -> None:
         """Colocation follows the copies; with what stays behind in another graph it is dropped."""
         known = self._beside
         for k, value in enumerate(values):
@@ -221,8 +227,8 @@ class Copying:
         """What the copy of a variable is."""
         slice_info = variable.slice_info
         if slice_info is not None and into:  # of a partitioned variable: its key in checkpoints
-            slice_info = type(slice_info)()
-            slice_info.CopyFrom(variable.slice_info)
+            original, slice_info = slice_info, type(slice_info)()
+            slice_info.CopyFrom(original)
             inner = slice_info.full_name.removeprefix(f"{self.src_scope}/" if self.src_scope else "")
             slice_info.full_name = f"{into}/{inner}"
         return replace(
@@ -261,19 +267,19 @@ class Copying:
 
 
 @cache
-def _graph_def(node_def: Any) -> Any:
+def _graph_def(node_def: Hashable) -> type[GraphDef]:
     """The class of the message that holds NodeDefs: those of one message share its memory, which makes them cheap."""
-    pool = node_def.DESCRIPTOR.file.pool
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef"))
+    pool = cast("type[NodeDef]", node_def).DESCRIPTOR.file.pool
+    return cast("type[GraphDef]", message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef")))
 
 
-def _rename(attribute: Any, names: Mapping[str, str]) -> None:
+def _replace_text(attribute: AttrValue, names: Mapping[str, str]) -> None:
     """Exchange the text of an attribute, if there is another for it; TensorFlow's texts are bytes."""
     old = attribute.s.decode(errors="surrogateescape")
     attribute.s = names.get(old, old).encode(errors="surrogateescape")
 
 
-def refer(node: NodeDef, functions: Mapping[str, str]) -> None:
+def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
     """Make a NodeDef call library functions under their new names."""
     if node.op in functions:
         node.op = functions[node.op]
@@ -284,7 +290,7 @@ def refer(node: NodeDef, functions: Mapping[str, str]) -> None:
             function.name = functions.get(function.name, function.name)
 
 
-def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[Any]]:
+def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableDef, list[NodeDef]]:
     """A copied variable with the ops that its original lacks, and these: an assign, a read.
 
     TensorFlow 2's SavedModels assign from within a function. Nobody knows their variables' initial values, so the new
@@ -293,7 +299,7 @@ def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[An
     nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle
 
-    def add(op: str, under: str, inputs: list[str], *kinds: str) -> Any:
+    def add(op: str, under: str, inputs: list[str], *kinds: str) -> NodeDef:
         node = type(handle)(name=f"{name}/{under}", op=op, input=inputs)
         for kind in kinds:
             node.attr[kind].type = handle.attr["dtype"].type
@@ -313,7 +319,7 @@ def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[An
     return variable, nodes
 
 
-def _retag(copies: list[Any], into: str) -> None:
+def _retag_summaries(copies: list[NodeDef], into: str) -> None:
     """Put the copies' scope before the tags of copied summaries, which are constants; two would be one series."""
     if not into:
         return

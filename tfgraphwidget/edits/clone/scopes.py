@@ -1,9 +1,9 @@
-"""Where copies go: name scopes and devices."""
+"""Name scopes and devices of copies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NameTaken, NotClonable
@@ -20,8 +20,17 @@ MOST_COPIES = 10_000
 _MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
 
 
-def check_free(index: GraphIndex, *scopes: Any, may_be_root: bool = False) -> None:
-    """Raise unless all are name scopes, equally deep, that TensorFlow takes and nobody has taken."""
+def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) -> None:
+    """Check that name scopes are valid and free.
+
+    Args:
+        index: The graph.
+        scopes: The scopes, all of the same depth.
+        may_be_root: Whether "" is allowed.
+
+    Raises:
+        NameTaken: A scope is not valid, or is taken.
+    """
     taken: set[str] | None = None
     for scope in scopes:
         if may_be_root and scope == "":
@@ -55,8 +64,21 @@ def taken_names(index: GraphIndex, scope: str) -> set[str]:
     return set(known[depth])
 
 
-def names_of(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -> dict[str, str]:
-    """Original -> copy: `src_scope/foo` becomes `into/foo`; NotClonable for an op that lies elsewhere."""
+def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -> dict[str, str]:
+    """Name the copies of ops: `src_scope/foo` becomes `into/foo`.
+
+    Args:
+        index: The graph.
+        ops: The ops.
+        src_scope: The scope that is removed from their names.
+        into: The name scope of the copies; "" for the root.
+
+    Returns:
+        Name -> name of the copy.
+
+    Raises:
+        NotClonable: An op is not in `src_scope`.
+    """
     prefix = f"{into}/" if into else ""
     old = f"{src_scope.rstrip('/')}/" if src_scope else ""
     names = index.names
@@ -71,8 +93,21 @@ def names_of(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -
     return {names[i]: prefix + names[i][len(old) :] for i in ops}
 
 
-def device_of(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> dict[str, str] | None:
-    """The device of each op of the k-th copy that does not keep the original's."""
+def copied_devices(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> dict[str, str] | None:
+    """Find the devices of one copy.
+
+    Args:
+        clone: The command.
+        index: The graph of the originals.
+        ops: The ops to copy.
+        k: The number of the copy.
+
+    Returns:
+        Name of the original -> device, for ops that change device; None if all keep theirs.
+
+    Raises:
+        NotClonable: A key of `device` matches no op.
+    """
     given = clone.devices[k] if clone.devices else clone.device
     if given is None:
         return None
@@ -80,7 +115,7 @@ def device_of(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> di
         return {index.names[i]: given for i in ops}
     found: dict[str, str] = {}
     for key, device in given:
-        meant = [i for i in ops if _means(key, index.names[i], index.nodes[i].device)]
+        meant = [i for i in ops if _matches_device(key, index.names[i], index.nodes[i].device)]
         if not meant:
             raise NotClonable(
                 f"device= names {key!r}, and no op of the part stands on that device or in that scope; "
@@ -90,7 +125,7 @@ def device_of(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> di
     return found
 
 
-def _means(key: str, name: str, device: str) -> bool:
+def _matches_device(key: str, name: str, device: str) -> bool:
     """Whether the key of a device mapping means an op; devices begin with a slash, "" is no device."""
     if not key or key.startswith("/"):
         return key.lower() == device.lower()

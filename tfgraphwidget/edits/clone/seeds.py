@@ -1,4 +1,4 @@
-"""New seeds for copies: random numbers other than the original's, and the same ones whenever the copy is made again.
+"""New seeds for copies: other random numbers than the original, the same each time the copy is made.
 
 TensorFlow keeps seeds in two places: in the attributes `seed` and `seed2` of an op with a generator of its own, and in
 constants that other ops read.
@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from math import prod
-from typing import Any
 
 from tfgraphwidget.graph import CONSTANTS, SEED_FORWARDING
 from tfgraphwidget.naming import split_input
@@ -61,20 +60,20 @@ def reseed(nodes: Sequence[NodeDef]) -> None:
         if all(name in node.attr for name in _ATTRIBUTES) and any(node.attr[name].i for name in _ATTRIBUTES):
             old = " ".join(str(node.attr[name].i) for name in _ATTRIBUTES)
             for name in _ATTRIBUTES:
-                node.attr[name].i = _drawn(name, old, node.name)
+                node.attr[name].i = _derived_seed(name, old, node.name)
     for constant in _seed_constants(nodes):
         _refill(constant)
 
 
-def _drawn(*what: str) -> int:
+def _derived_seed(*what: str) -> int:
     """A number above 0 that follows from some texts."""
     digest = sha256("\n".join(what).encode(errors="surrogateescape")).digest()
     return int.from_bytes(digest[:8], "little") % ((1 << _BITS) - 1) + 1
 
 
-def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[Any]:
+def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[NodeDef]:
     """The Consts that are read as seeds, at first hand or from what hands them on, and in no other way."""
-    uses: defaultdict[str, list[tuple[Any, int]]] = defaultdict(list)
+    uses: defaultdict[str, list[tuple[NodeDef, int]]] = defaultdict(list)
     if not any(node.op in SEED_INPUTS for node in nodes):
         return
     for node in nodes:
@@ -86,7 +85,7 @@ def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[Any]:
             yield node
 
 
-def _only_seeds(uses: defaultdict[str, list[tuple[Any, int]]], name: str) -> bool:
+def _only_seeds(uses: defaultdict[str, list[tuple[NodeDef, int]]], name: str) -> bool:
     stack, used = list(uses[name]), False
     while stack:
         node, slot = stack.pop()
@@ -99,7 +98,7 @@ def _only_seeds(uses: defaultdict[str, list[tuple[Any, int]]], name: str) -> boo
     return used
 
 
-def _refill(constant: Any) -> None:
+def _refill(constant: NodeDef) -> None:
     tensor = constant.attr["value"].tensor
     old, size = tensor.SerializeToString(deterministic=True).hex(), _BYTES.get(tensor.dtype)
     shape = [dim.size for dim in tensor.tensor_shape.dim]
@@ -108,5 +107,5 @@ def _refill(constant: Any) -> None:
         return
     for values in (tensor.int_val, tensor.int64_val):
         del values[:]
-    drawn = (_drawn(str(k), old, constant.name) for k in range(prod(shape)))
+    drawn = (_derived_seed(str(k), old, constant.name) for k in range(prod(shape)))
     tensor.tensor_content = b"".join(value.to_bytes(size, "little") for value in drawn)

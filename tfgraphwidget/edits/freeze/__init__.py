@@ -1,4 +1,4 @@
-"""Freezing: variables become constants, training goes, batch normalization is folded."""
+"""Freeze variables to constants, strip training, fold batch normalization."""
 
 import lazy_loader
 

@@ -2,5 +2,5 @@ from .commands import Freeze as Freeze
 from .commands import StripTraining as StripTraining
 from .commands import results as results
 from .fold_batch_norm import FoldBatchNorm as FoldBatchNorm
-from .variables_to_constants import Frozen as Frozen
-from .variables_to_constants import frozen as frozen
+from .variables_to_constants import ConvertedGraph as ConvertedGraph
+from .variables_to_constants import convert_variables as convert_variables

@@ -1,4 +1,4 @@
-"""Freeze and StripTraining: a graph cut down to what its outputs need."""
+"""Freeze and StripTraining: reduce a graph to the ops that its outputs need."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.freeze.variables_to_constants import frozen
-from tfgraphwidget.edits.patch import Change, Edited, Patch, leaving
+from tfgraphwidget.edits.freeze.variables_to_constants import convert_variables
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -24,13 +24,13 @@ from tfgraphwidget.graph import (
     handles,
     initializers,
     is_placeholder,
-    left_out,
     mask_of,
-    needed,
+    needed_ops,
     of_type,
     own_ops,
     side_effects,
     traversal,
+    unused_inputs_notice,
 )
 from tfgraphwidget.naming import colocated_with, listed
 from tfgraphwidget.tf_types import NodeDef
@@ -63,24 +63,24 @@ class Freeze(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value."""
         index = context.index
-        need = np.flatnonzero(needed(index, self.inputs, self.outputs)).tolist()
+        need = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
         variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
         values = context.variable_values(variables) if variables else {}
-        made = frozen(index, self.outputs, values.__getitem__, self.inputs)
+        made = convert_variables(index, self.outputs, values.__getitem__, self.inputs)
         after = {node.name: node for node in made.nodes}
         kept_ops = {i for i, name in enumerate(index.names) if name in after} | _ops(index, context.arguments)
         kept_ops |= _table_initializers(index, kept_ops)
-        patch = _only(index, kept_ops, keep_members=made.variables)
+        patch = _removal_of_rest(index, kept_ops, keep_members=made.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in made.nodes if node.name not in index.ids)
         kept = [f"{kind} {name!r}" for name, kind in made.kept]
         notes = [f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in made.fed if f"{name}:0" != tensor]
-        notes += left_out(made.unused, self.outputs)
+        notes += unused_inputs_notice(made.unused, self.outputs)
         notes += [f"State other than variables stays what it is: {', '.join(kept[:5])}."] if kept else []
         return Patch(
             add=Change(nodes=new, functions=made.functions),
             remove=patch,
-            changed=tuple(Edited(before, node) for before, node in pairs if before != node),
+            changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
             notes=tuple(notes),
         )
 
@@ -103,17 +103,19 @@ class StripTraining(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch; raises UnknownName, and GraphEditError when there is nothing to let go of."""
         index = context.index
-        kept = set(np.flatnonzero(needed(index, (), self.outputs)).tolist())
+        kept = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
         variables = definitions(index, [i for i in sorted(kept) if index.types[i] in HANDLES])
         own = {op for variable in variables.values() for op in own_ops(index, variable)}
-        kept |= set(np.flatnonzero(needed(index, (), [index.names[op] for op in own])).tolist())
+        kept |= set(np.flatnonzero(needed_ops(index, (), [index.names[op] for op in own])).tolist())
         kept |= _ops(index, context.arguments)
         kept |= _table_initializers(index, kept)
         if len(kept) == len(index):
             raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
         names = {index.names[i] for i in kept}
         lonely = (index.nodes[i] for i in sorted(kept) if not names.issuperset(colocated_with(index.nodes[i])))
-        return Patch(remove=_only(index, kept), changed=tuple(_standing_alone(node, names) for node in lonely))
+        return Patch(
+            remove=_removal_of_rest(index, kept), changed=tuple(_without_colocation(node, names) for node in lonely)
+        )
 
 
 def _table_initializers(index: GraphIndex, kept: Collection[int]) -> set[int]:
@@ -123,10 +125,10 @@ def _table_initializers(index: GraphIndex, kept: Collection[int]) -> set[int]:
         before = found.sum()
         tables = [ops for key, ops in by_key(index).items() if key[0] == TABLE and found[ops].any()]
         names = [index.names[i] for ops in tables for op in ops for i in initializers(index, op)]
-        found |= needed(index, (), names)
-        filled = needed(index, (), names) & of_type(index, HANDLES.__contains__)
+        found |= needed_ops(index, (), names)
+        filled = needed_ops(index, (), names) & of_type(index, HANDLES.__contains__)
         own = [op for v in definitions(index, np.flatnonzero(filled).tolist()).values() for op in own_ops(index, v)]
-        found |= needed(index, (), [index.names[op] for op in own])
+        found |= needed_ops(index, (), [index.names[op] for op in own])
     return set(np.flatnonzero(found).tolist())
 
 
@@ -134,9 +136,9 @@ def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
     return {index.op(name) for name in names}
 
 
-def _only(index: GraphIndex, kept: Collection[int], keep_members: Collection[str] = ()) -> Change:
+def _removal_of_rest(index: GraphIndex, kept: Collection[int], keep_members: Collection[str] = ()) -> Change:
     """All that goes when only some ops stay, and the entries of collections for variables that are none any more."""
-    gone = leaving(index, [i for i in range(len(index)) if i not in kept])
+    gone = removal_of(index, [i for i in range(len(index)) if i not in kept])
     frozen_too = tuple(
         (key, member)
         for key, held in index.collections.items()
@@ -148,14 +150,14 @@ def _only(index: GraphIndex, kept: Collection[int], keep_members: Collection[str
     return Change(gone.nodes, members, (*gone.variables, *variables), gone.contexts, gone.runners)
 
 
-def _standing_alone(node: NodeDef, names: Collection[str]) -> Edited:
+def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
     after = type(node)()
     after.CopyFrom(node)
     kept = [f"loc:@{name}".encode() for name in colocated_with(node) if name in names]
     del after.attr["_class"]
     if kept:
         after.attr["_class"].list.s[:] = kept
-    return Edited(node, after)
+    return NodeChange(node, after)
 
 
 def results(index: GraphIndex) -> tuple[str, ...]:

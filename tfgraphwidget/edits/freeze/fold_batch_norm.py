@@ -1,4 +1,4 @@
-"""FoldBatchNorm: a batch normalisation of constants goes into the weights of the convolution before it.
+"""FoldBatchNorm: fold a batch normalization of constants into the weights of the convolution before it.
 
 What a normalisation does in inference is to multiply each channel by a number and to add another one. A convolution (or
 matrix product) with weights times these numbers gives the same, and a BiasAdd adds the rest. Both ways to write it are
@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array, PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
-from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, attribute, chosen
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS, GraphIndex, Mask, traversal
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import AttrValue, NodeDef
 
 Tensor = tuple[int, int]
 
@@ -38,19 +38,19 @@ class FoldBatchNorm(Command):
         what: Ops that hold the normalizations; () for all of the graph.
     """
 
-    what: Chosen = ()
+    what: OpsArgument = ()
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""
         index = context.index
-        ops = chosen(index, self.what) if self.what else range(len(index))
-        folding = _Folding(index)
+        ops = resolve_ops(index, self.what) if self.what else range(len(index))
+        folding = _FoldFinder(index)
         found = [fold for op in ops if (fold := folding.of(op)) is not None]
         if not found:
             raise GraphEditError(folding.why or "There is no batch normalisation here; name ops that hold one.")
         tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
         values = dict(zip(tensors, context.constant_values(tensors), strict=True))
-        making = _Making(context, values)
+        making = _FoldedOps(context, values)
         for fold in found:
             making.fold(fold)
         return making.patch([fold.op for fold in found], folding.constants)
@@ -77,7 +77,7 @@ class _Fold:
         return [f"{index.names[op]}:{port}" for op, port in tensors]
 
 
-class _Folding:
+class _FoldFinder:
     """Finds what can be folded; `why` says why the first one that cannot be is none, `constants` what is constant."""
 
     def __init__(self, index: GraphIndex) -> None:
@@ -179,14 +179,14 @@ def _channels(index: GraphIndex, fold: _Fold) -> int | None:
     return shape[0] if _attribute(index, fold.weighted, "transpose_b").b else shape[-1]
 
 
-class _Making:
+class _FoldedOps:
     """Makes the ops that stand for what is folded."""
 
     def __init__(self, context: PlanContext, values: dict[str, Array]) -> None:
         self._context, self._values = context, values
         index = self.index = context.index
-        self._leading = Leading(index)
-        self._nodes: list[Any] = []
+        self._rewriter = ConsumerRewriter(index)
+        self._nodes: list[NodeDef] = []
         self._taken = {name.lower() for name in index.names} | set(index.reserved)
 
     def fold(self, fold: _Fold) -> None:
@@ -195,7 +195,7 @@ class _Making:
         factor, offset = self._numbers(fold)
         weights = self._value(fold.weights)
         prefix = index.names[fold.op]
-        values = _scaled(index, fold.weighted, weights, factor).astype(weights.dtype)
+        values = _scale(index, fold.weighted, weights, factor).astype(weights.dtype)
         scaled = self._made(f"{prefix}/folded_weights", values)
         self._set(fold.weighted, 1, scaled)
         last = index.names[fold.weighted]
@@ -207,9 +207,9 @@ class _Making:
         elif offset is not None:
             last = self._add(fold, last, offset.astype(weights.dtype))
         for reader in dict.fromkeys(index.consumers.row(fold.op).tolist()):
-            self._leading.lead(reader, (fold.op, 0), last)
+            self._rewriter.redirect(reader, (fold.op, 0), last)
         for waiting in index.control_consumers.row(fold.op).tolist():
-            node = self._leading.node(waiting)
+            node = self._rewriter.node(waiting)
             node.input[:] = [f"^{last}" if text == f"^{prefix}" else text for text in node.input]
 
     def _numbers(self, fold: _Fold) -> tuple[Array, Array | None]:
@@ -248,12 +248,12 @@ class _Making:
         return name
 
     def _set(self, op: int, k: int, name: str) -> None:
-        self._leading.node(op).input[k] = as_input(name, 0)
+        self._rewriter.node(op).input[k] = as_input(name, 0)
 
     def patch(self, gone: Iterable[int], constants: Mask) -> Patch:
         """All of it; with the normalisations go the constants that only they read."""
         index, ops = self.index, set(gone)
-        edited = self._leading.edited()
+        edited = self._rewriter.changes()
         after = {index.ids[e.name]: e.after for e in edited}
         read = {split_input(text)[0] for node in after.values() for text in node.input}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
@@ -265,17 +265,17 @@ class _Making:
             if all(user in ops or user in after for user in index.consumer_lists[op] + index.waiting_lists[op]):
                 ops.add(op)
                 stack += index.input_lists[op]
-        return Patch(add=Change(nodes=tuple(self._nodes)), remove=leaving(index, ops), changed=edited)
+        return Patch(add=Change(nodes=tuple(self._nodes)), remove=removal_of(index, ops), changed=edited)
 
 
-def _attribute(index: GraphIndex, op: int, name: str) -> Any:
+def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
     """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
     node = index.nodes[op]
     known = attribute(node, index.typing.definition(node.op), name)
     return type(node)().attr[name] if known is None else known
 
 
-def _scaled(index: GraphIndex, weighted: int, weights: Array, factor: Array) -> Array:
+def _scale(index: GraphIndex, weighted: int, weights: Array, factor: Array) -> Array:
     """Weights times a number for each channel of what they give."""
     if factor.size == 1:
         return weights * factor.reshape(())

@@ -1,4 +1,4 @@
-"""NodeDefs that read a variable's value where they read the variable: the inside of freezing.
+"""Rewriting of NodeDefs that read variables to ones that read values.
 
 What refers to a variable, as a reference or a resource, becomes a tensor that is its value. So whoever reads the
 variable reads that tensor; what hands a reference on hands the value on. What would change the variable has nothing to
@@ -11,14 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
+from tfgraphwidget.graph import DT_BOOL, DT_INT32, DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.tf_types import NodeDef, Tensor
+from tfgraphwidget.tf_types import DataType, NodeDef, OpDef, TensorProto, TensorShapeProto
 
-_BOOL, _INT32 = 10, 3  # TensorFlow's DataType
 _PLAIN = {kind: kind.removeprefix("Ref") for kind in V1_FORWARDING if kind.startswith("Ref")}
 _ONE = frozenset(_PLAIN.values())
 _UPDATES = re.compile(
@@ -28,12 +27,12 @@ _UPDATES = re.compile(
 
 
 @dataclass(frozen=True)
-class Value:
+class VariableValue:
     """A tensor that referred to a variable: that one's name, its dtype's number, its shape as a TensorShapeProto."""
 
     variable: str
-    dtype: int
-    shape: Any
+    dtype: DataType.ValueType
+    shape: TensorShapeProto
 
 
 class Naming(Protocol):
@@ -52,8 +51,19 @@ class Naming(Protocol):
         """A name for a new op."""
 
 
-def updated(node: NodeDef, given: Mapping[int, Value], definition: Any) -> list[Value]:
-    """The variables that an op, given references to some at its input slots, changes."""
+def updated_variables(
+    node: NodeDef, given: Mapping[int, VariableValue], definition: OpDef | None
+) -> list[VariableValue]:
+    """Find the variables that an op changes.
+
+    Args:
+        node: The NodeDef.
+        given: The references to variables that the op reads, by input.
+        definition: Its OpDef; None if it is not known.
+
+    Returns:
+        One entry for each reference that it changes.
+    """
     if not given or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
         return []
     return [
@@ -63,7 +73,7 @@ def updated(node: NodeDef, given: Mapping[int, Value], definition: Any) -> list[
     ]
 
 
-def handed_on(node: NodeDef, given: Mapping[int, Value]) -> dict[int, Value]:
+def forwarded_references(node: NodeDef, given: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
     """By port the references that an op, which is no call, hands on."""
     if node.op == "IdentityN":
         return dict(given)
@@ -76,35 +86,53 @@ def handed_on(node: NodeDef, given: Mapping[int, Value]) -> dict[int, Value]:
     return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
 
 
-def knows(node: NodeDef, given: Mapping[int, Value], definition: Any) -> bool:
-    """Whether an op, which is no call and updates nothing, does the same with values."""
+def accepts_values(node: NodeDef, given: Mapping[int, VariableValue], definition: OpDef | None) -> bool:
+    """Tell whether an op computes the same from values as from references.
+
+    Args:
+        node: The NodeDef of an op that calls no function and updates no variable.
+        given: The references to variables that the op reads, by input.
+        definition: Its OpDef; None if it is not known.
+
+    Returns:
+        Whether it does.
+    """
     if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
         return True
     arguments = [_argument(definition, node, slot) for slot in given]
     return all(arg is not None and not arg.is_ref and _dtype(arg, node) != DT_RESOURCE for arg in arguments)
 
 
-def _dtype(arg: Any, node: NodeDef) -> int:
+def _dtype(arg: OpDef.ArgDef, node: NodeDef) -> int:
     if arg.type_list_attr:
         return DT_RESOURCE if DT_RESOURCE in node.attr[arg.type_list_attr].list.type else 0
     return int(node.attr[arg.type_attr].type) if arg.type_attr else int(arg.type)
 
 
-def rewritten(node: NodeDef, given: Mapping[int, Value], naming: Naming) -> list[Any]:
-    """The op that reads values in place of references, behind the constants that it needs now. `node` is changed."""
+def rewrite_node(node: NodeDef, given: Mapping[int, VariableValue], naming: Naming) -> list[NodeDef]:
+    """Change a NodeDef in place so that it reads values instead of references.
+
+    Args:
+        node: The NodeDef.
+        given: The references to variables that the op reads, by input.
+        naming: How the graph or function names tensors.
+
+    Returns:
+        The constants that it needs now, then the NodeDef itself.
+    """
     rewrite = _REWRITES.get(node.op)
     if rewrite is not None:
         return rewrite(node, given[0], naming)
     if node.op == "IdentityN":
         for slot, value in given.items():
             node.attr["T"].list.type[slot] = value.dtype
-    elif handed_on(node, given):
+    elif forwarded_references(node, given):
         node.op = _PLAIN.get(node.op, node.op)
         node.attr["T"].type = next(iter(given.values())).dtype
     return [node]
 
 
-def _argument(definition: Any, node: NodeDef, slot: int) -> Any:
+def _argument(definition: OpDef | None, node: NodeDef, slot: int) -> OpDef.ArgDef | None:
     """The argument of an OpDef that the input at a slot is; None when nobody knows."""
     at = 0
     for arg in definition.input_arg if definition is not None else ():
@@ -116,7 +144,7 @@ def _argument(definition: Any, node: NodeDef, slot: int) -> Any:
     return None
 
 
-def _become(node: NodeDef, op: str, **attributes: int) -> Any:
+def _change_type(node: NodeDef, op: str, **attributes: DataType.ValueType) -> NodeDef:
     """Make a NodeDef one of another type, with these dtypes as attributes beside what begins with "_"."""
     node.op = op
     for key in [key for key in node.attr if not key.startswith("_") or key == "_output_shapes"]:
@@ -126,9 +154,18 @@ def _become(node: NodeDef, op: str, **attributes: int) -> Any:
     return node
 
 
-def constant(node: NodeDef, dtype: int, tensor: Tensor = None) -> Any:
-    """Make a NodeDef a constant scalar, or one that holds a TensorProto; the tensor to fill."""
-    held = _become(node, "Const", dtype=dtype).attr["value"].tensor
+def make_constant(node: NodeDef, dtype: DataType.ValueType, tensor: TensorProto | None = None) -> TensorProto:
+    """Turn a NodeDef into a Const.
+
+    Args:
+        node: The NodeDef, which is changed in place.
+        dtype: The number of its dtype.
+        tensor: Its value; None for a scalar that the caller fills in.
+
+    Returns:
+        The TensorProto of the constant.
+    """
+    held = _change_type(node, "Const", dtype=dtype).attr["value"].tensor
     if tensor is not None:
         held.CopyFrom(tensor)
     else:
@@ -137,38 +174,38 @@ def constant(node: NodeDef, dtype: int, tensor: Tensor = None) -> Any:
     return held
 
 
-def _read(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
-    return [_become(node, "Identity", T=value.dtype)]
+def _read(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
+    return [_change_type(node, "Identity", T=value.dtype)]
 
 
-def _shape(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
-    return [_become(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or _INT32)]
+def _shape(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
+    return [_change_type(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or DT_INT32)]
 
 
-def _gather_nd(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
-    return [_become(node, "GatherNd", Tparams=value.dtype, Tindices=node.attr["Tindices"].type)]
+def _gather_nd(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
+    return [_change_type(node, "GatherNd", Tparams=value.dtype, Tindices=node.attr["Tindices"].type)]
 
 
-def _gather(node: NodeDef, value: Value, naming: Naming) -> list[Any]:
+def _gather(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:
     batch, indices = node.attr["batch_dims"].i, node.attr["Tindices"].type
-    _become(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=_INT32).attr["batch_dims"].i = batch
+    _change_type(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=DT_INT32).attr["batch_dims"].i = batch
     data = [text for text in node.input if text[:1] != "^"]
     axis = type(node)(name=naming.free(f"{node.name}/axis"), device=node.device)
-    constant(axis, _INT32).int_val.append(batch)
+    make_constant(axis, DT_INT32).int_val.append(batch)
     if naming.framed and naming.maker(data[1]):
         axis.input.append(naming.maker(data[1]))
     node.input[:] = [*data, naming.output(axis, 0), *(text for text in node.input if text[:1] == "^")]
     return [axis, node]
 
 
-def _initialized(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _initialized(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
     waits = [text if text[:1] == "^" else naming.maker(text) for text in node.input]
     node.input[:] = list(dict.fromkeys(filter(None, waits)))
-    constant(node, _BOOL).bool_val.append(True)
+    make_constant(node, DT_BOOL).bool_val.append(True)
     return [node]
 
 
-_REWRITES: Mapping[str, Callable[[Any, Value, Naming], list[Any]]] = {
+_REWRITES: Mapping[str, Callable[[NodeDef, VariableValue, Naming], list[NodeDef]]] = {
     "ReadVariableOp": _read,
     "ResourceGather": _gather,
     "ResourceGatherNd": _gather_nd,
@@ -178,7 +215,7 @@ _REWRITES: Mapping[str, Callable[[Any, Value, Naming], list[Any]]] = {
 }
 
 
-# The ops of one graph, or of one function's body, when references to variables become values.
+# Rewriting of a whole graph or function body
 
 
 # What ops that become others call their output in the body of a function; that of the new ones is "output".
@@ -188,74 +225,76 @@ _OUTPUTS = {"ReadVariableOp": "value", **dict.fromkeys(IS_INITIALIZED, "is_initi
 class Calls(Protocol):
     """What is known of functions and of the ops that call them; see `edits.freeze.variables_to_constants`."""
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type."""
 
     def calls(self, node: NodeDef) -> bool:
         """Whether an op is a call whose arguments are its inputs."""
 
-    def gives(self, node: NodeDef, given: Mapping[int, Value]) -> dict[int, Value]:
+    def gives(self, node: NodeDef, given: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
         """By port the references that a call hands on."""
 
-    def does(self, node: NodeDef, given: Mapping[int, Value]) -> tuple[frozenset[str], frozenset[str]]:
+    def does(self, node: NodeDef, given: Mapping[int, VariableValue]) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
 
-    def rewritten(self, node: NodeDef, given: Mapping[int, Value]) -> Any:
+    def rewritten(self, node: NodeDef, given: Mapping[int, VariableValue]) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
 
 
-class Rewriting:
+class ValueRewriter:
     """NodeDefs that read only each other; `values` are the tensors that refer to variables, by how they are read.
 
     Raises GraphEditError for an op that needs the variable itself.
     """
 
-    def __init__(self, nodes: Sequence[NodeDef], values: dict[str, Value], naming: Naming, calls: Calls) -> None:
+    def __init__(
+        self, nodes: Sequence[NodeDef], values: dict[str, VariableValue], naming: Naming, calls: Calls
+    ) -> None:
         self.nodes, self.values, self.naming, self.calls = nodes, values, naming, calls
         self.renamed: dict[str, str] = {}
         self._updates: dict[str, frozenset[str]] = {}
         self._reads: dict[str, frozenset[str]] = {}
 
-    def given(self, node: NodeDef) -> dict[int, Value]:
+    def references(self, node: NodeDef) -> dict[int, VariableValue]:
         """By input slot the references that an op is given."""
         data = [text.removesuffix(":0") if text.count(":") == 1 else text for text in node.input if text[:1] != "^"]
         return {slot: self.values[text] for slot, text in enumerate(data) if text in self.values}
 
-    def spread(self) -> None:
+    def propagate(self) -> None:
         """Find all tensors that refer to variables, then what each op does with those that it is given."""
         grew = True
         while grew:
             before = len(self.values)
             for node in self.nodes:
-                if given := self.given(node):
-                    gives = self.calls.gives if self.calls.calls(node) else handed_on
+                if given := self.references(node):
+                    gives = self.calls.gives if self.calls.calls(node) else forwarded_references
                     for port, value in gives(node, given).items():
                         self.values.setdefault(self.naming.output(node, port), value)
             grew = len(self.values) > before
         for node in self.nodes:
-            if given := self.given(node):
+            if given := self.references(node):
                 self._judge(node, given)
 
-    def _judge(self, node: NodeDef, given: Mapping[int, Value]) -> None:
+    def _judge(self, node: NodeDef, given: Mapping[int, VariableValue]) -> None:
         if self.calls.calls(node):
             self._updates[node.name], self._reads[node.name] = self.calls.does(node, given)
             return
-        changed = frozenset(value.variable for value in updated(node, given, self.calls.definition(node.op)))
+        changed = frozenset(value.variable for value in updated_variables(node, given, self.calls.definition(node.op)))
         if changed:
             self._updates[node.name] = changed
-        elif not handed_on(node, given) and node.op not in (*IS_INITIALIZED, "VariableShape"):
+        elif not forwarded_references(node, given) and node.op not in (*IS_INITIALIZED, "VariableShape"):
             self._reads[node.name] = frozenset(value.variable for value in given.values())
 
-    def updating(self) -> set[str]:
+    def pure_updates(self) -> set[str]:
         """The ops that do nothing but change variables."""
         calls = {node.name for node in self.nodes if self.calls.calls(node)}
         return {name for name, changed in self._updates.items() if changed} - calls
 
-    def does(self) -> tuple[frozenset[str], frozenset[str]]:
+    def effects(self) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that are updated, and those that are read."""
         return frozenset().union(*self._updates.values()), frozenset().union(*self._reads.values())
 
-    def rewritten(self, cut: Collection[str]) -> list[Any]:
+    def rewrite(self, cut: Collection[str]) -> list[NodeDef]:
         """Copies of the NodeDefs that read values, less those in `cut`.
 
         Raises where one reads what is cut, or a variable after its update.
@@ -263,32 +302,32 @@ class Rewriting:
         self._check_order()
         kept = [node for node in self.nodes if node.name not in cut]
         for node in kept:
-            if node.op in _OUTPUTS and self.given(node):
+            if node.op in _OUTPUTS and self.references(node):
                 self.renamed[f"{node.name}:{_OUTPUTS[node.op]}:0"] = f"{node.name}:output:0"
         return [made for node in kept for made in self._one(node, cut)]
 
-    def _one(self, node: NodeDef, cut: Collection[str]) -> list[Any]:
-        given = self.given(node)
+    def _one(self, node: NodeDef, cut: Collection[str]) -> list[NodeDef]:
+        given = self.references(node)
         copy = type(node)()
         copy.CopyFrom(node)
         copy.input[:] = [self.renamed.get(text, text) for text in node.input if text[:1] != "^" or text[1:] not in cut]
         for text in copy.input:
             if text[:1] != "^" and _op(text) in cut:
-                raise self.refused(_op(text))
+                raise self.update_error(_op(text))
         if not given:
             return [copy]
         if self.calls.calls(node):
             return [self.calls.rewritten(copy, given)]
-        if not knows(node, given, self.calls.definition(node.op)):
+        if not accepts_values(node, given, self.calls.definition(node.op)):
             held = next(iter(given.values())).variable
             raise GraphEditError(
                 f"Op {node.name!r} ({node.op}) needs variable {held!r} itself, so that cannot become a constant; "
                 "choose outputs that need no such op.",
                 [node.name, held],
             )
-        return rewritten(copy, given, self.naming)
+        return rewrite_node(copy, given, self.naming)
 
-    def refused(self, op: str) -> GraphEditError:
+    def update_error(self, op: str) -> GraphEditError:
         """The refusal of an update whose result is needed."""
         held = next(iter(self._updates.get(op, ())), "")
         return GraphEditError(

@@ -1,4 +1,4 @@
-"""Freezing: what some outputs need, constants in the place of variables. Nothing here touches a graph.
+"""Conversion of the variables that outputs need to constants. No graph is changed here.
 
 Loops and conditionals stay what they are, of TensorFlow 1 as of TensorFlow 2; functions that are given variables are
 exchanged for ones that take values. Ops that only update variables are cut. Other state (tables, iterators) is kept.
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.edits.clone.boundary_inputs import placeholder
-from tfgraphwidget.edits.freeze.value_rewriting import Rewriting, Value, constant
+from tfgraphwidget.edits.freeze.value_rewriting import ValueRewriter, VariableValue, make_constant
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
@@ -28,57 +27,57 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     Mask,
-    doors,
-    keyed,
-    needed,
+    called_functions,
+    needed_ops,
     of_type,
     pairs,
+    persistent_state,
     resources,
     traversal,
-    unused,
+    unused_inputs,
 )
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
 
-# Functions that take values where they took references to variables, and the calls of them.
+# Functions that take values instead of references to variables
 
-Given = Mapping[int, Value]
+References = Mapping[int, VariableValue]
 _FIRST = dict.fromkeys(FUNCTION_CALLS | WHILE_LOOPS, 0) | dict.fromkeys(BRANCHES, 1)  # what decides is no argument
 _TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
 
 
 @dataclass(frozen=True)
-class Special:
+class SpecializedFunction:
     """A function for certain references: its new name, what it hands on by output, which variables it would update."""
 
     name: str
-    gives: Given
+    gives: References
     updates: frozenset[str]
     reads: frozenset[str]
 
 
-class Functions:
-    """The functions of an index, made anew for the references that they are given; `made` are the new ones."""
+class FunctionSpecializer:
+    """The functions of an index, made anew for the references that they are given; `new_functions` are the new ones."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
-        self.made: dict[str, Any] = {}
-        self._known: dict[tuple[Any, ...], Special] = {}
+        self.new_functions: dict[str, FunctionDef] = {}
+        self._known: dict[tuple[object, ...], SpecializedFunction] = {}
         self._taken = {name.lower() for name in index.functions} | index.reserved
         self._open: set[str] = set()
 
-    def called(self, nodes: Iterable[NodeDef]) -> tuple[Any, ...]:
+    def reachable(self, nodes: Iterable[NodeDef]) -> tuple[FunctionDef, ...]:
         """The new functions that NodeDefs call, and those that these call."""
-        found: dict[str, Any] = {}
+        found: dict[str, FunctionDef] = {}
         stack = list(nodes)
         while stack:
-            for door in doors(stack.pop(), self.made):
-                if door.function not in found:
-                    found[door.function] = self.made[door.function]
-                    stack += found[door.function].node_def
+            for reference in called_functions(stack.pop(), self.new_functions):
+                if reference.function not in found:
+                    found[reference.function] = self.new_functions[reference.function]
+                    stack += found[reference.function].node_def
         return tuple(found.values())
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type."""
         return self.index.typing.definition(op_type)
 
@@ -86,17 +85,20 @@ class Functions:
         """Whether an op is a call whose arguments are its inputs."""
         return node.op in _FIRST or node.op in self.index.functions
 
-    def _called(self, node: NodeDef, given: Given) -> dict[str, Special]:
+    def _called(self, node: NodeDef, given: References) -> dict[str, SpecializedFunction]:
         """The functions that a call needs in place of those it calls, by the names of these."""
         first = _FIRST.get(node.op, 0)
         arguments = {slot - first: value for slot, value in given.items()}
-        return {door.function: self.special(door.function, arguments) for door in doors(node, self.index.functions)}
+        return {
+            reference.function: self.special(reference.function, arguments)
+            for reference in called_functions(node, self.index.functions)
+        }
 
-    def gives(self, node: NodeDef, given: Given) -> dict[int, Value]:
+    def gives(self, node: NodeDef, given: References) -> dict[int, VariableValue]:
         """By port the references that a call hands on."""
         return dict(next((special.gives for special in self._called(node, given).values() if special.gives), {}))
 
-    def does(self, node: NodeDef, given: Given) -> tuple[frozenset[str], frozenset[str]]:
+    def does(self, node: NodeDef, given: References) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
         specials = self._called(node, given).values()
         updates = frozenset().union(*(special.updates for special in specials))
@@ -110,7 +112,7 @@ class Functions:
             )
         return updates, reads
 
-    def rewritten(self, node: NodeDef, given: Given) -> Any:
+    def rewritten(self, node: NodeDef, given: References) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
         called, first = self._called(node, given), _FIRST.get(node.op, 0)
         gives = self.gives(node, given)
@@ -120,8 +122,8 @@ class Functions:
         if node.op in called:
             node.op = called[node.op].name
             return node
-        for value in node.attr.values():
-            for function in [value.func] if value.WhichOneof("value") == "func" else value.list.func:
+        for attribute in node.attr.values():
+            for function in [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func:
                 function.name = called[function.name].name if function.name in called else function.name
         types, shapes = "T" if node.op in WHILE_LOOPS else "Tin", node.attr["output_shapes"].list.shape
         for slot, value in given.items():
@@ -134,9 +136,15 @@ class Functions:
             del node.attr["output_shapes"]
         return node
 
-    def _check_agree(self, node: NodeDef, given: Given, called: Mapping[str, Special], gives: Given) -> None:
+    def _check_agree(
+        self, node: NodeDef, given: References, called: Mapping[str, SpecializedFunction], gives: References
+    ) -> None:
         """Raise where the branches of a conditional, or the rounds of a loop, hand on other references."""
-        conditions = {door.function for door in doors(node, self.index.functions) if door.label == "cond"}
+        conditions = {
+            reference.function
+            for reference in called_functions(node, self.index.functions)
+            if reference.label == "cond"
+        }
         ports = [set(special.gives) for name, special in called.items() if name not in conditions]
         if any(held != set(gives) for held in ports) or (node.op in WHILE_LOOPS and set(gives) != set(given)):
             raise GraphEditError(
@@ -145,7 +153,7 @@ class Functions:
                 [node.name],
             )
 
-    def special(self, name: str, given: Given) -> Special:
+    def special(self, name: str, given: References) -> SpecializedFunction:
         """The function that takes values for the arguments of these numbers."""
         key = (name, *((k, v.variable, v.dtype) for k, v in sorted(given.items())))
         if key not in self._known:
@@ -158,15 +166,15 @@ class Functions:
                 self._open.remove(name)
         return self._known[key]
 
-    def _make(self, name: str, given: Given) -> Special:
-        original = self.index.beside.function(name)
+    def _make(self, name: str, given: References) -> SpecializedFunction:
+        original = self.index.extras.function(name)
         new = free_name(f"{name}_frozen", self._taken)
         self._taken.add(new.lower())
-        body = _taking(original, new, given)
+        body = _with_value_arguments(original, new, given)
         values = {body.signature.input_arg[k].name: value for k, value in given.items()}
-        rewriting = Rewriting(list(original.node_def), values, _InBody(body, self.index), self)
-        rewriting.spread()
-        _finish(body, rewriting, rewriting.updating())
+        rewriting = ValueRewriter(list(original.node_def), values, _BodyNaming(body, self.index), self)
+        rewriting.propagate()
+        _replace_body(body, rewriting, rewriting.pure_updates())
         gives = {
             k: rewriting.values[text]
             for k, arg in enumerate(body.signature.output_arg)
@@ -175,11 +183,11 @@ class Functions:
         for k, value in gives.items():
             body.signature.output_arg[k].type = value.dtype
             body.signature.output_arg[k].ClearField("handle_data")
-        self.made[new] = body
-        return Special(new, gives, *rewriting.does())
+        self.new_functions[new] = body
+        return SpecializedFunction(new, gives, *rewriting.effects())
 
 
-def _taking(original: Any, name: str, given: Given) -> Any:
+def _with_value_arguments(original: FunctionDef, name: str, given: References) -> FunctionDef:
     """A copy of a FunctionDef, under another name, whose arguments of these numbers are values."""
     body = type(original)()
     body.CopyFrom(original)
@@ -196,24 +204,24 @@ def _taking(original: Any, name: str, given: Given) -> Any:
     return body
 
 
-def _finish(body: Any, rewriting: Rewriting, cut: Collection[str]) -> None:
+def _replace_body(body: FunctionDef, rewriting: ValueRewriter, cut: Collection[str]) -> None:
     """Exchange the ops of a body, and let its results name what they give now."""
-    nodes = rewriting.rewritten(cut)
+    nodes = rewriting.rewrite(cut)
     del body.node_def[:]
     body.node_def.extend(nodes)
     for key, text in body.ret.items():
         if text.partition(":")[0] in cut:
-            raise rewriting.refused(text.partition(":")[0])
+            raise rewriting.update_error(text.partition(":")[0])
         body.ret[key] = rewriting.renamed.get(text, text)
     for key in [key for key, op in body.control_ret.items() if op in cut]:
         del body.control_ret[key]
         body.signature.control_output.remove(key)
 
 
-class _InBody:
+class _BodyNaming:
     """How the body of a function names things."""
 
-    def __init__(self, body: Any, index: GraphIndex) -> None:
+    def __init__(self, body: FunctionDef, index: GraphIndex) -> None:
         self.framed = any(node.op in ENTER for node in body.node_def)
         self._index = index
         self._taken = {node.name.lower() for node in body.node_def}
@@ -222,7 +230,7 @@ class _InBody:
     def output(self, node: NodeDef, port: int) -> str:
         """How others read an output of an op that hands on what it reads, or of a Const."""
         if node.op in self._index.functions:
-            return f"{node.name}:{self._index.beside.function(node.op).signature.output_arg[port].name}:0"
+            return f"{node.name}:{self._index.extras.function(node.op).signature.output_arg[port].name}:0"
         if node.op in SWITCH:
             return f"{node.name}:{('output_false', 'output_true')[port]}:0"
         return f"{node.name}:output:{port}"
@@ -239,7 +247,7 @@ class _InBody:
 
 
 @dataclass(frozen=True)
-class Frozen:
+class ConvertedGraph:
     """A graph without variables.
 
     `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables` are the handle ops
@@ -257,54 +265,63 @@ class Frozen:
     unused: tuple[str, ...] = ()
 
 
-def frozen(
-    index: GraphIndex, outputs: Iterable[str], tensor: Callable[[str], Any], inputs: Iterable[str] = ()
-) -> Frozen:
-    """What `outputs` (ops or tensors) need, up to `inputs`, with constants for variables.
+def convert_variables(
+    index: GraphIndex, outputs: Iterable[str], tensor: Callable[[str], TensorProto], inputs: Iterable[str] = ()
+) -> ConvertedGraph:
+    """Convert variables to constants in the part of a graph that outputs need.
 
-    An input that is no placeholder becomes one, under its op's name where nothing else needs that. `tensor` gives the
-    TensorProto of a variable's value, by the name of its handle op. Raises GraphEditError, naming the op, where a
-    variable is not only read: its update's result is needed, or it is read after its update; and for an input that
-    nobody can feed.
+    Args:
+        index: The graph.
+        outputs: Ops or tensors.
+        tensor: Returns the TensorProto of a variable's value, by the name of its handle op.
+        inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its own name if that is
+            free.
+
+    Returns:
+        The converted graph.
+
+    Raises:
+        GraphEditError: The result of an update is needed, a variable is read after its update, or an input cannot be
+            fed. The error names the op.
     """
     outputs, inputs = tuple(outputs), tuple(inputs)
-    need, naming = needed(index, inputs, outputs), _InGraph(index)
+    need, naming = needed_ops(index, inputs, outputs), _GraphNaming(index)
     handles = np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-    values = {index.names[i]: _value(index.nodes[i]) for i in handles}
+    values = {index.names[i]: _variable_value(index.nodes[i]) for i in handles}
     ops = np.flatnonzero(need).tolist()
-    functions = Functions(index)
-    rewriting = Rewriting([index.nodes[i] for i in ops], dict(values), naming, functions)
-    rewriting.spread()
-    updating = rewriting.updating()
-    kept = _kept(index, need, inputs, outputs, updating)
+    functions = FunctionSpecializer(index)
+    rewriting = ValueRewriter([index.nodes[i] for i in ops], dict(values), naming, functions)
+    rewriting.propagate()
+    updating = rewriting.pure_updates()
+    kept = _ops_without_updates(index, need, inputs, outputs, updating)
     for name in outputs:
         if index.names[index.op(name)] in updating:
-            raise rewriting.refused(index.names[index.op(name)])
+            raise rewriting.update_error(index.names[index.op(name)])
     inside = {index.names[i] for i in np.flatnonzero(kept).tolist()}
-    made = rewriting.rewritten({index.names[i] for i in ops} - inside)
+    made = rewriting.rewrite({index.names[i] for i in ops} - inside)
     for node in made:
         if node.name in values:
-            constant(node, values[node.name].dtype, tensor(node.name))
-        _leave(node, inside)
-    entering, fed = _entering(index, inputs, made, naming)
-    others = resources(index, np.flatnonzero(kept & keyed(index)).tolist())
-    return Frozen(
+            make_constant(node, values[node.name].dtype, tensor(node.name))
+        _drop_colocation(node, inside)
+    entering, fed = _connect_inputs(index, inputs, made, naming)
+    others = resources(index, np.flatnonzero(kept & persistent_state(index)).tolist())
+    return ConvertedGraph(
         (*entering, *made),
-        functions.called(made),
+        functions.reachable(made),
         tuple(name for name in values if name in inside),
         tuple(name for name in (index.names[i] for i in ops) if name in updating),
         tuple((index.names[i], kind) for i, kind in others if index.names[i] not in values),
         fed,
-        unused(index, inputs, kept),
+        unused_inputs(index, inputs, kept),
     )
 
 
-def _entering(
-    index: GraphIndex, inputs: tuple[str, ...], made: list[Any], naming: _InGraph
-) -> tuple[list[Any], tuple[tuple[str, str], ...]]:
+def _connect_inputs(
+    index: GraphIndex, inputs: tuple[str, ...], made: list[NodeDef], naming: _GraphNaming
+) -> tuple[list[NodeDef], tuple[tuple[str, str], ...]]:
     """The placeholders that `made` is to read the inputs from, and of those that are new, for which tensors."""
     cut, there = set(pairs(index, inputs)), {node.name for node in made}
-    found: dict[tuple[int, int], Any] = {}
+    found: dict[tuple[int, int], NodeDef] = {}
     fed = []
     for node in made if cut else ():
         for slot, text in enumerate(node.input):
@@ -317,13 +334,13 @@ def _entering(
             elif (op, port) not in found:
                 own = port == 0 and name not in there
                 wanted = f"{name}_{port}_placeholder" if port else f"{name}_placeholder"
-                found[op, port] = _fed(index, op, port, name if own else naming.free(wanted))
+                found[op, port] = _input_placeholder(index, op, port, name if own else naming.free(wanted))
                 fed.append((f"{name}:{port}", str(found[op, port].name)))
             node.input[slot] = found[op, port].name
     return [node for node in found.values() if node.name not in there], tuple(fed)
 
 
-def _fed(index: GraphIndex, op: int, port: int, name: str) -> Any:
+def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> NodeDef:
     """A placeholder for an input; GraphEditError for what nobody can feed."""
     if index.dtypes(op)[port] in HANDLE_DTYPES:
         told = f"{index.names[op]}:{port}"
@@ -331,11 +348,11 @@ def _fed(index: GraphIndex, op: int, port: int, name: str) -> Any:
     return placeholder(index, op, port, name, GraphEditError, "leave it out of inputs=")
 
 
-def _value(handle: Any) -> Value:
-    return Value(handle.name, handle.attr["dtype"].type, handle.attr["shape"].shape)
+def _variable_value(handle: NodeDef) -> VariableValue:
+    return VariableValue(handle.name, handle.attr["dtype"].type, handle.attr["shape"].shape)
 
 
-def _kept(
+def _ops_without_updates(
     index: GraphIndex, need: Mask, inputs: tuple[str, ...], outputs: tuple[str, ...], updating: Iterable[str]
 ) -> Mask:
     """What is still needed when nobody waits for the updates."""
@@ -343,7 +360,7 @@ def _kept(
     return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs), within=within)
 
 
-def _leave(node: NodeDef, inside: Iterable[str]) -> None:
+def _drop_colocation(node: NodeDef, inside: Iterable[str]) -> None:
     """Let a NodeDef stand beside nothing that is not there."""
     beside = colocated_with(node)
     if beside:
@@ -353,7 +370,7 @@ def _leave(node: NodeDef, inside: Iterable[str]) -> None:
             node.attr["_class"].list.s[:] = kept
 
 
-class _InGraph:
+class _GraphNaming:
     """How a graph names things."""
 
     def __init__(self, index: GraphIndex) -> None:

@@ -1,4 +1,4 @@
-"""Edits that move edges: reroute, swap, connect, bypass; what is checked before an edge is moved."""
+"""Edits that move edges (reroute, swap, connect, bypass), and their validation."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-from .adapters import Mend as Mend
+from .adapters import AdapterType as AdapterType
 from .bypass import Bypass as Bypass
 from .bypass import Detach as Detach
 from .operands import is_scope as is_scope

@@ -1,4 +1,4 @@
-"""Mends: an op between a reader and a tensor that does not fit it: a Cast, a Reshape, a Transpose.
+"""Adapters between a tensor and a consumer that it does not fit: a Cast, a Reshape, a Transpose.
 
 What a reader takes is told by what it reads so far: the dtype, and the static shape.
 """
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from itertools import permutations
 from typing import Any, Literal
 
-from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires
-from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor
+from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, HANDLE_DTYPES, Shape, shape_text
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.tf_types import NodeDef
 
-Mend = Literal["", "Cast", "Reshape", "Transpose"]
+AdapterType = Literal["", "Cast", "Reshape", "Transpose"]
 
 _MOST_DIMENSIONS = 6  # of what is transposed: there are 720 ways to turn six
 _CAST = frozenset({
@@ -26,53 +26,56 @@ _CAST = frozenset({
 })  # fmt: skip
 
 
-def mend(wires: Wires, kind: str) -> None:
+def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     """Put an op of that type between each moved input and what it is to read, where that fits it.
 
     One for all inputs that need the same. Raises GraphEditError when it would fit none.
     """
-    if kind not in _FITTING:
-        known = ", ".join(map(repr, _FITTING))
+    if kind not in _ADAPTERS:
+        known = ", ".join(map(repr, _ADAPTERS))
         raise GraphEditError(f"mend={kind!r} is not known; it is one of {known}.")
     made: dict[tuple[Tensor, Any], int] = {}
-    for slot, old, new in wires.moves():
-        wanted = _FITTING[kind](wires, old, new)
+    for slot, old, new in moves.changed_inputs():
+        wanted = _ADAPTERS[kind](moves, old, new)
         if wanted is not None:
             if (new, wanted) not in made:
-                made[new, wanted] = _MAKING[kind](wires, slot, new, wanted)
-            wires.mended[slot] = made[new, wanted]
+                made[new, wanted] = _BUILDERS[kind](moves, slot, new, wanted)
+            moves.adapted[slot] = made[new, wanted]
     if not made:
-        ends = next((f" ({wires.told(new)!r} for {wires.told(old)!r})" for _, old, new in wires.moves()), "")
+        ends = next(
+            (f" ({moves.tensor_name(new)!r} for {moves.tensor_name(old)!r})" for _, old, new in moves.changed_inputs()),
+            "",
+        )
         raise GraphEditError(f"A {kind} mends nothing here{ends}; leave mend={kind!r} out.")
 
 
-def possible(wires: Wires) -> tuple[Mend, ...]:
+def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
     """The mends that could help: a Cast where dtypes differ, else what makes the static shapes the same."""
-    moves = [(old, new) for _, old, new in wires.moves() if new[0] < len(wires.index)]
-    differ = [(old, new) for old, new in moves if _base(wires, old) != _base(wires, new)]
+    edges = [(old, new) for _, old, new in moves.changed_inputs() if new[0] < len(moves.index)]
+    differ = [(old, new) for old, new in edges if _base(moves, old) != _base(moves, new)]
     if differ:
-        return ("Cast",) if all(_cast(wires, old, new) for old, new in differ) else ()
-    shapes = [(old, new) for old, new in moves if wires.index.shape(*old) != wires.index.shape(*new)]
-    kinds: tuple[Mend, ...] = ("Transpose", "Reshape")
-    return tuple(k for k in kinds if shapes and all(_FITTING[k](wires, old, new) is not None for old, new in shapes))
+        return ("Cast",) if all(_cast(moves, old, new) for old, new in differ) else ()
+    shapes = [(old, new) for old, new in edges if moves.index.shape(*old) != moves.index.shape(*new)]
+    kinds: tuple[AdapterType, ...] = ("Transpose", "Reshape")
+    return tuple(k for k in kinds if shapes and all(_ADAPTERS[k](moves, old, new) is not None for old, new in shapes))
 
 
-def _base(wires: Wires, tensor: Tensor) -> str:
-    return wires.dtype(tensor).removesuffix("_ref")
+def _base(moves: EdgeMoves, tensor: Tensor) -> str:
+    return moves.dtype(tensor).removesuffix("_ref")
 
 
-# What fits: told by what the input reads (`old`) and is to read (`new`); None where nothing is to be mended or can be
+# Which adapter fits between the tensor that an input reads (`old`) and a new one; None if none is needed or possible
 
 
-def _cast(wires: Wires, old: Tensor, new: Tensor) -> str | None:
+def _cast(moves: EdgeMoves, old: Tensor, new: Tensor) -> str | None:
     """The dtype to cast to."""
-    had, given = _base(wires, old), _base(wires, new)
+    had, given = _base(moves, old), _base(moves, new)
     return had if had != given and {had, given} <= _CAST else None
 
 
-def _reshape(wires: Wires, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
+def _reshape(moves: EdgeMoves, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     """The shape to give, -1 for the one unknown dimension."""
-    had, given = wires.index.shape(*old), wires.index.shape(*new)
+    had, given = moves.index.shape(*old), moves.index.shape(*new)
     if had is None or had == given or had.count(None) > 1:
         return None
     total = None if given is None or None in given else math.prod(size or 0 for size in given)
@@ -82,104 +85,106 @@ def _reshape(wires: Wires, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     return tuple(-1 if size is None else size for size in had)
 
 
-def _transpose(wires: Wires, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
+def _transpose(moves: EdgeMoves, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     """The order of the dimensions."""
-    had, given = wires.index.shape(*old), wires.index.shape(*new)
+    had, given = moves.index.shape(*old), moves.index.shape(*new)
     if had is None or given is None or had == given or not 1 < len(had) <= _MOST_DIMENSIONS or len(had) != len(given):
         return None
     return next((p for p in permutations(range(len(had))) if tuple(given[k] for k in p) == had), None)
 
 
-# What is made
+# The new ops
 
 
-def _make_cast(wires: Wires, slot: Slot, new: Tensor, wanted: str) -> int:
-    number, node = wires.make("Cast", _beside(wires, slot, "Cast"), (_text(wires, new),))
-    _type(wires, node, "SrcT", _base(wires, new))
-    _type(wires, node, "DstT", wanted)
+def _make_cast(moves: EdgeMoves, slot: Slot, new: Tensor, wanted: str) -> int:
+    number, node = moves.make("Cast", _free_name(moves, slot, "Cast"), (_input_text(moves, new),))
+    _set_dtype(moves, node, "SrcT", _base(moves, new))
+    _set_dtype(moves, node, "DstT", wanted)
     return number
 
 
-def _make_reshape(wires: Wires, slot: Slot, new: Tensor, wanted: tuple[int, ...]) -> int:
-    return _with_numbers(wires, ("Reshape", "shape", "Tshape"), slot, new, wanted)
+def _make_reshape(moves: EdgeMoves, slot: Slot, new: Tensor, wanted: tuple[int, ...]) -> int:
+    return _make_with_integers(moves, ("Reshape", "shape", "Tshape"), slot, new, wanted)
 
 
-def _make_transpose(wires: Wires, slot: Slot, new: Tensor, wanted: tuple[int, ...]) -> int:
-    return _with_numbers(wires, ("Transpose", "perm", "Tperm"), slot, new, wanted)
+def _make_transpose(moves: EdgeMoves, slot: Slot, new: Tensor, wanted: tuple[int, ...]) -> int:
+    return _make_with_integers(moves, ("Transpose", "perm", "Tperm"), slot, new, wanted)
 
 
-def _with_numbers(wires: Wires, kind: tuple[str, str, str], slot: Slot, new: Tensor, numbers: tuple[int, ...]) -> int:
+def _make_with_integers(
+    moves: EdgeMoves, kind: tuple[str, str, str], slot: Slot, new: Tensor, numbers: tuple[int, ...]
+) -> int:
     """An op that reads a tensor and a constant of whole numbers, which stands under the op's name."""
     op_type, argument, attribute = kind
-    name = _beside(wires, slot, op_type)
-    _, constant = wires.make("Const", f"{name}/{argument}", _same_place(wires, new))
-    _type(wires, constant, "dtype", "int32")
+    name = _free_name(moves, slot, op_type)
+    _, constant = moves.make("Const", f"{name}/{argument}", _loop_control_inputs(moves, new))
+    _set_dtype(moves, constant, "dtype", "int32")
     tensor = constant.attr["value"].tensor
-    tensor.dtype = wires.index.typing.number("int32")
+    tensor.dtype = moves.index.typing.number("int32")
     tensor.tensor_shape.dim.add(size=len(numbers))
     tensor.int_val.extend(numbers)
-    number, node = wires.make(op_type, name, (_text(wires, new), constant.name))
-    _type(wires, node, "T", _base(wires, new))
-    _type(wires, node, attribute, "int32")
+    number, node = moves.make(op_type, name, (_input_text(moves, new), constant.name))
+    _set_dtype(moves, node, "T", _base(moves, new))
+    _set_dtype(moves, node, attribute, "int32")
     return number
 
 
-def _same_place(wires: Wires, tensor: Tensor) -> tuple[str, ...]:
+def _loop_control_inputs(moves: EdgeMoves, tensor: Tensor) -> tuple[str, ...]:
     """What a constant waits for, so that it is there whenever the tensor is: a loop has its own."""
-    if not may_run_within(wires.index, [tensor[0]]) or not within(wires.index).given(tensor):
+    if not may_run_in_frames(moves.index, [tensor[0]]) or not frames_of(moves.index).source_context(tensor):
         return ()
-    return (as_input(wires.name(tensor[0]), CONTROL),)
+    return (as_input(moves.name(tensor[0]), CONTROL),)
 
 
-def _beside(wires: Wires, slot: Slot, op_type: str) -> str:
+def _free_name(moves: EdgeMoves, slot: Slot, op_type: str) -> str:
     """A free name in the scope of the op that reads."""
-    return wires.free("".join(wires.name(slot[0]).rpartition("/")[:2]) + op_type)
+    return moves.free_name("".join(moves.name(slot[0]).rpartition("/")[:2]) + op_type)
 
 
-def _text(wires: Wires, tensor: Tensor) -> str:
-    return as_input(wires.name(tensor[0]), tensor[1])
+def _input_text(moves: EdgeMoves, tensor: Tensor) -> str:
+    return as_input(moves.name(tensor[0]), tensor[1])
 
 
-def _type(wires: Wires, node: NodeDef, attribute: str, dtype: str) -> None:
-    node.attr[attribute].type = wires.index.typing.number(dtype)
+def _set_dtype(moves: EdgeMoves, node: NodeDef, attribute: str, dtype: str) -> None:
+    node.attr[attribute].type = moves.index.typing.number(dtype)
 
 
-_FITTING: dict[str, Callable[[Wires, Tensor, Tensor], Any]] = {
+_ADAPTERS: dict[str, Callable[[EdgeMoves, Tensor, Tensor], Any]] = {
     "Cast": _cast,
     "Reshape": _reshape,
     "Transpose": _transpose,
 }
-_MAKING: dict[str, Callable[[Wires, Slot, Tensor, Any], int]] = {
+_BUILDERS: dict[str, Callable[[EdgeMoves, Slot, Tensor, Any], int]] = {
     "Cast": _make_cast,
     "Reshape": _make_reshape,
     "Transpose": _make_transpose,
 }
 
 
-# Not a mend, but made in the same way
+# Placeholders, which are made in the same way
 
 
-def placeholder(wires: Wires, tensor: Tensor) -> int:
+def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     """A placeholder for what a tensor gives, of its dtype and its static shape; its number.
 
     Raises GraphEditError for what nobody can feed.
     """
     op, port = tensor
-    dtype, told = _base(wires, tensor), wires.told(tensor)
+    dtype, told = _base(moves, tensor), moves.tensor_name(tensor)
     if not dtype or dtype in HANDLE_DTYPES:
         what = f"a {dtype}, which nobody can feed" if dtype else "of a dtype that nobody tells"
         raise GraphEditError(
-            f"{told!r} is {what}, so no placeholder can stand for it; take {wires.name(op)!r} along.", [wires.name(op)]
+            f"{told!r} is {what}, so no placeholder can stand for it; take {moves.name(op)!r} along.", [moves.name(op)]
         )
-    name = f"{wires.name(op)}_{port}" if port else wires.name(op)
-    number, node = wires.make("Placeholder", wires.free(f"{name}_placeholder"))
-    _type(wires, node, "dtype", dtype)
-    shape: Shape = wires.index.shape(op, port)
+    name = f"{moves.name(op)}_{port}" if port else moves.name(op)
+    number, node = moves.make("Placeholder", moves.free_name(f"{name}_placeholder"))
+    _set_dtype(moves, node, "dtype", dtype)
+    shape: Shape = moves.index.shape(op, port)
     if shape is None:
         node.attr["shape"].shape.unknown_rank = True
     else:
         node.attr["shape"].shape.SetInParent()
         for size in shape:
             node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
-    wires.notes.append(f"{node.name!r} {shape_text(shape)} stands for {told!r} now; feed it.")
+    moves.notes.append(f"{node.name!r} {shape_text(shape)} stands for {told!r} now; feed it.")
     return number

@@ -1,4 +1,4 @@
-"""Bypass and Detach: a part of the graph is gone round, or cut off. Its ops stay where they are."""
+"""Bypass and Detach: disconnect a part of the graph. Its ops stay."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tfgraphwidget.edits.clone.boundary_inputs import compatible
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewire import validation
-from tfgraphwidget.edits.rewire.adapters import Mend, placeholder
-from tfgraphwidget.edits.rewire.edge_moves import Border, Slot, Tensor, Wires
-from tfgraphwidget.edits.rewire.operands import part, tensors
+from tfgraphwidget.edits.rewire.adapters import AdapterType, placeholder
+from tfgraphwidget.edits.rewire.edge_moves import Boundary, EdgeMoves, Slot, Tensor
+from tfgraphwidget.edits.rewire.operands import as_part, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, computed_from_outside, shape_text, traversal
@@ -42,100 +42,102 @@ class Bypass(Rewire):
 
     what: str | Selection
     by: str | tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
-    mend: Mend = ""
+    mend: AdapterType = ""
     names: tuple[str, ...] = ()
 
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
-        chosen = part(index, self.what)
-        wires, border = Wires(index, self.names), Border(index, chosen.mask)
-        _add_external(context, border)
-        if not border.leaving and not border.waiting:
+        chosen = as_part(index, self.what)
+        moves, boundary = EdgeMoves(index, self.names), Boundary(index, chosen.mask)
+        _add_external(context, boundary)
+        if not boundary.leaving and not boundary.waiting:
             raise GraphEditError(
                 f"Nobody reads what {self.what!r} gives, so there is nothing to bypass; choose ops that are read.",
                 chosen.ops[:3],
             )
-        ways = self._ways(wires, border)
+        ways = self._ways(moves, boundary)
         for tensor, way in ways.items():
-            wires.reads.update(dict.fromkeys(border.leaving[tensor], way))
-            if wires.told(tensor) in context.external_tensors:
-                _give(wires, tensor, way)
-        left = [tensor for tensor in border.leaving if tensor not in ways]
+            moves.inputs.update(dict.fromkeys(boundary.leaving[tensor], way))
+            if moves.tensor_name(tensor) in context.external_tensors:
+                _rename_output(moves, tensor, way)
+        left = [tensor for tensor in boundary.leaving if tensor not in ways]
         if left:
-            wires.notes.append(f"{listed([wires.told(tensor) for tensor in left])} of {self.what!r} is read as before.")
-            if not self.by and not set(left) & set(_first(index, border)):
-                wires.notes.append(
+            moves.notes.append(
+                f"{listed([moves.tensor_name(tensor) for tensor in left])} of {self.what!r} is read as before."
+            )
+            if not self.by and not set(left) & set(_primary_outputs(index, boundary)):
+                moves.notes.append(
                     "What reads it comes after; if these are gradients, make them anew before you train with them."
                 )
         else:
-            self._go_round(wires, border, chosen, {op for op, _ in ways.values()})
-            wires.notes.append(f"{self.what!r} stays in the graph, and nobody outside reads it any more.")
-        return wires
+            self._go_round(moves, boundary, chosen, {op for op, _ in ways.values()})
+            moves.notes.append(f"{self.what!r} stays in the graph, and nobody outside reads it any more.")
+        return moves
 
     def fix_label(self) -> str:
         """A few words for a button."""
         return super().fix_label() or (f"Read {self.by}" if isinstance(self.by, str) else "")
 
-    def _ways(self, wires: Wires, border: Border) -> dict[Tensor, Tensor]:
+    def _ways(self, moves: EdgeMoves, boundary: Boundary) -> dict[Tensor, Tensor]:
         """For each output the tensor to read in its place."""
-        entering, leaving = list(border.entering), _first(wires.index, border)
+        entering, leaving = list(boundary.entering), _primary_outputs(moves.index, boundary)
         if isinstance(self.by, str):
-            return dict.fromkeys(leaving, self._one(wires, self.by))
+            return dict.fromkeys(leaving, self._one(moves, self.by))
         if self.by:
-            leaving = list(border.leaving)
-            named = {self._one(wires, out): self._one(wires, way) for out, way in self.by}
-            wrong = next((out for out in named if out not in border.leaving), None)
+            leaving = list(boundary.leaving)
+            named = {self._one(moves, out): self._one(moves, way) for out, way in self.by}
+            wrong = next((out for out in named if out not in boundary.leaving), None)
             if wrong is not None:
                 raise GraphEditError(
-                    f"No op outside of {self.what!r} reads {wires.told(wrong)!r} of it; what is read is "
-                    f"{listed([wires.told(tensor) for tensor in leaving]) or 'nothing'}.",
-                    [wires.name(wrong[0])],
+                    f"No op outside of {self.what!r} reads {moves.tensor_name(wrong)!r} of it; what is read is "
+                    f"{listed([moves.tensor_name(tensor) for tensor in leaving]) or 'nothing'}.",
+                    [moves.name(wrong[0])],
                 )
             return named
         pairs = list(zip(leaving, entering, strict=False)) if len(leaving) == len(entering) else []
-        if len(pairs) == 1 or (pairs and all(_fits(wires, *pair) for pair in pairs)):
+        if len(pairs) == 1 or (pairs and all(_fits(moves, *pair) for pair in pairs)):
             return dict(pairs)
-        return {tensor: self._only_way(wires, tensor, entering) for tensor in leaving}
+        return {tensor: self._only_way(moves, tensor, entering) for tensor in leaving}
 
     @staticmethod
-    def _one(wires: Wires, name: str) -> Tensor:
-        found = tensors(wires.index, name)
+    def _one(moves: EdgeMoves, name: str) -> Tensor:
+        found = tensors(moves.index, name)
         if len(found) != 1 or found[0][1] == CONTROL:
             raise GraphEditError(f"by= names {name!r}, which is {len(found)} tensors; name one: 'op:0'.")
         return found[0]
 
-    def _only_way(self, wires: Wires, tensor: Tensor, entering: list[Tensor]) -> Tensor:
+    def _only_way(self, moves: EdgeMoves, tensor: Tensor, entering: list[Tensor]) -> Tensor:
         """The only tensor that comes in and fits the readers of one that goes out."""
-        fitting = [way for way in entering if _fits(wires, tensor, way)]
-        fed = _fed(wires.index, fitting) if len(fitting) > 1 else fitting
+        fitting = [way for way in entering if _fits(moves, tensor, way)]
+        fed = _computed_from_inputs(moves.index, fitting) if len(fitting) > 1 else fitting
         if len(fed) == 1:
             return fed[0]
-        told = f"{wires.told(tensor)!r} ({_like(wires, tensor)})"
-        ops = dict.fromkeys(wires.name(op) for op, _ in (tensor, *(fitting or entering)))
+        told = f"{moves.tensor_name(tensor)!r} ({_description(moves, tensor)})"
+        ops = dict.fromkeys(moves.name(op) for op, _ in (tensor, *(fitting or entering)))
         if fitting:
             raise GraphEditError(
-                f"{self.what!r} reads {listed([wires.told(t) for t in fitting])}, and each would fit those that read "
-                f"{told}; say which with by=.",
+                f"{self.what!r} reads {listed([moves.tensor_name(t) for t in fitting])}, and each would fit those that "
+                f"read {told}; say which with by=.",
                 ops,
-                [replace(self, by=wires.told(way)) for way in fitting],
+                [replace(self, by=moves.tensor_name(way)) for way in fitting],
             )
-        held = ", ".join(f"{wires.told(t)!r} ({_like(wires, t)})" for t in entering) or "nothing"
+        held = ", ".join(f"{moves.tensor_name(t)!r} ({_description(moves, t)})" for t in entering) or "nothing"
         raise GraphEditError(
             f"{self.what!r} reads {held}, and none of it fits those that read {told}; name what to read with by=, and "
             "an op to put between with mend=.",
             ops,
         )
 
-    def _go_round(self, wires: Wires, border: Border, chosen: Selection, ways: set[int]) -> None:
+    def _go_round(self, moves: EdgeMoves, boundary: Boundary, chosen: Selection, ways: set[int]) -> None:
         """Let who waits for an op of the part wait for what comes before the part."""
-        around = sorted({*(ways or {op for op, _ in border.entering}), *border.waited})
-        for op in border.waiting:
-            held = [waited for waited in wires.controls(op) if waited not in chosen.ids]
-            wires.waits[op] = tuple(dict.fromkeys([*held, *(other for other in around if other != op)]))
-        if border.waited and ways:
-            before = listed([wires.name(op) for op in border.waited])
-            wires.notes.append(f"{self.what!r} waits for {before}; who reads past it does not.")
+        around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.waited})
+        for op in boundary.waiting:
+            held = [waited for waited in moves.current_control_inputs(op) if waited not in chosen.ids]
+            moves.control_inputs[op] = tuple(dict.fromkeys([*held, *(other for other in around if other != op)]))
+        if boundary.waited and ways:
+            before = listed([moves.name(op) for op in boundary.waited])
+            moves.notes.append(f"{self.what!r} waits for {before}; who reads past it does not.")
 
 
 @register(
@@ -166,64 +168,68 @@ class Detach(Rewire):
         """Whether it may add ops."""
         return True
 
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
-        chosen = part(index, self.what)
-        wires, border = Wires(index, self.names), Border(index, chosen.mask)
-        for tensor, slots in (border.entering if self.inputs else {}).items():
-            self._stand_in(wires, tensor, slots)
-        for tensor, slots in (border.leaving if self.outputs else {}).items():
-            self._stand_in(wires, tensor, slots)
+        chosen = as_part(index, self.what)
+        moves, boundary = EdgeMoves(index, self.names), Boundary(index, chosen.mask)
+        for tensor, slots in (boundary.entering if self.inputs else {}).items():
+            self._stand_in(moves, tensor, slots)
+        for tensor, slots in (boundary.leaving if self.outputs else {}).items():
+            self._stand_in(moves, tensor, slots)
         if self.control:
-            for op in np.flatnonzero(chosen.mask).tolist() if border.waited else ():
-                wires.waits[op] = tuple(waited for waited in wires.controls(op) if waited in chosen.ids)
-            for op in border.waiting:
-                wires.waits[op] = tuple(waited for waited in wires.controls(op) if waited not in chosen.ids)
-        if not wires.reads and not wires.waits:
+            for op in np.flatnonzero(chosen.mask).tolist() if boundary.waited else ():
+                moves.control_inputs[op] = tuple(
+                    waited for waited in moves.current_control_inputs(op) if waited in chosen.ids
+                )
+            for op in boundary.waiting:
+                moves.control_inputs[op] = tuple(
+                    waited for waited in moves.current_control_inputs(op) if waited not in chosen.ids
+                )
+        if not moves.inputs and not moves.control_inputs:
             raise GraphEditError(
                 f"Nothing of {self.what!r} is there to cut; say with inputs=, outputs= and control= what to cut.",
                 chosen.ops[:3],
             )
-        return wires
+        return moves
 
-    def _stand_in(self, wires: Wires, tensor: Tensor, slots: list[Slot]) -> None:
+    def _stand_in(self, moves: EdgeMoves, tensor: Tensor, slots: list[Slot]) -> None:
         """Let a new placeholder stand for a tensor."""
-        wrong = next((op for op, k in slots if validation.takes_reference(wires.index, op, k)), None)
+        wrong = next((op for op, k in slots if validation.takes_reference(moves.index, op, k)), None)
         if wrong is not None:
             raise GraphEditError(
-                f"{wires.name(wrong)!r} changes the variable {wires.told(tensor)!r}, and no placeholder can stand for "
-                f"one; detach {wires.name(wrong)!r} and {wires.name(tensor[0])!r} together, or neither.",
-                [wires.name(wrong), wires.name(tensor[0])],
+                f"{moves.name(wrong)!r} changes the variable {moves.tensor_name(tensor)!r}, and no placeholder can "
+                f"stand for one; detach {moves.name(wrong)!r} and {moves.name(tensor[0])!r} together, or neither.",
+                [moves.name(wrong), moves.name(tensor[0])],
             )
-        wires.reads.update(dict.fromkeys(slots, (placeholder(wires, tensor), 0)))
+        moves.inputs.update(dict.fromkeys(slots, (placeholder(moves, tensor), 0)))
 
 
-def _add_external(context: PlanContext, border: Border) -> None:
+def _add_external(context: PlanContext, boundary: Boundary) -> None:
     """What callers are given leaves the part too, though no op reads it."""
     for end in (tensors(context.index, name)[0] for name in context.external_tensors):
-        if border.mask[end[0]]:
-            border.leaving.setdefault(end, [])
+        if boundary.mask[end[0]]:
+            boundary.leaving.setdefault(end, [])
 
 
-def _give(wires: Wires, tensor: Tensor, way: Tensor) -> None:
+def _rename_output(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> None:
     """Let callers who are given a tensor be given another one."""
-    told = wires.told(tensor)
-    if not _fits(wires, tensor, way):
+    told = moves.tensor_name(tensor)
+    if not _fits(moves, tensor, way):
         raise GraphEditError(
-            f"{told!r} ({_like(wires, tensor)}) is a result that callers are given, and {wires.told(way)!r} "
-            f"({_like(wires, way)}) is of another kind; bypass less.",
-            [wires.name(tensor[0]), wires.name(way[0])],
+            f"{told!r} ({_description(moves, tensor)}) is a result that callers are given, and "
+            f"{moves.tensor_name(way)!r} ({_description(moves, way)}) is of another kind; bypass less.",
+            [moves.name(tensor[0]), moves.name(way[0])],
         )
-    wires.given[told] = wires.told(way)
+    moves.output_renames[told] = moves.tensor_name(way)
 
 
-def _first(index: GraphIndex, border: Border) -> list[Tensor]:
+def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
     """The tensors that leave a part, without those that are read only after others have been."""
-    leaving = list(border.leaving)
+    leaving = list(boundary.leaving)
     if len(leaving) < 2:
         return leaving
-    readers = {tensor: sorted({op for op, _ in slots}) for tensor, slots in border.leaving.items()}
+    readers = {tensor: sorted({op for op, _ in slots}) for tensor, slots in boundary.leaving.items()}
     behind = {tensor: traversal.forward(index, ops) for tensor, ops in readers.items()}
 
     def is_after(tensor: Tensor, other: Tensor) -> bool:
@@ -232,17 +238,17 @@ def _first(index: GraphIndex, border: Border) -> list[Tensor]:
     return [tensor for tensor in leaving if not any(is_after(tensor, other) for other in leaving)]
 
 
-def _fed(index: GraphIndex, found: list[Tensor]) -> list[Tensor]:
+def _computed_from_inputs(index: GraphIndex, found: list[Tensor]) -> list[Tensor]:
     """Those of some tensors that are no variables or constants of the layer: they depend on what comes from outside."""
     fed = computed_from_outside(index)
     return [tensor for tensor in found if fed[tensor[0]]]
 
 
-def _fits(wires: Wires, tensor: Tensor, way: Tensor) -> bool:
+def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:
     """Whether what reads a tensor may read another one, as far as dtypes and static shapes tell."""
-    a, b = wires.dtype(tensor).removesuffix("_ref"), wires.dtype(way).removesuffix("_ref")
-    return (not a or not b or a == b) and compatible(wires.index.shape(*tensor), wires.index.shape(*way))
+    a, b = moves.dtype(tensor).removesuffix("_ref"), moves.dtype(way).removesuffix("_ref")
+    return (not a or not b or a == b) and compatible(moves.index.shape(*tensor), moves.index.shape(*way))
 
 
-def _like(wires: Wires, tensor: Tensor) -> str:
-    return f"{wires.dtype(tensor) or 'unknown'} {shape_text(wires.index.shape(*tensor))}"
+def _description(moves: EdgeMoves, tensor: Tensor) -> str:
+    return f"{moves.dtype(tensor) or 'unknown'} {shape_text(moves.index.shape(*tensor))}"

@@ -1,15 +1,15 @@
-"""Wires: the edges that an edit moves, all at once. Collected, mended, checked as a whole, and only then a Patch."""
+"""The edges that an edit moves: they are collected, adapted and checked together, then become a patch."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
-from tfgraphwidget.edits.patch import Change, Edited, Patch
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
 from tfgraphwidget.naming import as_input, free_name, is_scope_name
+from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[int, int]
 """Op and port; port CONTROL is the op's control edges."""
@@ -18,43 +18,49 @@ Slot = tuple[int, int]
 """Op that reads, and the number of its data input."""
 
 
-class Wires:
-    """What inputs read and ops wait for after an edit of `index`; whatever is not named here stays.
+class EdgeMoves:
+    """The inputs and control inputs that an edit changes; all others stay.
 
-    `reads` and `waits` are to be filled in. Ops of `made`, NodeDefs that the edit adds, are numbered after those of the
-    index. `mended` tells of inputs which op of `made` stands between, which reads the tensor in `reads`. `given` maps
-    tensors that callers are given to those that they are given instead.
+    Attributes:
+        index: The graph before the edit.
+        inputs: The tensor that each changed input reads after the edit.
+        control_inputs: The ops that each changed op waits for after the edit.
+        new_nodes: NodeDefs that the edit adds, numbered after the ops of `index`.
+        adapted: For inputs with an adapter, the number of that new op; it reads the tensor of `inputs`.
+        notes: Sentences for the user.
+        output_renames: For outputs of a function or signature, the tensor that is returned instead.
+        new_names: The names that `free_name` has returned.
+        default_names: The names that it would have returned if no hidden op had a name.
     """
 
     def __init__(self, index: GraphIndex, called: tuple[str, ...] = ()) -> None:
         self.index = index
-        self.reads: dict[Slot, Tensor] = {}
-        self.waits: dict[int, tuple[int, ...]] = {}
-        self.made: list[Any] = []
-        self.mended: dict[Slot, int] = {}
+        self.inputs: dict[Slot, Tensor] = {}
+        self.control_inputs: dict[int, tuple[int, ...]] = {}
+        self.new_nodes: list[NodeDef] = []
+        self.adapted: dict[Slot, int] = {}
         self.notes: list[str] = []
-        self.given: dict[str, str] = {}
-        # The names that `free` has given, and those that it would have given where no hidden op has a name.
-        self.called: list[str] = []
-        self.plain: list[str] = []
+        self.output_renames: dict[str, str] = {}
+        self.new_names: list[str] = []
+        self.default_names: list[str] = []
         self._wanted = list(called)
         self._taken: set[str] | None = None
 
     # What is there
 
-    def now(self, slot: Slot) -> Tensor:
+    def current_input(self, slot: Slot) -> Tensor:
         """What an input reads before the edit."""
         at = self.index.inputs.start[slot[0]] + slot[1]
         return int(self.index.inputs.values[at]), int(self.index.ports[at])
 
-    def inputs(self, op: int) -> list[Tensor]:
+    def current_inputs(self, op: int) -> list[Tensor]:
         """What an op reads before the edit, in slot order."""
         start, end = self.index.inputs.start[op : op + 2].tolist()
         return list(
             zip(self.index.inputs.values[start:end].tolist(), self.index.ports[start:end].tolist(), strict=True)
         )
 
-    def controls(self, op: int) -> tuple[int, ...]:
+    def current_control_inputs(self, op: int) -> tuple[int, ...]:
         """What an op waits for before the edit."""
         return tuple(self.index.controls.row(op).tolist())
 
@@ -73,9 +79,9 @@ class Wires:
     def name(self, op: int) -> str:
         """The name of an op of the index, or of one that is made."""
         n = len(self.index)
-        return self.index.names[op] if op < n else str(self.made[op - n].name)
+        return self.index.names[op] if op < n else str(self.new_nodes[op - n].name)
 
-    def told(self, tensor: Tensor) -> str:
+    def tensor_name(self, tensor: Tensor) -> str:
         """The name of a tensor, or "^op"."""
         return f"{self.name(tensor[0])}:{tensor[1]}" if tensor[1] != CONTROL else f"^{self.name(tensor[0])}"
 
@@ -83,31 +89,44 @@ class Wires:
         """The dtype of a tensor, "" when it is not known."""
         op, port = tensor
         n = len(self.index)
-        told = self.index.typing.dtypes(self.index.nodes[op] if op < n else self.made[op - n])
+        told = self.index.typing.dtypes(self.index.nodes[op] if op < n else self.new_nodes[op - n])
         return told[port] if port < len(told) else ""
 
     # What is to be
 
-    def moves(self) -> list[tuple[Slot, Tensor, Tensor]]:
+    def changed_inputs(self) -> list[tuple[Slot, Tensor, Tensor]]:
         """Each data input that the edit changes, in graph order, what it reads and what it is to read."""
-        found = ((slot, self.now(slot), new) for slot, new in sorted(self.reads.items()))
+        found = ((slot, self.current_input(slot), new) for slot, new in sorted(self.inputs.items()))
         return [(slot, old, new) for slot, old, new in found if old != new]
 
-    def end(self, slot: Slot) -> Tensor:
+    def new_source(self, slot: Slot) -> Tensor:
         """What an input is to read itself: the output of the op between, if there is one."""
-        return (self.mended[slot], 0) if slot in self.mended else self.reads[slot]
+        return (self.adapted[slot], 0) if slot in self.adapted else self.inputs[slot]
 
-    def waits_changed(self) -> dict[int, tuple[int, ...]]:
+    def changed_control_inputs(self) -> dict[int, tuple[int, ...]]:
         """Each op that is to wait for other ops than before; for which."""
-        return {op: ops for op, ops in sorted(self.waits.items()) if set(ops) != set(self.controls(op))}
+        return {
+            op: ops
+            for op, ops in sorted(self.control_inputs.items())
+            if set(ops) != set(self.current_control_inputs(op))
+        }
 
-    def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, Any]:
-        """Add an op under a name from `free`; its number, and its NodeDef, whose attributes are to be filled in."""
+    def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, NodeDef]:
+        """Add an op.
+
+        Args:
+            op_type: Its type.
+            name: Its name, from `free_name`.
+            inputs: Its inputs, as NodeDefs write them.
+
+        Returns:
+            The number of the op and its NodeDef, which has no attributes yet.
+        """
         node = type(self.index.nodes[0])(name=name, op=op_type, input=inputs)
-        self.made.append(node)
-        return len(self.index) + len(self.made) - 1, node
+        self.new_nodes.append(node)
+        return len(self.index) + len(self.new_nodes) - 1, node
 
-    def free(self, wanted: str) -> str:
+    def free_name(self, wanted: str) -> str:
         """The next name of those that were asked for, else `wanted`, or that with a number behind it.
 
         Raises NameTaken.
@@ -122,29 +141,29 @@ class Wires:
         if name.lower() in taken:
             free = free_name(name, taken)
             raise NameTaken(f"The name {name!r} is taken in this graph; {free!r} is free.", [name])
-        self.plain.append(free_name(wanted, self._taken))
+        self.default_names.append(free_name(wanted, self._taken))
         self._taken.add(name.lower())
-        self.called.append(name)
+        self.new_names.append(name)
         return name
 
     def patch(self) -> Patch:
         """The patch; GraphEditError when it would change nothing."""
         slots: dict[int, dict[int, str]] = {}
-        for (op, k), _, _ in self.moves():
-            end = self.end((op, k))
+        for (op, k), _, _ in self.changed_inputs():
+            end = self.new_source((op, k))
             slots.setdefault(op, {})[k] = as_input(self.name(end[0]), end[1])
-        waits = self.waits_changed()
-        if not slots and not waits and not self.given:
+        waits = self.changed_control_inputs()
+        if not slots and not waits and not self.output_renames:
             raise GraphEditError("This changes no edge of the graph: all reads and waits are so already; leave it out.")
         changed = tuple(self._edited(op, slots.get(op, {}), waits.get(op)) for op in sorted({*slots, *waits}))
         return Patch(
-            add=Change(nodes=tuple(self.made)),
+            add=Change(nodes=tuple(self.new_nodes)),
             changed=changed,
             notes=tuple(self.notes),
-            given=tuple(self.given.items()),
+            output_renames=tuple(self.output_renames.items()),
         )
 
-    def _edited(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> Edited:
+    def _edited(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> NodeChange:
         before = self.index.nodes[op]
         texts = list(before.input)
         data = [text for text in texts if text[:1] != "^"]
@@ -155,22 +174,22 @@ class Wires:
         after = type(before)()
         after.CopyFrom(before)
         after.input[:] = [*data, *control]
-        return Edited(before, after)
+        return NodeChange(before, after)
 
     def _waited(self, ops: tuple[int, ...]) -> set[str]:
         return {as_input(self.name(op), CONTROL) for op in ops}
 
 
-def owners_of(csr: Csr, edges: Any) -> Any:
+def owners_of(csr: Csr, edges: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     """The rows that some values of a CSR stand in, by the places of the values."""
     return np.searchsorted(csr.start, edges, side="right") - 1
 
 
-# Border: the edges between a part of a graph and the rest of it.
+# The boundary of a part of a graph
 
 
-class Border:
-    """What crosses the border of the ops for which `mask` is true.
+class Boundary:
+    """What crosses the boundary of the ops for which `mask` is true.
 
     `entering` are the tensors that come in, in the order of first use, with the inputs inside that read them;
     `leaving` those that ops outside read, in graph order, with the inputs that do. `waited` are the ops outside that

@@ -1,4 +1,4 @@
-"""Whether an op goes on running where it does: in which v1 loops and branches of conditionals.
+"""Validation of v1 loops and branches: whether an op keeps running in its loop or branch.
 
 TensorFlow's executor has no scopes: an op runs in the loop that all it reads comes from, and only when all of it
 comes. So an edge across the border of a loop leaves an op waiting for ever, and an op that loses its last edge from a
@@ -30,7 +30,7 @@ from tfgraphwidget.graph import (
 Tensor = tuple[int, int]
 
 
-class Within:
+class ExecutionFrames:
     """Where the ops of an index run. Op numbers that it has not are of ops outside of all loops and branches."""
 
     def __init__(self, index: GraphIndex) -> None:
@@ -40,16 +40,22 @@ class Within:
     def why_not(
         self, op: int, changed: Iterable[tuple[Tensor, Tensor]], before: Iterable[Tensor], after: Iterable[Tensor]
     ) -> str:
-        """Why an op cannot go on where it runs, as one sentence; "" when it can.
+        """Tell why an op could not keep running in its loop or branch.
 
-        `changed` are (what a data input reads, what it is to read), `before` and `after` all that the op reads and
-        waits for.
+        Args:
+            op: The op.
+            changed: (tensor that a data input reads, tensor that it is to read) pairs.
+            before: All that the op reads and waits for.
+            after: The same after the edit.
+
+        Returns:
+            One sentence; "" if it can.
         """
         before, after = list(before), list(after)
         place = self._innermost(before)
         for old, new in changed:
-            why = self._crossing(op, self.loop(self.given(old)), new) or self._special(op, old, new)
-            if not why and self.index.types[op] in MERGE and self.given(old) != self.given(new):
+            why = self._crossing(op, self.loop(self.source_context(old)), new) or self._special(op, old, new)
+            if not why and self.index.types[op] in MERGE and self.source_context(old) != self.source_context(new):
                 why = self._other_branch(op, new)
             if why:
                 return why
@@ -63,11 +69,11 @@ class Within:
             return why
         if self._innermost(after) != place:
             here = (0, *self.contexts.path(place))
-            deeper = next((t for t in added if self.given(t) not in here), None)
+            deeper = next((t for t in added if self.source_context(t) not in here), None)
             return self._other_branch(op, deeper) if deeper else self._leaving(op, place)
         return self._phase(op, place, before, after)
 
-    def given(self, tensor: Tensor) -> int:
+    def source_context(self, tensor: Tensor) -> int:
         """The context that a tensor, or a control edge, comes from."""
         op, port = tensor
         if op >= len(self.index):
@@ -82,7 +88,7 @@ class Within:
     def _innermost(self, ends: Iterable[Tensor]) -> int:
         here = 0
         for end in ends:
-            here = self.contexts.inner(here, self.given(end))
+            here = self.contexts.inner(here, self.source_context(end))
         return here
 
     # The ops that make up a loop
@@ -158,7 +164,7 @@ class Within:
 
     def _crossing(self, op: int, loop: int, new: Tensor) -> str:
         """Why an op of one loop cannot read or wait for what comes from another; 0 is outside of all."""
-        other = self.loop(self.given(new))
+        other = self.loop(self.source_context(new))
         if other == loop:
             return ""
         if new[0] >= len(self.index):
@@ -197,7 +203,7 @@ class Within:
         """The refusal of what comes only if the branch that an op runs in is not taken."""
         of = self.contexts
         mine = {of.key[c]: c for c in of.path(place)}
-        theirs = (c for c in of.path(self.given(new)) if of.key[c] in mine)
+        theirs = (c for c in of.path(self.source_context(new)) if of.key[c] in mine)
         wrong = next((c for c in theirs if of.branch[mine[of.key[c]]] != of.branch[c]), None)
         if wrong is None:
             return ""
@@ -208,7 +214,7 @@ class Within:
 
     def _other_branch(self, op: int, new: Tensor) -> str:
         """The refusal of what comes only if a branch is taken that the op does not run in."""
-        context = self.given(new)
+        context = self.source_context(new)
         around = [c for c in self.contexts.path(context) if not isinstance(self.contexts.key[c], str)]
         if not around:
             return (
@@ -248,15 +254,15 @@ class Within:
         return repr(f"^{self.index.names[op]}" if port == CONTROL else f"{self.index.names[op]}:{port}")
 
 
-def within(index: GraphIndex) -> Within:
+def frames_of(index: GraphIndex) -> ExecutionFrames:
     """Where the ops of an index run; found out once, and kept with the index, as long as that is."""
     found = index.__dict__.get("within")
-    if not isinstance(found, Within):
-        found = index.__dict__["within"] = Within(index)
+    if not isinstance(found, ExecutionFrames):
+        found = index.__dict__["within"] = ExecutionFrames(index)
     return found
 
 
-def may_run_within(index: GraphIndex, ops: Iterable[int]) -> bool:
+def may_run_in_frames(index: GraphIndex, ops: Iterable[int]) -> bool:
     """Whether any of these ops depends on a v1 loop or conditional, and so may run in one."""
     kinds, codes = index.kinds
     special = [code for code, kind in enumerate(kinds) if kind in ENTER or kind in SWITCH]

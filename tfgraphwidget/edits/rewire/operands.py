@@ -1,10 +1,10 @@
-"""Ends: what the names in a command mean, as tensors, ops and parts of an index."""
+"""Operands of commands: names as tensors, ops and parts of an index."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 
-from tfgraphwidget.edits.rewire.edge_moves import Border, Slot, Tensor
+from tfgraphwidget.edits.rewire.edge_moves import Boundary, Slot, Tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, check_ports
 from tfgraphwidget.naming import listed, split_tensor
@@ -16,7 +16,7 @@ Ops = tuple[str, ...] | Selection
 """Ops and name scopes by name, or a selection."""
 
 
-def many(names: Names) -> tuple[str, ...]:
+def as_tuple(names: Names) -> tuple[str, ...]:
     """Names as a tuple."""
     return (names,) if isinstance(names, str) else tuple(names)
 
@@ -34,15 +34,26 @@ def tensors(index: GraphIndex, name: str) -> list[Tensor]:
     return [(op, k) for k in range(len(index.dtypes(op)))] if port is None else [(op, port)]
 
 
-def paired(
+def pair_tensors(
     index: GraphIndex, ones: Names, others: Names, said: tuple[str, str] | None = None
 ) -> list[tuple[Tensor, Tensor]]:
-    """The tensors of `ones` with those of `others`, one by one; `said` is what a sentence calls the two.
+    """Pair tensors in order.
 
-    Raises UnknownName, and GraphEditError when they are not equally many, or one is named twice.
+    Args:
+        index: The graph.
+        ones: Names of tensors, of ops for all their outputs, or "^op" for control edges.
+        others: As many.
+        said: What errors call the two sides.
+
+    Returns:
+        The pairs.
+
+    Raises:
+        UnknownName: A name is not in the graph.
+        GraphEditError: The numbers differ, or a tensor is named twice.
     """
-    sides = [[t for name in many(names) for t in tensors(index, name)] for names in (ones, others)]
-    a, b = said or (listed(many(ones)) or "nothing", listed(many(others)) or "nothing")
+    sides = [[t for name in as_tuple(names) for t in tensors(index, name)] for names in (ones, others)]
+    a, b = said or (listed(as_tuple(ones)) or "nothing", listed(as_tuple(others)) or "nothing")
     if len(sides[0]) != len(sides[1]):
         counts = [f"{len(side)} tensor{'' if len(side) == 1 else 's'}" for side in sides]
         raise GraphEditError(
@@ -87,7 +98,7 @@ def members(index: GraphIndex, given: Ops) -> frozenset[int]:
     return frozenset(found)
 
 
-def part(index: GraphIndex, what: str | Selection) -> Selection:
+def as_part(index: GraphIndex, what: str | Selection) -> Selection:
     """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op."""
     chosen = what.on(index) if isinstance(what, Selection) else None
     ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
@@ -103,7 +114,7 @@ def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
     if isinstance(what, str) and what in index.ids:
         op = index.ids[what]
         return tuple(f"{what}:{port}" for port in range(len(index.dtypes(op))))
-    return part(index, what).outputs
+    return as_part(index, what).outputs
 
 
 def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
@@ -111,9 +122,9 @@ def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
     if isinstance(what, str) and what in index.ids:
         op = index.ids[what]
         return [[(op, k)] for k in range(len(index.inputs.row(op)))]
-    return list(Border(index, part(index, what).mask).entering.values())
+    return list(Boundary(index, as_part(index, what).mask).entering.values())
 
 
-def counted(things: Sized, what: str) -> str:
+def count_text(things: Sized, what: str) -> str:
     """How many there are, as text: "1 input", "2 inputs"."""
     return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"

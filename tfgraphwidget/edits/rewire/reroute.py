@@ -1,4 +1,4 @@
-"""Reroute and Swap: those that read one tensor read another."""
+"""Reroute, Swap, Connect, and control inputs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire import adapters, validation
-from tfgraphwidget.edits.rewire.adapters import Mend
-from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires
+from tfgraphwidget.edits.rewire.adapters import AdapterType
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor
 from tfgraphwidget.edits.rewire.operands import (
     Names,
     Ops,
-    counted,
+    as_part,
+    as_tuple,
+    count_text,
     is_scope,
-    many,
     members,
     outputs_of,
-    paired,
-    part,
+    pair_tensors,
     slots_of,
     tensors,
 )
@@ -31,7 +31,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
 from tfgraphwidget.naming import listed, split_tensor
 
-# Rewire: what the commands that move edges have in common: collect, mend, check, and only then a patch.
+# Base class of the commands that move edges: collect, adapt, validate, plan
 
 
 class Rewire(Command):
@@ -41,7 +41,7 @@ class Rewire(Command):
     their order; the rest get free ones.
     """
 
-    mend: Mend = ""
+    mend: AdapterType = ""
     names: tuple[str, ...] = ()
 
     @property
@@ -50,49 +50,52 @@ class Rewire(Command):
         return bool(self.mend)
 
     @abstractmethod
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
         return self._checked(context).patch()
 
-    def with_final_names(self, context: PlanContext) -> Any:
+    def with_final_names(self, context: PlanContext) -> Command:
         """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
         if self.names or not context.index.reserved or not self.adds:
             return self
-        wires = self._checked(context)
-        return _with(self, names=tuple(wires.called)) if wires.called != wires.plain else self
+        moves = self._checked(context)
+        return _replace_fields(self, names=tuple(moves.new_names)) if moves.new_names != moves.default_names else self
 
-    def suggested_fixes(self, context: PlanContext) -> tuple[Any, ...]:
+    def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
         """Commands that may do the same where this one is refused for what the ends of edges are."""
         try:
-            wires = self.wires(context)
+            moves = self.edge_moves(context)
         except GraphEditError:
             return ()
-        return () if self.mend else tuple(_with(self, mend=kind) for kind in adapters.possible(wires))
+        return (
+            () if self.mend else tuple(_replace_fields(self, mend=kind) for kind in adapters.possible_adapters(moves))
+        )
 
     def fix_label(self) -> str:
         """A few words for a button."""
         return f"Insert a {self.mend}" if self.mend else ""
 
-    def _checked(self, context: PlanContext) -> Wires:
-        wires = self.wires(context)
+    def _checked(self, context: PlanContext) -> EdgeMoves:
+        moves = self.edge_moves(context)
         if self.mend:
-            adapters.mend(wires, self.mend)
-        validation.check(wires)
-        return wires
+            adapters.insert_adapters(moves, self.mend)
+        validation.check(moves)
+        return moves
 
 
-def _with(command: Any, **fields: Any) -> Any:
-    return replace(cast("Any", command), **fields)
+def _replace_fields(command: Command, **fields: object) -> Command:
+    """The command with other values of some fields."""
+    return cast("Command", replace(cast("Any", command), **fields))
 
 
 Side = Literal["inputs", "outputs", "both"]
 Pairs = list[tuple[Tensor, Tensor]]
 
 
-class _ByReaders(Rewire):
+class _ConsumerCommand(Rewire):
     """Moves what the readers of some tensors read; `only` or `never` these ops."""
 
     only: Ops
@@ -116,21 +119,21 @@ class _ByReaders(Rewire):
             dict.fromkeys(ops),
         )
 
-    def suggested_fixes(self, context: PlanContext) -> tuple[Any, ...]:
+    def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
         """Also the same, less the readers that the new tensors depend on."""
         index = context.index
         try:
-            wires = self.wires(context)
+            moves = self.edge_moves(context)
         except GraphEditError:
             return ()
-        if isinstance(self.never, Selection) or self._what_they_read() or not validation.cycle_of(wires):
+        if isinstance(self.never, Selection) or self._what_they_read() or not validation.cycle_of(moves):
             return super().suggested_fixes(context)
-        waits = wires.waits_changed()
-        moved = {slot[0] for slot, _, _ in wires.moves()} | set(waits)
-        sources = {new[0] for _, _, new in wires.moves()}.union(*waits.values())
+        waits = moves.changed_control_inputs()
+        moved = {slot[0] for slot, _, _ in moves.changed_inputs()} | set(waits)
+        sources = {new[0] for _, _, new in moves.changed_inputs()}.union(*waits.values())
         before = traversal.backward(index, sorted(sources))
         looped = tuple(index.names[op] for op in sorted(moved) if before[op])
-        return (*super().suggested_fixes(context), replace(cast("Any", self), never=(*self.never, *looped)))
+        return (*super().suggested_fixes(context), _replace_fields(self, never=(*self.never, *looped)))
 
     def fix_label(self) -> str:
         """A few words for a button."""
@@ -138,20 +141,22 @@ class _ByReaders(Rewire):
         return super().fix_label() or left_out
 
 
-def _move(wires: Wires, pairs: Pairs, may: Callable[[int], bool]) -> None:
+def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) -> None:
     """Let the readers of the first of each pair read the second, and who waits for the one wait for the other."""
     instead = {old[0]: new[0] for old, new in pairs if old[1] == CONTROL}
     for old, new in pairs:
         if old[1] != CONTROL:
-            wires.reads.update((slot, new) for slot in wires.readers(old) if may(slot[0]))
+            moves.inputs.update((slot, new) for slot in moves.readers(old) if may(slot[0]))
             continue
-        for op in filter(may, wires.waiters(old[0])):
-            wires.waits[op] = tuple(dict.fromkeys(instead.get(waited, waited) for waited in wires.controls(op)))
+        for op in filter(may, moves.waiters(old[0])):
+            moves.control_inputs[op] = tuple(
+                dict.fromkeys(instead.get(waited, waited) for waited in moves.current_control_inputs(op))
+            )
 
 
 @register
 @dataclass(frozen=True)
-class Reroute(_ByReaders):
+class Reroute(_ConsumerCommand):
     """Connect the consumers of the tensors `old` to the tensors `to`, pair by pair and all at once.
 
     Attributes:
@@ -167,22 +172,22 @@ class Reroute(_ByReaders):
     to: Names
     only: Ops = ()
     never: Ops = ()
-    mend: Mend = ""
+    mend: AdapterType = ""
     names: tuple[str, ...] = ()
 
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
-        wires, pairs = Wires(index, self.names), paired(index, self.old, self.to)
-        _move(wires, pairs, self._may(index))
-        if not wires.reads and not wires.waits:
-            raise self._nobody((wires.told(old) for old, _ in pairs), (wires.name(op) for (op, _), _ in pairs))
-        return wires
+        moves, pairs = EdgeMoves(index, self.names), pair_tensors(index, self.old, self.to)
+        _move_consumers(moves, pairs, self._may(index))
+        if not moves.inputs and not moves.control_inputs:
+            raise self._nobody((moves.tensor_name(old) for old, _ in pairs), (moves.name(op) for (op, _), _ in pairs))
+        return moves
 
 
 @register(operands=2)
 @dataclass(frozen=True)
-class Swap(_ByReaders):
+class Swap(_ConsumerCommand):
     """Exchange the consumers of two tensors; or the consumers or inputs of two ops, scopes or selections.
 
     Attributes:
@@ -201,21 +206,21 @@ class Swap(_ByReaders):
     what: Side = "outputs"
     only: Ops = ()
     never: Ops = ()
-    mend: Mend = ""
+    mend: AdapterType = ""
     names: tuple[str, ...] = ()
 
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
-        wires, may = Wires(index, self.names), self._may(index)
+        moves, may = EdgeMoves(index, self.names), self._may(index)
         if self._of_tensors(index):
-            _move(wires, _both_ways(paired(index, str(self.a), str(self.b))), may)
+            _move_consumers(moves, _both_ways(pair_tensors(index, str(self.a), str(self.b))), may)
         else:
-            self._exchange(wires, may)
-        if not wires.reads and not wires.waits:
+            self._exchange(moves, may)
+        if not moves.inputs and not moves.control_inputs:
             ops = (end for end in (self.a, self.b) if isinstance(end, str) and end in index.ids)
             raise self._nobody((str(self.a), str(self.b)), ops)
-        return wires
+        return moves
 
     def _what_they_read(self) -> bool:
         return self.what != "outputs"
@@ -233,36 +238,36 @@ class Swap(_ByReaders):
             )
         return bool(are)
 
-    def _exchange(self, wires: Wires, may: Callable[[int], bool]) -> None:
+    def _exchange(self, moves: EdgeMoves, may: Callable[[int], bool]) -> None:
         """Of two parts."""
-        index = wires.index
-        parts = part(index, self.a).ids, part(index, self.b).ids
+        index = moves.index
+        parts = as_part(index, self.a).ids, as_part(index, self.b).ids
         if parts[0] & parts[1]:
             name = index.names[min(parts[0] & parts[1])]
             raise GraphEditError(f"Op {name!r} is in {self.a!r} and in {self.b!r}; give parts that share none.", [name])
         if self.what != "inputs":
             said = f"what {self.a!r} gives", f"what {self.b!r} gives"
-            pairs = paired(index, outputs_of(index, self.a), outputs_of(index, self.b), said)
-            _move(wires, _both_ways(pairs), lambda op: may(op) and op not in parts[0] and op not in parts[1])
+            pairs = pair_tensors(index, outputs_of(index, self.a), outputs_of(index, self.b), said)
+            _move_consumers(moves, _both_ways(pairs), lambda op: may(op) and op not in parts[0] and op not in parts[1])
         if self.what != "outputs":
             a, b = slots_of(index, self.a), slots_of(index, self.b)
             if len(a) != len(b):
                 raise GraphEditError(
-                    f"{self.a!r} has {counted(a, 'input')} and {self.b!r} has {counted(b, 'input')}, so they cannot "
-                    "exchange them; give parts with equally many.",
+                    f"{self.a!r} has {count_text(a, 'input')} and {self.b!r} has {count_text(b, 'input')}, so they "
+                    "cannot exchange them; give parts with equally many.",
                     [index.names[min(ops)] for ops in parts],
                 )
             for ones, others in zip(a, b, strict=True):
-                of = wires.now(ones[0]), wires.now(others[0])
-                wires.reads.update((slot, of[1]) for slot in ones if may(slot[0]))
-                wires.reads.update((slot, of[0]) for slot in others if may(slot[0]))
+                of = moves.current_input(ones[0]), moves.current_input(others[0])
+                moves.inputs.update((slot, of[1]) for slot in ones if may(slot[0]))
+                moves.inputs.update((slot, of[0]) for slot in others if may(slot[0]))
 
 
 def _both_ways(pairs: Pairs) -> Pairs:
     return [*pairs, *((b, a) for a, b in pairs)]
 
 
-# Connect: an op or a part of the graph reads other tensors.
+# Connect
 
 
 @register(operands=2)
@@ -281,37 +286,37 @@ class Connect(Rewire):
     source: Names | Selection
     target: str | Selection
     k: int | None = None
-    mend: Mend = ""
+    mend: AdapterType = ""
     names: tuple[str, ...] = ()
 
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
-        wires = Wires(index, self.names)
+        moves = EdgeMoves(index, self.names)
         given = [t for name in self._given(index) for t in tensors(index, name)]
         if any(port == CONTROL for _, port in given):
             raise GraphEditError(
                 f"{self._said(self.source)} is a control edge, which no input reads; let {self._said(self.target)} "
                 "wait for the op: editor.add_control_inputs(op, ops)."
             )
-        slots = self._slots(index, wires, given)
+        slots = self._slots(index, moves, given)
         if len(given) != len(slots):
             raise GraphEditError(
-                f"{self._said(self.source)} gives {counted(given, 'tensor')} and {self._said(self.target)} takes "
-                f"{counted(slots, 'input')}; connect equally many, or one tensor to one input by k=.",
+                f"{self._said(self.source)} gives {count_text(given, 'tensor')} and {self._said(self.target)} takes "
+                f"{count_text(slots, 'input')}; connect equally many, or one tensor to one input by k=.",
                 dict.fromkeys(index.names[op] for op in (*(t[0] for t in given), *(s[0][0] for s in slots))),
             )
         for tensor, inputs in zip(given, slots, strict=True):
-            wires.reads.update(dict.fromkeys(inputs, tensor))
-        return wires
+            moves.inputs.update(dict.fromkeys(inputs, tensor))
+        return moves
 
     def _given(self, index: GraphIndex) -> tuple[str, ...]:
         if isinstance(self.source, Selection):
             return outputs_of(index, self.source)
-        named = ((outputs_of(index, name) if is_scope(index, name) else (name,)) for name in many(self.source))
+        named = ((outputs_of(index, name) if is_scope(index, name) else (name,)) for name in as_tuple(self.source))
         return tuple(name for names in named for name in names)
 
-    def _slots(self, index: GraphIndex, wires: Wires, given: list[Tensor]) -> list[list[Slot]]:
+    def _slots(self, index: GraphIndex, moves: EdgeMoves, given: list[Tensor]) -> list[list[Slot]]:
         target = self.target
         if isinstance(target, str) and target not in index.ids and split_tensor(target)[1] is not None:
             raise GraphEditError(
@@ -323,32 +328,32 @@ class Connect(Rewire):
         if self.k is not None:
             if isinstance(target, Selection) or target not in index.ids or not 0 <= self.k < len(slots):
                 raise GraphEditError(
-                    f"There is no input {self.k} of {self._said(target)}, which has {counted(slots, 'input')}; name an "
-                    "op and count its inputs from 0."
+                    f"There is no input {self.k} of {self._said(target)}, which has {count_text(slots, 'input')}; name "
+                    "an op and count its inputs from 0."
                 )
             return [slots[self.k]]
         if len(given) == 1 and len(slots) > 1 and isinstance(target, str) and target in index.ids:
-            fitting = [s for s in slots if not validation.misfit(wires, s[0], wires.now(s[0]), given[0])]
+            fitting = [s for s in slots if not validation.misfit(moves, s[0], moves.current_input(s[0]), given[0])]
             return fitting if len(fitting) == 1 else slots
         return slots
 
     def _said(self, end: Names | Selection) -> str:
-        return repr(end) if isinstance(end, Selection) else listed(many(end))
+        return repr(end) if isinstance(end, Selection) else listed(as_tuple(end))
 
 
-# AddControlInputs and RemoveControlInputs: an op waits for others, or no longer.
+# Control inputs
 
 
 @dataclass(frozen=True)
-class _Waiting(Rewire):
+class _ControlInputCommand(Rewire):
     op: str
     ops: tuple[str, ...]
 
-    def _numbers(self, index: GraphIndex, *, there: bool) -> tuple[Wires, int, list[int]]:
+    def _numbers(self, index: GraphIndex, *, there: bool) -> tuple[EdgeMoves, int, list[int]]:
         """The op and those that it waits for, or not; GraphEditError when that is so of none, or not of all."""
-        wires, op = Wires(index), index.op(self.op)
+        moves, op = EdgeMoves(index), index.op(self.op)
         ops = list(dict.fromkeys(index.op(name) for name in self.ops))
-        held = wires.controls(op)
+        held = moves.current_control_inputs(op)
         wrong = [index.names[other] for other in ops if (other in held) != there]
         if wrong or not ops:
             told = f"does not wait for {listed(wrong)}" if there else f"waits for {listed(wrong)} already"
@@ -357,7 +362,7 @@ class _Waiting(Rewire):
                 f"{self.op!r} {told if wrong else 'is to wait for no op'}; it waits for {known}, so name others.",
                 [index.names[op], *wrong],
             )
-        return wires, op, ops
+        return moves, op, ops
 
 
 @register(
@@ -370,7 +375,7 @@ class _Waiting(Rewire):
     )
 )
 @dataclass(frozen=True)
-class AddControlInputs(_Waiting):
+class AddControlInputs(_ControlInputCommand):
     """Add control inputs to an op: `ops` run before it, whenever it runs.
 
     Attributes:
@@ -378,16 +383,16 @@ class AddControlInputs(_Waiting):
         ops: The ops to wait for; none of them is a control input of the op yet.
     """
 
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
-        wires, op, ops = self._numbers(context.index, there=False)
-        wires.waits[op] = (*wires.controls(op), *ops)
-        return wires
+        moves, op, ops = self._numbers(context.index, there=False)
+        moves.control_inputs[op] = (*moves.current_control_inputs(op), *ops)
+        return moves
 
 
 @register
 @dataclass(frozen=True)
-class RemoveControlInputs(_Waiting):
+class RemoveControlInputs(_ControlInputCommand):
     """Remove control inputs of an op.
 
     Attributes:
@@ -395,8 +400,8 @@ class RemoveControlInputs(_Waiting):
         ops: The ops that it no longer waits for; each is a control input of the op.
     """
 
-    def wires(self, context: PlanContext) -> Wires:
+    def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
-        wires, op, ops = self._numbers(context.index, there=True)
-        wires.waits[op] = tuple(other for other in wires.controls(op) if other not in ops)
-        return wires
+        moves, op, ops = self._numbers(context.index, there=True)
+        moves.control_inputs[op] = tuple(other for other in moves.current_control_inputs(op) if other not in ops)
+        return moves

@@ -1,4 +1,4 @@
-"""Checks of the edges that an edit would make, before any is: dtypes, references, cycles, loops.
+"""Validation of moved edges: dtypes, references, cycles, loops.
 
 What only TensorFlow's shape functions know, which static shapes an op takes, is checked later
 (`runtime.sandbox.shape_inference`).
@@ -7,28 +7,27 @@ What only TensorFlow's shape functions know, which static shapes an op takes, is
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires, owners_of
-from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor, owners_of
+from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, MERGE, NEXT, V1_CONTROL_FLOW, Csr, GraphIndex, shape_text, traversal
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""
 
 
-def check(wires: Wires) -> None:
+def check(moves: EdgeMoves) -> None:
     """Raise GraphEditError unless every edge may be: it names both ends and what does not fit."""
-    for slot, old, new in wires.moves():
-        _refuse(wires, misfit(wires, slot, old, wires.end(slot)), (slot[0], new[0]))
-    _check_places(wires)
-    names = [wires.name(op) for op in cycle_of(wires)]
+    for slot, old, new in moves.changed_inputs():
+        _raise_if(moves, misfit(moves, slot, old, moves.new_source(slot)), (slot[0], new[0]))
+    _check_frames(moves)
+    names = [moves.name(op) for op in cycle_of(moves)]
     if len(names) == 1:
         raise GraphEditError(f"{names[0]!r} cannot read or wait for itself; choose what does not depend on it.", names)
     if names:
@@ -40,26 +39,42 @@ def check(wires: Wires) -> None:
 
 
 def why_not(index: GraphIndex, source: Tensor, reader: int, k: int) -> str:
-    """Why an op cannot read a tensor at its input `k`, as one sentence; "" when it can, as far as known here."""
+    """Tell why an op cannot read a tensor at one of its inputs, as far as the arrays tell.
+
+    Args:
+        index: The graph.
+        source: The tensor.
+        reader: The op.
+        k: The position of the input.
+
+    Returns:
+        One sentence; "" if it can.
+    """
     name, count = index.names[reader], int(np.diff(index.inputs.start[reader : reader + 2])[0])
     if not 0 <= k < count:
         has = f"has {count} input{'s' * (count > 1)}" if count else "reads nothing"
         return f"There is no input {k} of {name!r}: it {has}."
-    wires = Wires(index)
-    wires.reads[reader, k] = source
-    if not wires.moves():
-        return f"{name!r} reads {wires.told(source)!r} there already."
+    moves = EdgeMoves(index)
+    moves.inputs[reader, k] = source
+    if not moves.changed_inputs():
+        return f"{name!r} reads {moves.tensor_name(source)!r} there already."
     try:
-        check(wires)
+        check(moves)
     except GraphEditError as error:
         return error.why
     return ""
 
 
 def refusals(index: GraphIndex, source: Tensor, ops: Iterable[int] | None = None) -> dict[int, str]:
-    """Of all ops, or of `ops`: why each that can read a tensor at none of its inputs cannot, as one sentence.
+    """Tell why ops cannot read a tensor at any of their inputs; faster than `why_not`, without static shapes.
 
-    In the order of the ops. What `why_not` would say for each input, but quicker, and without static shapes.
+    Args:
+        index: The graph.
+        source: The tensor.
+        ops: The ops; None for all.
+
+    Returns:
+        Op -> one sentence, for each op that cannot, in the order of the ops.
     """
     found, slots = {}, _Slots(index, source)
     for op in range(len(index)) if ops is None else ops:
@@ -73,14 +88,14 @@ class _Slots:
     """The inputs of all ops, each of which may be asked to read one tensor."""
 
     def __init__(self, index: GraphIndex, source: Tensor) -> None:
-        self.index, self.source, self.wires = index, source, Wires(index)
-        self.told, self.dtype = self.wires.told(source), self.wires.dtype(source)
+        self.index, self.source, self.moves = index, source, EdgeMoves(index)
+        self.told, self.dtype = self.moves.tensor_name(source), self.moves.dtype(source)
         before = traversal.along(_without_back_edges(index, Csr(index.sources.start, index.sources.to)), [source[0]])
         self.before: list[bool] = before.tolist()
         csr = index.inputs
         self.start, self.read = csr.start.tolist(), list(zip(csr.values.tolist(), index.ports.tolist(), strict=True))
         self.dtypes: dict[Tensor, str] = {}
-        self.runs = None if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else within(index)
+        self.runs = None if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else frames_of(index)
 
     def why_not(self, op: int) -> str:
         """Why an op can take the tensor at none of its inputs; "" when it can."""
@@ -101,50 +116,70 @@ class _Slots:
         if old == self.source:
             return f"{self.index.names[op]!r} reads {self.told!r} already."
         if old not in self.dtypes:
-            self.dtypes[old] = self.wires.dtype(old).removesuffix("_ref")
+            self.dtypes[old] = self.moves.dtype(old).removesuffix("_ref")
         wanted, given = self.dtypes[old], self.dtype.removesuffix("_ref")
         if wanted and given and wanted != given:
             return f"{self.told!r} is {given}, and {self.index.names[op]!r} takes {wanted}."
         if self.dtype and given == self.dtype and takes_reference(self.index, op, k):
-            return _no_reference(self.wires, (op, k), self.source)
+            return _no_reference(self.moves, (op, k), self.source)
         if self.runs is None:
             return ""
-        ends = [*read, *((waited, CONTROL) for waited in self.wires.controls(op))]
+        ends = [*read, *((waited, CONTROL) for waited in self.moves.current_control_inputs(op))]
         return self.runs.why_not(op, [(old, self.source)], ends, [*ends[:k], self.source, *ends[k + 1 :]])
 
 
 # Dtypes
 
 
-def misfit(wires: Wires, slot: Slot, old: Tensor, new: Tensor) -> str:
-    """Why an input cannot take a tensor for its dtype, as one sentence; "" when it can."""
-    had, given = wires.dtype(old), wires.dtype(new)
+def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
+    """Tell why the dtype of a tensor does not suit an input.
+
+    Args:
+        moves: The edges that the edit moves.
+        slot: The op and the position of its input.
+        old: The tensor that the input reads.
+        new: The tensor that it is to read.
+
+    Returns:
+        One sentence; "" if it does.
+    """
+    had, given = moves.dtype(old), moves.dtype(new)
     if had and given and had.removesuffix("_ref") != given.removesuffix("_ref"):
         wanted = had.removesuffix("_ref")
         return (
-            f"{wires.told(new)!r} is {_like(wires, new)} and cannot stand for {wires.told(old)!r}, which is "
-            f"{_like(wires, old)}, at input {slot[1]} of {wires.name(slot[0])!r}; give a tensor of {wanted}."
+            f"{moves.tensor_name(new)!r} is {_description(moves, new)} and cannot stand for "
+            f"{moves.tensor_name(old)!r}, which is {_description(moves, old)}, at input {slot[1]} "
+            f"of {moves.name(slot[0])!r}; give a tensor of {wanted}."
         )
-    if given and not given.endswith("_ref") and takes_reference(wires.index, *slot):
-        return _no_reference(wires, slot, new)
+    if given and not given.endswith("_ref") and takes_reference(moves.index, *slot):
+        return _no_reference(moves, slot, new)
     return ""
 
 
-def _like(wires: Wires, tensor: Tensor) -> str:
-    shape = f" {shape_text(wires.index.shape(*tensor))}" if tensor[0] < len(wires.index) else ""
-    return wires.dtype(tensor) + shape
+def _description(moves: EdgeMoves, tensor: Tensor) -> str:
+    shape = f" {shape_text(moves.index.shape(*tensor))}" if tensor[0] < len(moves.index) else ""
+    return moves.dtype(tensor) + shape
 
 
-def _no_reference(wires: Wires, slot: Slot, new: Tensor) -> str:
+def _no_reference(moves: EdgeMoves, slot: Slot, new: Tensor) -> str:
     return (
-        f"{wires.name(slot[0])!r} changes the variable that it reads at input {slot[1]} "
-        f"({wires.told(wires.now(slot))!r}), and {wires.told(new)!r} is no variable, but {wires.dtype(new)}; give a "
-        "variable, of a dtype with '_ref'."
+        f"{moves.name(slot[0])!r} changes the variable that it reads at input {slot[1]} "
+        f"({moves.tensor_name(moves.current_input(slot))!r}), and {moves.tensor_name(new)!r} is no variable, but "
+        f"{moves.dtype(new)}; give a variable, of a dtype with '_ref'."
     )
 
 
 def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
-    """Whether an op takes a reference to a variable at its data input `k`, as Assign does."""
+    """Tell whether an input takes a reference to a variable, as that of Assign does.
+
+    Args:
+        index: The graph.
+        op: The op.
+        k: The position of its input.
+
+    Returns:
+        Whether it does.
+    """
     definition, node = index.typing.definition(index.types[op]), index.nodes[op]
     if definition is None:
         return False
@@ -155,7 +190,7 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
     return False
 
 
-def _count(argument: Any, node: NodeDef) -> int:
+def _count(argument: OpDef.ArgDef, node: NodeDef) -> int:
     """How many inputs an argument of an OpDef is."""
     if argument.number_attr:
         return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1
@@ -167,48 +202,50 @@ def _count(argument: Any, node: NodeDef) -> int:
 # Loops and branches
 
 
-def _check_places(wires: Wires) -> None:
-    index, moves, waits = wires.index, wires.moves(), wires.waits_changed()
+def _check_frames(moves: EdgeMoves) -> None:
+    index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
     n = len(index)
-    involved = {op for (reader, _), old, new in moves for op in (reader, old[0], new[0]) if op < n}
-    involved.update(*((op, *ops, *wires.controls(op)) for op, ops in waits.items()))
-    if not may_run_within(index, sorted(involved)):
+    involved = {op for (reader, _), old, new in edges for op in (reader, old[0], new[0]) if op < n}
+    involved.update(*((op, *ops, *moves.current_control_inputs(op)) for op, ops in waits.items()))
+    if not may_run_in_frames(index, sorted(involved)):
         return
     changed: dict[int, list[tuple[int, Tensor, Tensor]]] = {op: [] for op in waits}
-    for (reader, k), old, new in moves:
+    for (reader, k), old, new in edges:
         changed.setdefault(reader, []).append((k, old, new))
     for op, slots in sorted(changed.items()):
-        read = wires.inputs(op)
+        read = moves.current_inputs(op)
         after = dict(enumerate(read)) | {k: new for k, _, new in slots}
-        waited = [(other, CONTROL) for other in wires.controls(op)]
-        waits_for = [(other, CONTROL) for other in waits.get(op, wires.controls(op))]
+        waited = [(other, CONTROL) for other in moves.current_control_inputs(op)]
+        waits_for = [(other, CONTROL) for other in waits.get(op, moves.current_control_inputs(op))]
         pairs = [(old, new) for _, old, new in slots]
-        why = within(index).why_not(op, pairs, [*read, *waited], [*after.values(), *waits_for])
-        _refuse(wires, why, (op, *(new[0] for _, _, new in slots)))
+        why = frames_of(index).why_not(op, pairs, [*read, *waited], [*after.values(), *waits_for])
+        _raise_if(moves, why, (op, *(new[0] for _, _, new in slots)))
 
 
-def _refuse(wires: Wires, why: str, ops: Iterable[int]) -> None:
+def _raise_if(moves: EdgeMoves, why: str, ops: Iterable[int]) -> None:
     if why:
-        raise GraphEditError(why, dict.fromkeys(wires.index.names[op] for op in ops if op < len(wires.index)))
+        raise GraphEditError(why, dict.fromkeys(moves.index.names[op] for op in ops if op < len(moves.index)))
 
 
 # Cycles
 
 
-def cycle_of(wires: Wires) -> list[int]:
+def cycle_of(moves: EdgeMoves) -> list[int]:
     """A cycle that goes through a new edge, in the order in which values flow, from the op that reads it; [] for none.
 
     A loop's way round (NextIteration to Merge) is no cycle.
     """
-    index, moves, waits = wires.index, wires.moves(), wires.waits_changed()
+    index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
     n, types = len(index), index.types
-    new = {(slot[0], source[0]) for slot, _, source in moves if source[0] < n}
+    new = {(slot[0], source[0]) for slot, _, source in edges if source[0] < n}
     new = {(op, source) for op, source in new if not (types[op] in MERGE and types[source] in NEXT)}
-    new |= {(op, waited) for op, ops in waits.items() for waited in set(ops).difference(wires.controls(op))}
+    new |= {
+        (op, waited) for op, ops in waits.items() for waited in set(ops).difference(moves.current_control_inputs(op))
+    }
     itself = next((op for op, source in sorted(new) if op == source), None)
     if not new or itself is not None:
         return [] if itself is None else [itself]
-    rows = _without_back_edges(index, _rows_after(wires, moves, waits))
+    rows = _without_back_edges(index, _rows_after(moves, edges, waits))
     readers = np.fromiter((op for op, _ in new), np.int32)
     if not traversal.along(rows, {source for _, source in new})[readers].any():
         return []
@@ -223,17 +260,17 @@ def cycle_of(wires: Wires) -> list[int]:
     return path
 
 
-def _rows_after(wires: Wires, moves: list[tuple[Slot, Tensor, Tensor]], waits: dict[int, tuple[int, ...]]) -> Csr:
+def _rows_after(moves: EdgeMoves, edges: list[tuple[Slot, Tensor, Tensor]], waits: dict[int, tuple[int, ...]]) -> Csr:
     """What each op reads, in slot order, then what it waits for, after the edit.
 
     An edge that is gone leads from an op to itself, which no walk minds.
     """
-    start, values = wires.index.sources.start, wires.index.sources.to.copy()
-    for (op, k), _, new in moves:
-        values[start[op] + k] = new[0] if new[0] < len(wires.index) else op
+    start, values = moves.index.sources.start, moves.index.sources.to.copy()
+    for (op, k), _, new in edges:
+        values[start[op] + k] = new[0] if new[0] < len(moves.index) else op
     added: list[tuple[int, int]] = []
     for op, ops in waits.items():
-        held = wires.controls(op)
+        held = moves.current_control_inputs(op)
         first = start[op + 1] - len(held)
         for at, waited in enumerate(held):
             values[first + at] = waited if waited in ops else op

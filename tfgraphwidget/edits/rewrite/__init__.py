@@ -1,4 +1,4 @@
-"""Edits that change ops: insert, replace, remove, rename, attributes, the dtype and shape of inputs."""
+"""Edits that change ops: insert, replace, remove, rename, attributes, input specs."""
 
 import lazy_loader
 

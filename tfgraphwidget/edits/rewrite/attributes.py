@@ -1,4 +1,4 @@
-"""Attributes of ops, set to other values: checked against what the op's type takes, and against what reads it."""
+"""Attributes of ops, checked against the OpDef and the op's consumers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,19 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
-from tfgraphwidget.edits.rewire.edge_moves import Wires
-from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, readers, slots, tensor
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
+from tfgraphwidget.edits.rewrite.consumers import (
+    ConsumerRewriter,
+    OpsArgument,
+    input_specs,
+    readers,
+    resolve_ops,
+    tensor,
+)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
 @register
@@ -39,24 +46,24 @@ class SetAttr(Command):
         """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
         index = context.index
         op = index.op(self.op)
-        described, leading = self._described(index, op), Leading(index)
-        node = leading.node(op)
+        described, rewriter = self._described(index, op), ConsumerRewriter(index)
+        node = rewriter.node(op)
         value = node.attr[self.name]
         kind = _kind(value, self.value) if described is None else described.type
         value.Clear()
         if not _write(value, kind, self.value, index):
             raise GraphEditError(
                 f"{shown(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
-                f"{_called(kind)}; give one.",
+                f"{_kind_text(kind)}; give one.",
                 [self.op],
             )
         if described is not None:
             _check_allowed(self, described, value)
-        _check_ends(index, op, node)
-        changed = leading.changed(f"has {self.name}={self.value!r}", self.op)
+        _check_edges(index, op, node)
+        changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
 
-    def _described(self, index: GraphIndex, op: int) -> Any:
+    def _described(self, index: GraphIndex, op: int) -> OpDef.AttrDef | None:
         """What TensorFlow says of the attribute; None for one that only the op itself has."""
         kind, held = index.types[op], frozenset(index.nodes[op].attr)
         definition = index.typing.definition(kind)
@@ -77,7 +84,7 @@ _UNKNOWN = "TensorFlow does not know {!r}, so nobody has checked that it takes t
 _HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
 
 
-def _kind(value: Any, given: Any) -> str:
+def _kind(value: AttrValue, given: object) -> str:
     """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty list."""
     held = str(value.WhichOneof("value"))
     if held != "list":
@@ -91,13 +98,13 @@ def _kind(value: Any, given: Any) -> str:
 _WORDS = {"type": "dtype (its name)", "func": "function of the graph's library (its name)", "string": "text"}
 
 
-def _called(kind: str) -> str:
+def _kind_text(kind: str) -> str:
     inner = kind.removeprefix("list(").removesuffix(")")
     word = _WORDS.get(inner, inner)
     return f"list, each entry a {word}" if kind != inner else word
 
 
-def _write(value: Any, kind: str, given: Any, index: GraphIndex) -> bool:
+def _write(value: AttrValue, kind: str, given: object, index: GraphIndex) -> bool:
     """Write what was given into an AttrValue of that kind; whether it suits."""
     inner = kind[5:-1] if kind.startswith("list(") else kind
     if inner not in _KINDS or (inner != kind and not isinstance(given, tuple | list)):
@@ -108,29 +115,29 @@ def _write(value: Any, kind: str, given: Any, index: GraphIndex) -> bool:
             write(value, given, index)
         return suits(given, index)
     value.list.SetInParent()
-    for item in given:
+    for item in given if isinstance(given, tuple | list) else ():
         if not suits(item, index):
             return False
         one = type(value)()
         write(one, item, index)
-        held = one.WhichOneof("value")
+        held = str(one.WhichOneof("value"))
         getattr(value.list, held).extend([getattr(one, held)])
     return True
 
 
-def _is_number(given: Any, kinds: tuple[type, ...]) -> bool:
+def _is_number(given: object, kinds: tuple[type, ...]) -> bool:
     fits = isinstance(given, float) or (isinstance(given, int) and -(2**63) <= given < 2**63)  # what a NodeDef can hold
     return fits and isinstance(given, kinds) and not isinstance(given, bool)
 
 
-def _is_shape(given: Any, index: GraphIndex) -> bool:  # noqa: ARG001
+def _is_shape(given: object, index: GraphIndex) -> bool:  # noqa: ARG001
     sizes = given if isinstance(given, tuple | list) else ()
     return (given is None or isinstance(given, tuple | list)) and all(
         size is None or (_is_number(size, (int,)) and size >= 0) for size in sizes
     )
 
 
-def _write_shape(value: Any, given: Any, index: GraphIndex) -> None:  # noqa: ARG001
+def _write_shape(value: AttrValue, given: Iterable[int | None] | None, index: GraphIndex) -> None:  # noqa: ARG001
     value.shape.SetInParent()
     if given is None:
         value.shape.unknown_rank = True
@@ -138,7 +145,7 @@ def _write_shape(value: Any, given: Any, index: GraphIndex) -> None:  # noqa: AR
         value.shape.dim.add(size=-1 if size is None else size)
 
 
-_Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[[Any, Any, GraphIndex], None]]
+_Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[["AttrValue", Any, GraphIndex], None]]
 _KINDS: dict[str, _Kind] = {
     "bool": (lambda given, _: isinstance(given, bool), lambda value, given, _: setattr(value, "b", given)),
     "int": (lambda given, _: _is_number(given, (int,)), lambda value, given, _: setattr(value, "i", given)),
@@ -159,12 +166,13 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
-def _check_allowed(command: SetAttr, told: Any, value: Any) -> None:
+def _check_allowed(command: SetAttr, told: OpDef.AttrDef, value: AttrValue) -> None:
     """Raise when the OpDef does not allow a value."""
     allowed = told.allowed_values.list
-    known = list(allowed.s) or list(allowed.type)
+    known: list[object] = [*allowed.s] or [*allowed.type]
     kind = value.WhichOneof("value")
-    given = list(value.list.s) or list(value.list.type) if kind == "list" else [value.s if kind == "s" else value.type]
+    single: object = value.s if kind == "s" else value.type
+    given: list[object] = ([*value.list.s] or [*value.list.type]) if kind == "list" else [single]
     if known and not set(given) <= set(known):
         words = [item.decode(errors="replace") for item in allowed.s]
         some = f"; it is one of {', '.join(map(repr, words))}." if words else "; choose another dtype."
@@ -180,10 +188,10 @@ def _check_allowed(command: SetAttr, told: Any, value: Any) -> None:
         )
 
 
-def _check_ends(index: GraphIndex, op: int, node: NodeDef) -> None:
+def _check_edges(index: GraphIndex, op: int, node: NodeDef) -> None:
     """Raise when the op could no longer read what it reads, or its readers it."""
-    name, wires = index.names[op], Wires(index)
-    wanted, ends = slots(index, node), wires.inputs(op)
+    name, moves = index.names[op], EdgeMoves(index)
+    wanted, ends = input_specs(index, node), moves.current_inputs(op)
     if wanted is None:  # of a type that TensorFlow does not know
         return
     if len(wanted) != len(ends):
@@ -193,7 +201,7 @@ def _check_ends(index: GraphIndex, op: int, node: NodeDef) -> None:
             [name],
         )
     for slot, source in zip(wanted, ends, strict=True):
-        given, read = wires.dtype(source).removesuffix("_ref"), wires.told(source)
+        given, read = moves.dtype(source).removesuffix("_ref"), moves.tensor_name(source)
         if slot.dtype and given and slot.dtype != index.typing.number(given):
             raise GraphEditError(
                 f"Op {name!r} reads {read!r}, which is {given}, and would take another dtype; cast that first: "
@@ -202,17 +210,17 @@ def _check_ends(index: GraphIndex, op: int, node: NodeDef) -> None:
             )
     before, after = index.dtypes(op), index.typing.dtypes(node)
     for reader in sorted(set(index.consumer_lists[op])):
-        for source in wires.inputs(reader):
+        for source in moves.current_inputs(reader):
             now = after[source[1]] if source[1] < len(after) else "gone"
             if source[0] == op and before[source[1]] != now:
                 raise GraphEditError(
-                    f"{wires.told(source)!r} is {before[source[1]]} and would be {now}, and op "
+                    f"{moves.tensor_name(source)!r} is {before[source[1]]} and would be {now}, and op "
                     f"{index.names[reader]!r} reads it; let it read another tensor first (editor.reroute).",
                     [name, index.names[reader]],
                 )
 
 
-# Setting: devices of ops, and values that tensors have for ever. For attributes see `attributes`.
+# Devices and constants
 
 # As TensorFlow writes devices: any of the parts may be left out, in this order.
 _DEVICE = re.compile(
@@ -246,7 +254,7 @@ class Place(Command):
         device: The device, "" to let TensorFlow choose.
     """
 
-    what: Chosen
+    what: OpsArgument
     device: str = field(metadata={"required": True})
 
     def plan(self, context: PlanContext) -> Patch:
@@ -257,21 +265,21 @@ class Place(Command):
                 'or "" for any.'
             )
         index = context.index
-        meant = set(chosen(index, self.what))
-        along = _beside(index, meant) - meant
-        leading = Leading(index)
+        meant = set(resolve_ops(index, self.what))
+        along = _colocated_ops(index, meant) - meant
+        rewriter = ConsumerRewriter(index)
         for op in meant | along:
-            leading.node(op).device = self.device
-        moved = [edited.name for edited in leading.edited() if index.ids[edited.name] in along]
+            rewriter.node(op).device = self.device
+        moved = [edited.name for edited in rewriter.changes() if index.ids[edited.name] in along]
         note = f"{listed(moved)} must stand beside them and {'moves' if len(moved) == 1 else 'move'} along."
         names = [index.names[op] for op in sorted(meant)]
         if not names:
             raise GraphEditError("The selection holds no ops, so there is nothing to place; select some.")
-        changed = leading.changed(f"is on {self.device!r}" if self.device else "is on no device", names[0])
+        changed = rewriter.require_changes(f"is on {self.device!r}" if self.device else "is on no device", names[0])
         return Patch(changed=changed, notes=(note,) if moved else ())
 
 
-def _beside(index: GraphIndex, ops: Iterable[int]) -> set[int]:
+def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     """Some ops, and all that must stand on one device with them (colocation)."""
     near: dict[int, list[int]] = {}
     for op, node in enumerate(index.nodes):
@@ -319,10 +327,10 @@ class SetConstant(Command):
         index = context.index
         op, port = tensor(index, self.tensor)
         value = context.constant(self.value, index.dtypes(op)[port], index.shape(op, port))
-        name, kind, leading = index.names[op], index.types[op], Leading(index)
+        name, kind, rewriter = index.names[op], index.types[op], ConsumerRewriter(index)
         if kind in CONSTANTS:
-            leading.node(op).attr["value"].tensor.CopyFrom(value)
-            return Patch(changed=leading.changed("holds that value", name))
+            rewriter.node(op).attr["value"].tensor.CopyFrom(value)
+            return Patch(changed=rewriter.require_changes("holds that value", name))
         if not is_placeholder(kind):
             raise GraphEditError(
                 f"Op {name!r} is a {kind}, which computes its value; name a constant or a placeholder, or let its "
@@ -334,11 +342,13 @@ class SetConstant(Command):
         node.attr["dtype"].type = index.typing.number(index.dtypes(op)[port])
         node.attr["value"].tensor.CopyFrom(value)
         for reader in readers(index, (op, port)):
-            leading.lead(reader, (op, port), f"{node.name}:0")
-        return Patch(add=Change(nodes=(node,)), changed=leading.edited(), given=((f"{name}:0", f"{node.name}:0"),))
+            rewriter.redirect(reader, (op, port), f"{node.name}:0")
+        return Patch(
+            add=Change(nodes=(node,)), changed=rewriter.changes(), output_renames=((f"{name}:0", f"{node.name}:0"),)
+        )
 
 
-# Trainable: which variables an optimiser takes when nobody names any.
+# Trainable variables
 
 _KEY = "trainable_variables"
 

@@ -1,41 +1,47 @@
-"""Leading: who reads a tensor, and the NodeDefs of those that an edit lets read another one."""
+"""Consumers of tensors, and their NodeDefs with other inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tfgraphwidget.edits.patch import Edited
-from tfgraphwidget.edits.rewire.edge_moves import Wires
+from tfgraphwidget.edits.patch import NodeChange
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.operands import Ops, members
 from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 Tensor = tuple[int, int]
 """Op and port."""
-Chosen = str | Ops
+OpsArgument = str | Ops
 """Ops that a command is about: an op or name scope by name, several, or a selection."""
 
 
-class Leading:
+class ConsumerRewriter:
     """The NodeDefs of an index that an edit changes in place."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
-        self._changed: dict[int, Any] = {}
+        self._changed: dict[int, NodeDef] = {}
 
-    def node(self, op: int) -> Any:
+    def node(self, op: int) -> NodeDef:
         """An op's NodeDef, to be changed."""
         if op not in self._changed:
             node = self._changed[op] = type(self.index.nodes[op])()
             node.CopyFrom(self.index.nodes[op])
         return self._changed[op]
 
-    def lead(self, reader: int, old: Tensor, new: str) -> None:
-        """Let an op read the tensor `new` ("op:0") wherever it reads `old`."""
+    def redirect(self, reader: int, old: Tensor, new: str) -> None:
+        """Make an op read another tensor.
+
+        Args:
+            reader: The op.
+            old: The tensor that it reads.
+            new: The name of the tensor to read instead, "op:0".
+        """
         op, port = split_tensor(new)
         node = self.node(reader)
         name = self.index.names[old[0]]
@@ -43,20 +49,22 @@ class Leading:
             if split_input(text) == (name, old[1]):
                 node.input[k] = as_input(op, port or 0)
 
-    def changed(self, what: str, op: str) -> tuple[Edited, ...]:
-        """`edited`, of which there is some: GraphEditError when an op has been `what` before."""
-        found = self.edited()
+    def require_changes(self, what: str, op: str) -> tuple[NodeChange, ...]:
+        """`changes`, of which there is some: GraphEditError when an op has been `what` before."""
+        found = self.changes()
         if not found:
             raise GraphEditError(f"This changes nothing: {op!r} {what} already; leave it out.", [op])
         return found
 
-    def edited(self) -> tuple[Edited, ...]:
+    def changes(self) -> tuple[NodeChange, ...]:
         """What has changed, in graph order."""
         pairs = ((self.index.nodes[op], self._changed[op]) for op in sorted(self._changed))
-        return tuple(Edited(before, _sorted(before, after)) for before, after in pairs if before != after)
+        return tuple(
+            NodeChange(before, _with_sorted_control_inputs(before, after)) for before, after in pairs if before != after
+        )
 
 
-def _sorted(before: Any, after: Any) -> Any:
+def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
     """The NodeDef with its control inputs, if they are others, in the order that TensorFlow writes: of their names."""
     old, new = ([text for text in node.input if text[:1] == "^"] for node in (before, after))
     if set(old) != set(new):
@@ -75,15 +83,25 @@ def tensor_name(index: GraphIndex, of: Tensor) -> str:
     return f"{index.names[of[0]]}:{of[1]}"
 
 
-def chosen(index: GraphIndex, what: Chosen) -> list[int]:
+def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
     """The ops that are meant, in graph order. Raises UnknownName."""
     return sorted(members(index, (what,) if isinstance(what, str) else what))
 
 
 def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> list[int]:
-    """The ops that read a tensor: those of `only`, where it names any, less those of `never`; in graph order.
+    """Find the ops that read a tensor, in graph order.
 
-    Raises GraphEditError when nothing in `only` reads it.
+    Args:
+        index: The graph.
+        of: The tensor.
+        only: Ops, scopes or a selection; () for all.
+        never: Ops to leave out.
+
+    Returns:
+        The ops.
+
+    Raises:
+        GraphEditError: No op of `only` reads the tensor.
     """
     edges = index.readers
     row = slice(int(edges.start[of[0]]), int(edges.start[of[0] + 1]))
@@ -98,7 +116,18 @@ def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> l
 
 
 def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str, dtype: str) -> None:
-    """Raise GraphEditError unless ops that read `old` can read `new`, a tensor of this dtype, in its place."""
+    """Check that ops can read a new tensor in place of another one.
+
+    Args:
+        index: The graph.
+        reading: The ops.
+        old: The tensor that they read.
+        new: The name of the new tensor.
+        dtype: Its dtype; "" if it is not known.
+
+    Raises:
+        GraphEditError: The dtypes differ, or an op writes to the variable that it reads.
+    """
     was = index.dtypes(old[0])[old[1]]
     name = tensor_name(index, old)
     if was and dtype and was.removesuffix("_ref") != dtype.removesuffix("_ref"):
@@ -122,11 +151,22 @@ def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str
 
 def _writes(index: GraphIndex, reader: int, of: Tensor) -> bool:
     """Whether an op reads a tensor at an input that must be a reference to a variable."""
-    return any(end == of and takes_reference(index, reader, k) for k, end in enumerate(Wires(index).inputs(reader)))
+    return any(
+        end == of and takes_reference(index, reader, k) for k, end in enumerate(EdgeMoves(index).current_inputs(reader))
+    )
 
 
 def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> None:
-    """Raise GraphEditError when `old` is what holds a v1 while loop together, and one of the ops reads it for that."""
+    """Check that no edge between a tensor and its consumers holds a v1 while loop together.
+
+    Args:
+        index: The graph.
+        reading: The consumers.
+        old: The tensor.
+
+    Raises:
+        GraphEditError: One of the edges does.
+    """
     kind, name = index.types[old[0]], index.names[old[0]]
     for op in reading:
         to = index.types[op]
@@ -138,42 +178,52 @@ def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> No
             )
 
 
-# Slots: what an op takes at each of its inputs, told by its NodeDef and its OpDef.
+# The inputs that an op takes, from its NodeDef and its OpDef
 
 # No op has more inputs; a damaged attribute may say so.
 _MOST = 1 << 15
 
 
-class Slot(NamedTuple):
+class InputSpec(NamedTuple):
     """One input: the number of its dtype (0 when nobody tells), and whether it must be a reference to a variable."""
 
     dtype: int
     is_ref: bool
 
 
-def slots(index: GraphIndex, node: NodeDef) -> tuple[Slot, ...] | None:
+def input_specs(index: GraphIndex, node: NodeDef) -> tuple[InputSpec, ...] | None:
     """The inputs of a NodeDef, in order; None for an op that TensorFlow does not know."""
     definition = index.typing.definition(node.op)
     if definition is None:
         return None
-    return tuple(slot for arg in definition.input_arg for slot in _of(arg, node, definition))
+    return tuple(slot for arg in definition.input_arg for slot in _argument_specs(arg, node, definition))
 
 
-def _of(arg: Any, node: NodeDef, definition: Any) -> Iterator[Slot]:
+def _argument_specs(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> Iterator[InputSpec]:
     if arg.type_list_attr:
         value = attribute(node, definition, arg.type_list_attr)
-        yield from (Slot(number, arg.is_ref) for number in ([] if value is None else value.list.type[:_MOST]))
+        yield from (InputSpec(number, arg.is_ref) for number in ([] if value is None else value.list.type[:_MOST]))
         return
     value = attribute(node, definition, arg.type_attr) if arg.type_attr else None
     dtype = arg.type or (0 if value is None else value.type)
     number = attribute(node, definition, arg.number_attr) if arg.number_attr else None
     count = (0 if number is None else number.i) if arg.number_attr else 1
     for _ in range(count if 0 <= count <= _MOST else 0):
-        yield Slot(dtype, arg.is_ref)
+        yield InputSpec(dtype, arg.is_ref)
 
 
-def attribute(node: NodeDef, definition: Any, name: str) -> Any:
-    """The AttrValue of a NodeDef, or the OpDef's default of it; None when there is neither."""
+def attribute(node: NodeDef, definition: OpDef | None, name: str) -> AttrValue | None:
+    """Read an attribute of a NodeDef.
+
+    Args:
+        node: The NodeDef.
+        definition: Its OpDef; None if it is not known.
+        name: The attribute.
+
+    Returns:
+        The AttrValue, or the OpDef's default; None if there is neither.
+    """
     if name in node.attr:
         return node.attr[name]
-    return next((a.default_value for a in definition.attr if a.name == name and a.HasField("default_value")), None)
+    known = definition.attr if definition is not None else ()
+    return next((a.default_value for a in known if a.name == name and a.HasField("default_value")), None)

@@ -1,4 +1,4 @@
-"""Grafting: what a Python function made in a graph of its own becomes a part of another one.
+"""Ops of a traced Python function, moved into a graph.
 
 The function was called on placeholders (see `runtime.live.traced_ops`); here these become the tensors that they stood
 for. In a
@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tfgraphwidget.edits import control_flow_contexts
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.edits.clone.scopes import check_free
 from tfgraphwidget.edits.context import IndexContext, TracedFunction
 from tfgraphwidget.edits.patch import Change
-from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
+from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import EXIT, FUNCTION_CALLS, SWITCH, GraphIndex, Selection
@@ -39,15 +38,29 @@ class Graft:
     notes: tuple[str, ...]
 
 
-def grafted(traced: TracedFunction, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
-    """The ops of `traced` under the scope `into` of `index`, called on the tensors `given`. Raises NameTaken."""
+def graft_function(traced: TracedFunction, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
+    """Move the ops of a traced function into a graph.
+
+    Args:
+        traced: The trace.
+        index: The graph.
+        given: The tensors that take the place of its placeholders.
+        into: The name scope of the new ops.
+
+    Returns:
+        The new ops, and the names of the outputs.
+
+    Raises:
+        NameTaken: The scope is taken.
+        GraphEditError: The tensors are in different loops, or the function makes state inside of one.
+    """
     check_free(index, into)  # a clone from another graph might go to the root
     pairs = [split_tensor(of) for of in given]
     stands = {name: (op, port or 0) for name, (op, port) in zip(traced.inputs, pairs, strict=True)}
     everything = Selection.of(traced.index, range(len(traced.index)), "editor.ops()")
     patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(IndexContext(traced.index, index))
     instead = {f"{into}/{name}": end for name, end in stands.items()}
-    nodes = tuple(_reading(node, instead) for node in patch.add.nodes if node.name not in instead)
+    nodes = tuple(_read_tensors(node, instead) for node in patch.add.nodes if node.name not in instead)
     members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
     names = {node.name: node.name for node in nodes}
     names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}
@@ -55,10 +68,10 @@ def grafted(traced: TracedFunction, index: GraphIndex, given: Sequence[str], int
     change = replace(patch.add, nodes=nodes, members=members, contexts=told, copies=())
     dropped = patch.preview.dropped if patch.preview else ()
     outputs = tuple(_output(name, stands, into) for name in traced.outputs)
-    return Graft(_within(index, traced, change, given, into), outputs, dropped)
+    return Graft(_run_in_frames(index, traced, change, given, into), outputs, dropped)
 
 
-def _reading(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> Any:
+def _read_tensors(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> NodeDef:
     """A NodeDef that reads tensors of the graph in place of placeholders."""
     for k, text in enumerate(node.input):
         op, port = split_input(text)
@@ -74,13 +87,15 @@ def _output(name: str, stands: Mapping[str, tuple[str, int]], into: str) -> str:
     return f"{op}:{port}"
 
 
-def _within(index: GraphIndex, traced: TracedFunction, change: Change, given: Sequence[str], into: str) -> Change:
+def _run_in_frames(
+    index: GraphIndex, traced: TracedFunction, change: Change, given: Sequence[str], into: str
+) -> Change:
     """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run there too."""
     tensors = [tensor(index, name) for name in given]
-    if not change.nodes or not may_run_within(index, [op for op, _ in tensors]):
+    if not change.nodes or not may_run_in_frames(index, [op for op, _ in tensors]):
         return change
-    told = within(index)
-    inside = [(told.given(of), of) for of in tensors if told.given(of)]
+    told = frames_of(index)
+    inside = [(told.source_context(of), of) for of in tensors if told.source_context(of)]
     if not inside:
         return change
     if traced.has_state:
@@ -101,11 +116,11 @@ def _within(index: GraphIndex, traced: TracedFunction, change: Change, given: Se
                 "both; choose tensors of one.",
                 names,
             )
-    nodes = _anchored(index, change.nodes, of, into)
+    nodes = _anchor(index, change.nodes, of, into)
     values = [name for node in nodes for name in _values(index, node)]
     leaves = index.types[of[0]] in EXIT
-    joined = control_flow_contexts.joining(
-        index.beside.contexts(), f"{index.names[of[0]]}:{of[1]}", values, leaves=leaves
+    joined = control_flow_contexts.contexts_around(
+        index.extras.contexts(), f"{index.names[of[0]]}:{of[1]}", values, leaves=leaves
     )
     return replace(change, nodes=nodes, contexts=joined + change.contexts)
 
@@ -115,7 +130,7 @@ def _values(index: GraphIndex, node: NodeDef) -> list[str]:
     return [f"{node.name}:{port}" for port in range(len(index.typing.dtypes(node)))] or [node.name]
 
 
-def _anchored(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str) -> tuple[Any, ...]:
+def _anchor(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str) -> tuple[NodeDef, ...]:
     """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it comes from.
 
     A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls wait too, as TensorFlow
@@ -125,7 +140,7 @@ def _anchored(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: s
     if not roots:
         return nodes
     op, port = of
-    made: tuple[Any, ...] = ()
+    made: tuple[NodeDef, ...] = ()
     anchor = index.names[op]
     if index.types[op] in SWITCH:
         taken = {node.name for node in nodes}

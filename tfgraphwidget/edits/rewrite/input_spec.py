@@ -1,4 +1,4 @@
-"""ReplaceInput: a placeholder takes another dtype or shape, and what the graph has written down of its sizes follows.
+"""ReplaceInput: change the dtype or shape of a placeholder, and the constants that hold its old sizes.
 
 Its name stays, since that is what people feed. Which static shapes follow is asked of TensorFlow (`infer`); where
 constants still hold an old size (`sizes`) they are told of, or rewritten: by the new number, by -1 where a Reshape or a
@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, patched
+from tfgraphwidget.edits.patch import Change, Patch, apply_patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import Tensor
-from tfgraphwidget.edits.rewrite.consumers import Leading, readers, tensor
-from tfgraphwidget.edits.rewrite.insert import Spec, respecify
-from tfgraphwidget.edits.rewrite.shape_constants import Fixing
-from tfgraphwidget.edits.rewrite.stale_shapes import Encoded, Moved, encoded
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, readers, tensor
+from tfgraphwidget.edits.rewrite.insert import Spec, set_placeholder_spec
+from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
+from tfgraphwidget.edits.rewrite.stale_shapes import ShapeChanges, StaleConstant, stale_constants
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import PLACEHOLDERS, GraphIndex, Shape, shape_text, traversal
 from tfgraphwidget.naming import free_name, listed, split_input
+from tfgraphwidget.tf_types import NodeDef
 
 Infer = Callable[[GraphIndex, Patch], Patch]
 _SAME: Literal["same"] = "same"
@@ -72,11 +73,11 @@ class ReplaceInput(Command):
         op, _ = tensor(index, self.tensor)
         old: Spec = index.shape(op, 0), index.dtypes(op)[0]
         spec: Spec = old[0] if self.shape == _SAME else self.shape, self.dtype or old[1]
-        leading = Leading(index)
-        respecify(index, leading.node(op), spec)
-        cast = self._cast(index, op, (old[1], spec[1]), leading)
+        rewriter = ConsumerRewriter(index)
+        set_placeholder_spec(index, rewriter.node(op), spec)
+        cast = self._cast(index, op, (old[1], spec[1]), rewriter)
         patch = Patch(
-            Change(nodes=cast), changed=leading.changed(f"is {spec[1]} {shape_text(spec[0])}", index.names[op])
+            Change(nodes=cast), changed=rewriter.require_changes(f"is {spec[1]} {shape_text(spec[0])}", index.names[op])
         )
         if old[0] is None:
             return patch
@@ -86,7 +87,9 @@ class ReplaceInput(Command):
         """A few words for a button."""
         return "Insert a Cast" if self.mend else "Rewrite the constants too" if self.fix else ""
 
-    def _cast(self, index: GraphIndex, op: int, dtypes: tuple[str, str], leading: Leading) -> tuple[Any, ...]:
+    def _cast(
+        self, index: GraphIndex, op: int, dtypes: tuple[str, str], rewriter: ConsumerRewriter
+    ) -> tuple[NodeDef, ...]:
         """A Cast from the new dtype of the placeholder to the old one, for its readers; none where that is the same."""
         name, reading, (old, new) = index.names[op], readers(index, (op, 0)), dtypes
         if old == new or not reading:
@@ -103,7 +106,7 @@ class ReplaceInput(Command):
         node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (new, old))
         node.attr["Truncate"].b = False
         for reader in reading:
-            leading.lead(reader, (op, 0), f"{node.name}:0")
+            rewriter.redirect(reader, (op, 0), f"{node.name}:0")
         return (node,)
 
 
@@ -126,18 +129,18 @@ class _Resizing:
 
     def run(self, patch: Patch) -> Patch:
         """The patch with the constants, rewritten if that was asked for."""
-        found: dict[Encoded, None] = {}
-        fixed: dict[Encoded, None] = {}
+        found: dict[StaleConstant, None] = {}
+        fixed: dict[StaleConstant, None] = {}
         for _ in range(_ROUNDS):
             shapes, refusal = self._shapes(patch)
-            moved = Moved(shapes, self.index.names[self.op], self.sizes)
-            new = [one for one in encoded(self._after(patch), moved) if one not in found]
+            moved = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
+            new = [one for one in stale_constants(self._after(patch), moved) if one not in found]
             found |= dict.fromkeys(new)
             mending = [one for one in new if one.proposed is not None] if self.command.fix else []
             if not mending:
                 break
             fixed |= dict.fromkeys(mending)
-            patch = Fixing(self.index, self.op, patch).fixed(mending)
+            patch = SizeRewriter(self.index, self.op, patch).rewrite(mending)
         left = tuple(one for one in found if one not in fixed)
         if refusal is not None:
             raise self._explained(refusal, left)
@@ -145,7 +148,7 @@ class _Resizing:
 
     def _after(self, patch: Patch) -> GraphIndex:
         """The graph after the patch, with the static shapes of before."""
-        return patched(self.index, replace(patch, shapes=()))
+        return apply_patch(self.index, replace(patch, shapes=()))
 
     def _shapes(self, patch: Patch) -> tuple[dict[Tensor, tuple[Shape, Shape]], GraphEditError | None]:
         """Static shapes before and after, by op number in the graph after; as far as no op refuses what it is given."""
@@ -176,7 +179,7 @@ class _Resizing:
                 refusal = error
         return Patch()
 
-    def _explained(self, refusal: GraphEditError, left: tuple[Encoded, ...]) -> GraphEditError:
+    def _explained(self, refusal: GraphEditError, left: tuple[StaleConstant, ...]) -> GraphEditError:
         """The refusal, which names constants that hold an old size."""
         if not left:
             return refusal
@@ -191,15 +194,18 @@ class _Resizing:
         )
 
 
-def _notes(left: Iterable[Encoded], fixed: Mapping[Encoded, None]) -> Iterable[str]:
+def _notes(left: Iterable[StaleConstant], fixed: Mapping[StaleConstant, None]) -> Iterable[str]:
     for one in left:
-        way = f"make it {_told(one.proposed)}" if one.proposed is not None else "nobody knows what it should hold"
-        yield f"{one.op!r} still holds the old size, {_told(one.value)}, for {one.reader!r}; {way}."
+        way = f"make it {_value_text(one.proposed)}" if one.proposed is not None else "nobody knows what it should hold"
+        yield f"{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
     for one in fixed:
-        yield f"{one.op!r} held the old size, {_told(one.value)}, for {one.reader!r}, and is {_told(one.proposed)} now."
+        yield (
+            f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, "
+            f"and is {_value_text(one.proposed)} now."
+        )
 
 
-def _told(value: Any) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     return str(value)

@@ -1,4 +1,4 @@
-"""Insert: a function goes between a tensor and those who read it.
+"""Insert: put a function between a tensor and its consumers.
 
 At a placeholder a `spec` puts the function before the input: what is fed is then of that dtype and shape, and the
 function makes of it what the graph reads, as a decoder of images does.
@@ -16,7 +16,7 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.operands import Ops
 from tfgraphwidget.edits.rewrite.consumers import (
-    Leading,
+    ConsumerRewriter,
     Tensor,
     check_dtype,
     check_skeleton,
@@ -24,23 +24,28 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
     tensor_name,
 )
-from tfgraphwidget.edits.rewrite.graft import grafted
+from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, shape_text
 from tfgraphwidget.tf_types import NodeDef
 
-# Placeholders that are to take another dtype or shape.  Its name is what people feed, so a placeholder is changed
-# in place. Only a live graph takes no other dtype for one; a new placeholder takes its place there (see
-# `exchanged`).
+# A placeholder takes another dtype or shape in place, since users feed it by name. A live graph cannot change its
+# dtype; there a new placeholder replaces it (see `edits.op_replacement`).
 
 Spec = tuple[Shape, str]
 """Static shape and dtype."""
 
 
-def respecify(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
-    """Let the NodeDef of a placeholder, a copy, say another shape and dtype.
+def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
+    """Set the shape and dtype of a placeholder.
 
-    Raises GraphEditError for what is no placeholder, or for a dtype that there is not.
+    Args:
+        index: The graph.
+        node: A copy of its NodeDef, which is changed.
+        spec: The static shape and dtype.
+
+    Raises:
+        GraphEditError: The op is not a placeholder, or the dtype cannot be fed.
     """
     shape, dtype = spec
     number = index.typing.number(dtype)
@@ -62,8 +67,18 @@ def respecify(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
         del node.attr["_output_shapes"]
 
 
-def check_left(index: GraphIndex, placeholder: Tensor, spec: Spec, left: Iterable[int]) -> None:
-    """Raise when an op would go on reading a placeholder, and cannot for its new dtype or shape."""
+def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, left: Iterable[int]) -> None:
+    """Check that ops can keep reading a placeholder whose spec changes.
+
+    Args:
+        index: The graph.
+        placeholder: Its output.
+        spec: The new static shape and dtype.
+        left: The ops that keep reading it.
+
+    Raises:
+        GraphEditError: There is such an op, and the spec changes.
+    """
     op, port = placeholder
     if spec == (index.shape(op, port), index.dtypes(op)[port]):
         return
@@ -134,22 +149,22 @@ class Insert(Command):
             raise GraphEditError(f"The function gives {len(traced.outputs)} tensors for {self.at!r}; let it give one.")
         reading = readers(index, at, self.only, self.never)
         check_skeleton(index, reading, at)
-        leading = Leading(index)
+        rewriter = ConsumerRewriter(index)
         if self.spec is not None:
-            respecify(index, leading.node(at[0]), self.spec)
-            check_left(index, at, self.spec, set(readers(index, at)) - set(reading))
-        graft = grafted(traced, index, [tensor_name(index, at)], self.into)
+            set_placeholder_spec(index, rewriter.node(at[0]), self.spec)
+            check_other_readers(index, at, self.spec, set(readers(index, at)) - set(reading))
+        graft = graft_function(traced, index, [tensor_name(index, at)], self.into)
         check_dtype(index, reading, at, graft.outputs[0], traced.dtype(0))
         for reader in reading:
-            leading.lead(reader, at, graft.outputs[0])
+            rewriter.redirect(reader, at, graft.outputs[0])
         is_result = not self.only and not is_placeholder(index.types[at[0]])
         return Patch(
             add=graft.change,
             scopes=(self.into,),
-            changed=leading.edited(),
+            changed=rewriter.changes(),
             notes=graft.notes,
             traced=traced,
-            given=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
+            output_renames=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
         )
 
     def _trace(self, context: PlanContext) -> TracedFunction:

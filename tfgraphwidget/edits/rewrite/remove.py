@@ -1,4 +1,4 @@
-"""Remove: ops leave the graph, and with them what nobody needs any more.
+"""Remove: remove ops and the ops that only they need.
 
 What waited for a removed op waits for what that waited for, so that the order in which things happen stays. What
 stood beside it (colocation) stands alone.
@@ -14,9 +14,9 @@ import numpy as np
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
-from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     EXIT,
@@ -26,8 +26,8 @@ from tfgraphwidget.graph import (
     definitions,
     from_outside,
     handles,
-    keyed,
     own_ops,
+    persistent_state,
     side_effects,
     traversal,
 )
@@ -50,7 +50,7 @@ class Remove(Command):
         readers: Whether all ops that depend on their outputs are removed too.
     """
 
-    what: Chosen
+    what: OpsArgument
     prune: bool = True
     readers: bool = False
 
@@ -64,7 +64,7 @@ class Remove(Command):
 
     def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
         """The patch of a graph of which callers name the tensors `external`."""
-        gone = set(chosen(index, self.what))
+        gone = set(resolve_ops(index, self.what))
         if not gone:
             raise GraphEditError("The selection holds no ops, so there is nothing to remove; select some.")
         if self.readers:
@@ -73,21 +73,23 @@ class Remove(Command):
         if self.prune:
             gone |= _no_longer_needed(index, gone, {split_tensor(name)[0] for name in external})
         _check_variables(index, gone)
-        leading = Leading(index)
-        _let_wait(index, gone, leading)
-        alone = _stand_alone(index, gone, leading)
-        lost = leaving(index, gone)
+        rewriter = ConsumerRewriter(index)
+        _reconnect_control_inputs(index, gone, rewriter)
+        alone = _drop_colocation(index, gone, rewriter)
+        lost = removal_of(index, gone)
         names = {node.name for node in lost.nodes}
-        touched = tuple(pair for pair in index.beside.runners() if not names.isdisjoint(queue_runners.named(pair[1])))
-        stay = {name: name for _, runner in touched for name in queue_runners.named(runner) if name not in names}
+        touched = tuple(
+            pair for pair in index.extras.runners() if not names.isdisjoint(queue_runners.op_names(pair[1]))
+        )
+        stay = {name: name for _, runner in touched for name in queue_runners.op_names(runner) if name not in names}
         dangling = [name for name in external if split_tensor(name)[0] in names]
         return Patch(
             add=Change(runners=queue_runners.rename_runners(touched, stay)),
             remove=replace(lost, runners=touched),
-            changed=leading.edited(),
-            fed=tuple((name, "") for name in dangling),
-            given=tuple((name, "") for name in dangling),
-            notes=(*alone, *_ends_lost(dangling)),
+            changed=rewriter.changes(),
+            input_renames=tuple((name, "") for name in dangling),
+            output_renames=tuple((name, "") for name in dangling),
+            notes=(*alone, *_lost_signature_notes(dangling)),
         )
 
     def _check_unread(self, index: GraphIndex, gone: set[int]) -> None:
@@ -106,8 +108,8 @@ class Remove(Command):
 
 def _no_longer_needed(index: GraphIndex, gone: set[int], ends: set[str]) -> set[int]:
     """What fed, or was waited for by, ops that go and no others."""
-    kept = _kept(index, ends)
-    found = _fed_only(index, gone, kept)
+    kept = _unprunable_ops(index, ends)
+    found = _used_only_by(index, gone, kept)
     outside = from_outside(index)
     while True:
         after = gone | found
@@ -119,10 +121,10 @@ def _no_longer_needed(index: GraphIndex, gone: set[int], ends: set[str]) -> set[
         if not spared:
             return found
         kept[sorted(spared)] = True
-        found = _fed_only(index, gone, kept)
+        found = _used_only_by(index, gone, kept)
 
 
-def _fed_only(index: GraphIndex, gone: set[int], kept: Mask) -> set[int]:
+def _used_only_by(index: GraphIndex, gone: set[int], kept: Mask) -> set[int]:
     found: set[int] = set()
     stack = [source for op in gone for source in index.input_lists[op] + index.control_lists[op]]
     while stack:
@@ -136,9 +138,9 @@ def _fed_only(index: GraphIndex, gone: set[int], kept: Mask) -> set[int]:
     return found
 
 
-def _kept(index: GraphIndex, ends: set[str]) -> Mask:
+def _unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
     """The ops that go only when a person says so."""
-    kept = keyed(index) | from_outside(index)
+    kept = persistent_state(index) | from_outside(index)
     held = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
     named = held | ends | {name for node in index.nodes for name in colocated_with(node)}
     kept[[index.ids[name] for name in named if name in index.ids]] = True
@@ -164,16 +166,16 @@ def _check_variables(index: GraphIndex, gone: set[int]) -> None:
                 )
 
 
-def _let_wait(index: GraphIndex, gone: set[int], leading: Leading) -> None:
+def _reconnect_control_inputs(index: GraphIndex, gone: set[int], rewriter: ConsumerRewriter) -> None:
     """What waited for what goes now waits for what that waited for."""
     for op in sorted(gone):
         for waiting in set(index.waiting_lists[op]) - gone:
-            before = _waited_for(index, op, gone)
-            node = leading.node(waiting)
+            before = _remaining_control_inputs(index, op, gone)
+            node = rewriter.node(waiting)
             kept = [text for text in node.input if text != f"^{index.names[op]}"]
             more = [f"^{index.names[b]}" for b in before if f"^{index.names[b]}" not in kept]
             node.input[:] = [*kept, *more]
-            if not node.input and control_flow.around(index, waiting):
+            if not node.input and control_flow.enclosing_blocks(index, waiting):
                 name = index.names[op]
                 raise GraphEditError(
                     f"Op {node.name!r} runs in its loop or conditional only because it waits for {name!r}; remove it "
@@ -182,7 +184,7 @@ def _let_wait(index: GraphIndex, gone: set[int], leading: Leading) -> None:
                 )
 
 
-def _waited_for(index: GraphIndex, op: int, gone: set[int]) -> list[int]:
+def _remaining_control_inputs(index: GraphIndex, op: int, gone: set[int]) -> list[int]:
     """What an op waited for, in the end, of what stays."""
     found: dict[int, None] = {}
     seen, stack = {op}, [op]
@@ -196,22 +198,22 @@ def _waited_for(index: GraphIndex, op: int, gone: set[int]) -> list[int]:
     return sorted(found)
 
 
-def _stand_alone(index: GraphIndex, gone: set[int], leading: Leading) -> tuple[str, ...]:
+def _drop_colocation(index: GraphIndex, gone: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:
     """What stood beside what goes stands alone; a sentence of it."""
     names, alone = {index.names[op] for op in gone}, []
     for op, node in enumerate(index.nodes):
         if op in gone or names.isdisjoint(colocated_with(node)):
             continue
-        values = leading.node(op).attr[_COLOCATED].list.s
+        values = rewriter.node(op).attr[_COLOCATED].list.s
         values[:] = [v for v in values if v.removeprefix(b"loc:@").decode(errors="replace") not in names]
         if not values:
-            del leading.node(op).attr[_COLOCATED]
+            del rewriter.node(op).attr[_COLOCATED]
         alone.append(node.name)
     is_one = len(alone) == 1
     stand = "stands" if is_one else "stand"
     return (f"{listed(alone)} {stand} on no other op's device any more.",) if alone else ()
 
 
-def _ends_lost(names: Iterable[str]) -> tuple[str, ...]:
+def _lost_signature_notes(names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
     return (f"{listed(names)} is no longer an input or output of a signature.",) if names else ()

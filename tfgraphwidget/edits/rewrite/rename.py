@@ -1,4 +1,4 @@
-"""Rename: an op, a whole name scope, or an end of a signature gets another name.
+"""Rename: an op, a name scope, or an input or output of a signature.
 
 An op under a new name is a new op to TensorFlow: it is added, the old one goes, and who reads it reads the new one. Its
 state stays: what TensorFlow finds by the op's own name is given that name as its key
@@ -9,18 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
-from tfgraphwidget.edits.clone.node_copier import Copying
+from tfgraphwidget.edits.clone.node_copier import NodeCopier
 from tfgraphwidget.edits.clone.scopes import LONGEST
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, FormField, register
-from tfgraphwidget.edits.rewrite.consumers import Leading
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.graph import HANDLES, REF_HANDLES, V1_CONTROL_FLOW, GraphIndex, Member, keyed, kind_of, shared_name
+from tfgraphwidget.graph import (
+    HANDLES,
+    REF_HANDLES,
+    V1_CONTROL_FLOW,
+    GraphIndex,
+    Member,
+    kind_of,
+    persistent_state,
+    shared_name,
+)
 from tfgraphwidget.naming import (
     as_input,
     did_you_mean,
@@ -31,7 +39,7 @@ from tfgraphwidget.naming import (
     split_input,
     split_tensor,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import ContextDef, NodeDef
 
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
@@ -63,27 +71,27 @@ class Rename(Command):
         names = self._names(index)
         _check_free(index, names)
         _check_whole(index, names)
-        gone = leaving(index, [index.ids[old] for old in names])
-        made = tuple(_named(node, names, index) for node in gone.nodes)
-        held = index.beside.runners()
-        touched = tuple(pair for pair in held if not names.keys().isdisjoint(queue_runners.named(pair[1])))
-        every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.named(runner)}
+        gone = removal_of(index, [index.ids[old] for old in names])
+        made = tuple(_renamed_node(node, names, index) for node in gone.nodes)
+        held = index.extras.runners()
+        touched = tuple(pair for pair in held if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
+        every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
         members, renamed = _members(index, names)
-        variables = tuple(Copying(names).variable(v, "") for v in gone.variables)
-        held_in = index.beside.contexts() if gone.contexts else ()
+        variables = tuple(NodeCopier(names).variable(v, "") for v in gone.variables)
+        held_in = index.extras.contexts() if gone.contexts else ()
         # A context goes on being called as the frame of its loop, which stays.
         told = control_flow_contexts.rename_contexts(
-            held_in, names, {name: name for name in control_flow_contexts.called(held_in)}
+            held_in, names, {name: name for name in control_flow_contexts.context_names(held_in)}
         )
         pairs = tuple(names.items())
         return Patch(
             add=Change(made, renamed, variables, told, queue_runners.rename_runners(touched, every), copies=pairs),
             remove=replace(gone, members=members, runners=touched),
             scopes=_scopes(index, self.old, self.new, names),
-            changed=_changed(index, names),
-            notes=_emptied(index, names),
-            fed=pairs,
-            given=pairs,
+            changed=_node_changes(index, names),
+            notes=_lost_state_notes(index, names),
+            input_renames=pairs,
+            output_renames=pairs,
             renamed=pairs,
         )
 
@@ -128,7 +136,7 @@ class RenameKey(Command):
 
     def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
         """The patch, which changes no op."""
-        return Patch(keys=((self.signature, self.key, self.new),))
+        return Patch(signature_key_renames=((self.signature, self.key, self.new),))
 
     def as_called(self) -> Rename:
         """The call that a person writes for it."""
@@ -167,12 +175,12 @@ def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
                 )
     if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
         return
-    for context in index.beside.contexts():
+    for context in index.extras.contexts():
         _check_context(index, context, names)
 
 
-def _check_context(index: GraphIndex, context: Any, names: Mapping[str, str]) -> None:
-    hangs = {split_tensor(name)[0] for name in control_flow_contexts.structure(context)}
+def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, str]) -> None:
+    hangs = {split_tensor(name)[0] for name in control_flow_contexts.structural_tensors(context)}
     touched = hangs & names.keys()
     if touched:
         held = {split_tensor(name)[0] for name in context.values_def.values} - {
@@ -191,17 +199,17 @@ def _check_context(index: GraphIndex, context: Any, names: Mapping[str, str]) ->
                 f"name; {way}.",
                 [min(touched), left[0]],
             )
-    for inner in control_flow_contexts.nested(context):
+    for inner in control_flow_contexts.nested_contexts(context):
         _check_context(index, inner, names)
 
 
-def _named(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> Any:
+def _renamed_node(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> NodeDef:
     """An op's NodeDef under its new name, and naming others by theirs; its state is found where it was."""
     new = type(node)()
     new.CopyFrom(node)
     new.name = names[node.name]
-    _refer(new, names)
-    if keyed(index)[index.ids[node.name]] and not shared_name(node) and _goes_by_name(node):
+    _rename_references(new, names)
+    if persistent_state(index)[index.ids[node.name]] and not shared_name(node) and _goes_by_name(node):
         new.attr[_KEY].s = node.name.encode()
     return new
 
@@ -212,40 +220,40 @@ def _goes_by_name(node: NodeDef) -> bool:
     return node.op in REF_HANDLES or by_name or kind_of(node.op) == "staging area"
 
 
-def _emptied(index: GraphIndex, names: Mapping[str, str]) -> tuple[str, ...]:
+def _lost_state_notes(index: GraphIndex, names: Mapping[str, str]) -> tuple[str, ...]:
     """A sentence for state that a session does not find under another name. Of variables all without a key are one."""
-    ops = [index.ids[name] for name in names if keyed(index)[index.ids[name]]]
+    ops = [index.ids[name] for name in names if persistent_state(index)[index.ids[name]]]
     nodes = (index.nodes[op] for op in ops if index.types[op] not in HANDLES)
     lost = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
     holds = "holds" if len(lost) == 1 else "hold"
     return (f"{listed(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",) if lost else ()
 
 
-def _refer(node: NodeDef, names: Mapping[str, str]) -> None:
+def _rename_references(node: NodeDef, names: Mapping[str, str]) -> None:
     for k, text in enumerate(node.input):
         op, port = split_input(text)
         if op in names:
             node.input[k] = as_input(names[op], port)
     if _COLOCATED in node.attr:
         values = node.attr[_COLOCATED].list.s
-        values[:] = [_colocated(value, names) for value in values]
+        values[:] = [_renamed_colocation(value, names) for value in values]
 
 
-def _colocated(value: bytes, names: Mapping[str, str]) -> bytes:
+def _renamed_colocation(value: bytes, names: Mapping[str, str]) -> bytes:
     name = value.removeprefix(_COLOCATE).decode(errors="surrogateescape")
     known = value.startswith(_COLOCATE) and name in names
     return _COLOCATE + names[name].encode() if known else value
 
 
-def _changed(index: GraphIndex, names: Mapping[str, str]) -> tuple[Any, ...]:
+def _node_changes(index: GraphIndex, names: Mapping[str, str]) -> tuple[NodeChange, ...]:
     """Who stays and names what is renamed."""
-    leading = Leading(index)
+    rewriter = ConsumerRewriter(index)
     beside = [i for i, node in enumerate(index.nodes) if _COLOCATED in node.attr]
     near = (index.consumer_lists[index.ids[n]] + index.waiting_lists[index.ids[n]] for n in names)
     for op in {*beside, *(reader for row in near for reader in row)}:
         if index.names[op] not in names:
-            _refer(leading.node(op), names)
-    return leading.edited()
+            _rename_references(rewriter.node(op), names)
+    return rewriter.changes()
 
 
 def _members(
@@ -254,11 +262,11 @@ def _members(
     """All entries of the collections that hold something renamed, before and after: their order stays."""
     before: list[tuple[str, Member]] = []
     after: list[tuple[str, Member]] = []
-    copying = Copying(names)
+    copier = NodeCopier(names)
     for key, held in index.collections.items():
         if any(split_tensor(member.name)[0] in names for member in held):
             before += [(key, member) for member in held]
-            after += [(key, Member(member.kind, copying.member(member.name))) for member in held]
+            after += [(key, Member(member.kind, copier.member(member.name))) for member in held]
     return tuple(before), tuple(after)
 
 

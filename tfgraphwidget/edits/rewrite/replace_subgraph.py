@@ -1,4 +1,4 @@
-"""Replace: a part of the graph by what a Python function makes, or by another part.
+"""Replace: a part of the graph by a Python function or by another part.
 
 Who read the old outputs reads the new ones. The old ops stay, for who wants to compare, or go.
 """
@@ -11,12 +11,19 @@ from typing import Any
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Edited, Patch, patched
+from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
 from tfgraphwidget.edits.registry import register
-from tfgraphwidget.edits.rewire.edge_moves import Wires
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.validation import check
-from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, check_dtype, chosen, readers, tensor
-from tfgraphwidget.edits.rewrite.graft import grafted
+from tfgraphwidget.edits.rewrite.consumers import (
+    ConsumerRewriter,
+    OpsArgument,
+    check_dtype,
+    readers,
+    resolve_ops,
+    tensor,
+)
+from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import NEXT, GraphIndex, Part, Selection, traversal
@@ -37,7 +44,7 @@ class Replace(Command):
         remove: Whether the ops `what` are removed.
     """
 
-    what: Chosen
+    what: OpsArgument
     by: Any = field(metadata={"callable": True})
     into: str = ""
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
@@ -50,13 +57,13 @@ class Replace(Command):
         if not self.remove:
             return patch
         index = context.index
-        kept = tuple(name for name in context.external_tensors if name not in dict(patch.given))
-        rest = Remove(self.part(index).ops).patch(patched(index, patch), kept)
-        return _both(index, patch, rest)
+        kept = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
+        rest = Remove(self.part(index).ops).patch(apply_patch(index, patch), kept)
+        return _combine(index, patch, rest)
 
     def part(self, index: GraphIndex) -> Part:
         """The ops to be replaced, with their inputs and outputs."""
-        ops = chosen(index, self.what)
+        ops = resolve_ops(index, self.what)
         if not ops:
             raise GraphEditError("The selection holds no ops, so there is nothing to replace; select some.")
         return Selection.of(index, ops, "")
@@ -83,49 +90,49 @@ class Replace(Command):
         index = context.index
         part = self.part(index)
         outputs = self._outputs(context, part, len(traced.outputs))
-        graft = grafted(traced, index, part.inputs, self.into)
-        leading = Leading(index)
+        graft = graft_function(traced, index, part.inputs, self.into)
+        rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
             reading = [op for op in readers(index, of) if op not in part.ids]
             check_dtype(index, reading, of, new, traced.dtype(k))
-            _check_way(index, part, reading)
+            _check_no_path_back(index, part, reading)
             for reader in reading:
-                leading.lead(reader, of, new)
+                rewriter.redirect(reader, of, new)
         return Patch(
             add=graft.change,
             scopes=(self.into,),
-            changed=leading.edited(),
+            changed=rewriter.changes(),
             notes=graft.notes,
-            given=tuple(zip(outputs, graft.outputs, strict=True)),
+            output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
             traced=traced,
         )
 
     def _by_part(self, index: GraphIndex) -> Patch:
         part = self.part(index)
-        other = Selection.of(index, chosen(index, self.by), "")
+        other = Selection.of(index, resolve_ops(index, self.by), "")
         if not part.ids.isdisjoint(other.ids):
             raise GraphEditError("The ops share some with those that are to replace them; choose others.", part.ops[:1])
         pairs = self.ends or (
-            *_paired("input", part.inputs, other.inputs),
-            *_paired("output", part.outputs, other.outputs),
+            *_pair_boundaries("input", part.inputs, other.inputs),
+            *_pair_boundaries("output", part.outputs, other.outputs),
         )
-        wires = Wires(index)
+        moves = EdgeMoves(index)
         given = []
         for old, new in pairs:
             a, b = tensor(index, old), tensor(index, new)
             if a[0] in part.ids:
                 given.append((old, new))
-                slots = [slot for slot in wires.readers(a) if slot[0] not in part.ids | other.ids]
-                wires.reads |= dict.fromkeys(slots, b)
+                slots = [slot for slot in moves.readers(a) if slot[0] not in part.ids | other.ids]
+                moves.inputs |= dict.fromkeys(slots, b)
             else:
-                wires.reads |= {slot: a for slot in wires.readers(b) if slot[0] in other.ids}
-        check(wires)
-        patch = wires.patch() if wires.moves() else Patch()
-        return replace(patch, given=tuple(given))
+                moves.inputs |= {slot: a for slot in moves.readers(b) if slot[0] in other.ids}
+        check(moves)
+        patch = moves.patch() if moves.changed_inputs() else Patch()
+        return replace(patch, output_renames=tuple(given))
 
 
-def _paired(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+def _pair_boundaries(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     if len(old) != len(new):
         raise GraphEditError(
             f"{len(old)} {what}s ({listed(old)}) and {len(new)} to take their place ({listed(new)}) make no pairs; say "
@@ -134,7 +141,7 @@ def _paired(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[t
     return zip(old, new, strict=True)
 
 
-def _check_way(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
+def _check_no_path_back(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
     """Raise when what comes out of the part goes into it again: no function can stand for both halves."""
     round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
     behind = traversal.forward(index, [op for op in reading if not round_[op]], within=~(part.mask | round_))
@@ -147,7 +154,7 @@ def _check_way(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
             )
 
 
-def _both(index: GraphIndex, first: Patch, then: Patch) -> Patch:
+def _combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
     """Two patches one after the other as one, where the second only changes, adds and removes ops of `index`."""
     changed = {edited.name: edited for edited in first.changed}
     added = {node.name: node for node in first.add.nodes}
@@ -156,7 +163,7 @@ def _both(index: GraphIndex, first: Patch, then: Patch) -> Patch:
             added[edited.name] = edited.after
         else:
             before = changed[edited.name].before if edited.name in changed else edited.before
-            changed[edited.name] = Edited(before, edited.after)
+            changed[edited.name] = NodeChange(before, edited.after)
     gone = {node.name for node in then.remove.nodes}
     left = tuple(changed[name] for name in sorted(changed.keys() - gone, key=index.ids.__getitem__))
     nodes = tuple(node for node in added.values() if node.name not in gone)
@@ -167,6 +174,6 @@ def _both(index: GraphIndex, first: Patch, then: Patch) -> Patch:
         remove=replace(then.remove, nodes=lost),
         changed=left,
         notes=(*first.notes, *then.notes),
-        given=(*first.given, *then.given),
-        fed=(*first.fed, *then.fed),
+        output_renames=(*first.output_renames, *then.output_renames),
+        input_renames=(*first.input_renames, *then.input_renames),
     )

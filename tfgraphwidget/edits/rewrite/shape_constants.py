@@ -1,31 +1,31 @@
-"""Fixing: constants that hold an old size, rewritten in the patch that made it old."""
+"""Rewriting of constants that hold an old size, within the patch that changes the size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
-from tfgraphwidget.edits.patch import Edited, Patch, patched
+from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
 from tfgraphwidget.edits.rewrite import stale_shapes
-from tfgraphwidget.edits.rewrite.stale_shapes import Encoded
+from tfgraphwidget.edits.rewrite.stale_shapes import StaleConstant
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef
 
 
-class Fixing:
+class SizeRewriter:
     """Rewrites constants in a patch."""
 
     def __init__(self, index: GraphIndex, op: int, patch: Patch) -> None:
         self.index, self.op, self.patch = index, op, patch
-        self.after = patched(index, replace(patch, shapes=()))
+        self.after = apply_patch(index, replace(patch, shapes=()))
         self.nodes: dict[str, NodeDef] = {}
-        self.made: list[Any] = []
+        self.new_nodes: list[NodeDef] = []
         names = (*self.after.names, *self.after.scopes.names)
         self.taken = {name.lower() for name in names} | self.after.reserved
 
-    def fixed(self, found: Iterable[Encoded]) -> Patch:
+    def rewrite(self, found: Iterable[StaleConstant]) -> Patch:
         """The patch with these rewritten."""
         for one in found:
             at = self._place(one)
@@ -38,36 +38,36 @@ class Fixing:
                 self._compute(one)
         return self._joined()
 
-    def _place(self, one: Encoded) -> int | None:
+    def _place(self, one: StaleConstant) -> int | None:
         """Where in the value the size stands."""
         if isinstance(one.value, int) or one.at is None:
             return one.at
-        held = stale_shapes.held_by(self.after, self.after.nodes[self.after.ids[one.op]]) or []
+        held = stale_shapes.constant_integers(self.after, self.after.nodes[self.after.ids[one.op]]) or []
         return one.at if len(held) == len(one.value) else None
 
-    def _node(self, name: str) -> Any:
+    def _node(self, name: str) -> NodeDef:
         if name not in self.nodes:
             node = self.nodes[name] = type(self.after.nodes[0])()
             node.CopyFrom(self.after.nodes[self.after.ids[name]])
         return self.nodes[name]
 
-    def _rewrite(self, one: Encoded, new: int) -> None:
+    def _rewrite(self, one: StaleConstant, new: int) -> None:
         """In the constant itself when nobody else reads it, else in one beside it."""
         op = self.after.ids[one.op]
         name = one.op
         if len(set(self.after.consumer_lists[op])) > 1:
             name = self._beside(one)
-        node = self._node(name) if name in self.after.ids else next(n for n in self.made if n.name == name)
-        held = stale_shapes.held_by(self.after, node) or []
+        node = self._node(name) if name in self.after.ids else next(n for n in self.new_nodes if n.name == name)
+        held = stale_shapes.constant_integers(self.after, node) or []
         held[one.at or 0] = new
-        stale_shapes.write(self.after, node, held)
+        stale_shapes.set_integers(self.after, node, held)
 
-    def _beside(self, one: Encoded) -> str:
+    def _beside(self, one: StaleConstant) -> str:
         """A copy of the constant for one reader alone."""
         node = type(self.after.nodes[0])()
         node.CopyFrom(self.after.nodes[self.after.ids[one.op]])
         node.name = self._free(f"{one.reader}/{one.op.rpartition('/')[2]}")
-        self.made.append(node)
+        self.new_nodes.append(node)
         reader = self._node(one.reader)
         reader.input[:] = [node.name if text == one.op else text for text in reader.input]
         return str(node.name)
@@ -81,18 +81,20 @@ class Fixing:
         node = type(self.after.nodes[0])(name=self._free(name), op=op_type, input=inputs)
         for key, value in attributes.items():
             if key in ("T", "out_type", "Index"):
-                node.attr[key].type = value
+                node.attr[key].type = cast("DataType.ValueType", value)
             else:
                 node.attr[key].i = value
-        self.made.append(node)
+        self.new_nodes.append(node)
         return str(node.name)
 
     def _constant(self, name: str, held: list[int], *, scalar: bool = False) -> str:
         int32 = self.index.typing.number("int32")
-        self.made.append(stale_shapes.constant(self.after.nodes[0], self._free(name), held, int32, scalar=scalar))
-        return str(self.made[-1].name)
+        self.new_nodes.append(
+            stale_shapes.integer_constant(self.after.nodes[0], self._free(name), held, int32, scalar=scalar)
+        )
+        return str(self.new_nodes[-1].name)
 
-    def _compute(self, one: Encoded) -> None:
+    def _compute(self, one: StaleConstant) -> None:
         """Let the reader take a size that is computed from the input when the graph runs."""
         scope, int32 = f"{one.reader}/sizes", self.index.typing.number("int32")
         source = self.index.names[self.op]
@@ -110,7 +112,7 @@ class Fixing:
             size = self._add(f"{scope}/Mul", "Mul", [size, times], T=int32)
         self._take(one, size, scope)
 
-    def _take(self, one: Encoded, size: str, scope: str) -> None:
+    def _take(self, one: StaleConstant, size: str, scope: str) -> None:
         """Let the reader take the size in place of the number that the constant holds."""
         int32 = self.index.typing.number("int32")
         node = self._node(one.reader)
@@ -126,11 +128,11 @@ class Fixing:
         data = [k for k, text in enumerate(node.input) if text[:1] != "^"]
         node.input[data[one.slot]] = size
 
-    def _cast(self, name: str, size: str, dtype: int) -> str:
+    def _cast(self, name: str, size: str, dtype: DataType.ValueType) -> str:
         node = type(self.after.nodes[0])(name=self._free(name), op="Cast", input=[size])
         node.attr["SrcT"].type, node.attr["DstT"].type = self.index.typing.number("int32"), dtype
         node.attr["Truncate"].b = False
-        self.made.append(node)
+        self.new_nodes.append(node)
         return str(node.name)
 
     def _joined(self) -> Patch:
@@ -139,10 +141,10 @@ class Fixing:
         changed = {edited.name: edited for edited in self.patch.changed}
         for name, node in self.nodes.items():
             if name in ids:
-                changed[name] = Edited(self.index.nodes[ids[name]], node)
+                changed[name] = NodeChange(self.index.nodes[ids[name]], node)
         added = tuple(self.nodes.get(node.name, node) for node in self.patch.add.nodes)
         return replace(
             self.patch,
-            add=replace(self.patch.add, nodes=(*added, *self.made)),
+            add=replace(self.patch.add, nodes=(*added, *self.new_nodes)),
             changed=tuple(sorted(changed.values(), key=lambda edited: ids[edited.name])),
         )

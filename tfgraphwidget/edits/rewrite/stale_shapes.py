@@ -1,4 +1,4 @@
-"""Sizes: constants that still hold what a dimension was before an input was given another shape.
+"""Constants that still hold the old size of an input with a new shape.
 
 What the new shape makes of all others is known by inference; here it is compared with what constants say. A Reshape to
 [32, 10] of what is now (None, 10) is accepted by TensorFlow, and fails when it runs on 12 rows.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.edits.rewire.edge_moves import Tensor, Wires
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
 from tfgraphwidget.graph import (
     AXIS_CHANGES,
     CONSTANTS,
@@ -24,18 +24,17 @@ from tfgraphwidget.graph import (
     Shape,
     control_flow,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef
 
-# Numbers in constants: the shapes and sizes that are written into a graph, and constants that hold others.  A
-# vector of sizes is often put together from several constants (`tf.stack([32, tf.shape(x)[1]])`), so it is read
-# entry by entry.
+# Sizes in constants. A vector of sizes is often stacked from several constants (`tf.stack([32, tf.shape(x)[1]])`), so
+# it is read entry by entry.
 
 _MOST = 64
 _DEEPEST = 20
 _PARTS = {"Concat": slice(1, None), "ConcatV2": slice(-1)}  # the other input is the axis
 
 
-class Entry(NamedTuple):
+class SizeEntry(NamedTuple):
     """One size: its value, the op of the constant that holds it, and its place there; None where it is computed."""
 
     value: int | None
@@ -43,27 +42,36 @@ class Entry(NamedTuple):
     at: int = 0
 
 
-def entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Entry] | None:
-    """The sizes in a vector, or the one that a scalar is; None when nobody knows how many there are."""
+def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[SizeEntry] | None:
+    """Read the sizes in a vector or scalar.
+
+    Args:
+        index: The graph.
+        tensor: The tensor.
+        depth: How many ops were followed already.
+
+    Returns:
+        The sizes; None if their number is not known.
+    """
     op, _ = tensor
     kind, node = index.types[op], index.nodes[op]
     if kind in CONSTANTS:
-        held = held_by(index, node)
-        return None if held is None else [Entry(value, op, at) for at, value in enumerate(held)]
-    read = Wires(index).inputs(op)
+        held = constant_integers(index, node)
+        return None if held is None else [SizeEntry(value, op, at) for at, value in enumerate(held)]
+    read = EdgeMoves(index).current_inputs(op)
     if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
-        return entries(index, read[0], depth + 1)
+        return size_entries(index, read[0], depth + 1)
     if depth < _DEEPEST and kind in SIZE_VECTORS:
-        parts = [entries(index, one, depth + 1) for one in read[_PARTS.get(kind, slice(None))]]
+        parts = [size_entries(index, one, depth + 1) for one in read[_PARTS.get(kind, slice(None))]]
         if all(part is not None for part in parts):
             return [entry for part in parts for entry in part or ()]
     shape = index.shape(*tensor)
     if shape is None or None in shape or len(shape) > 1 or prod(size or 0 for size in shape) > _MOST:
         return None
-    return [Entry(None)] * prod(size or 0 for size in shape)
+    return [SizeEntry(None)] * prod(size or 0 for size in shape)
 
 
-def held_by(index: GraphIndex, node: NodeDef) -> list[int] | None:
+def constant_integers(index: GraphIndex, node: NodeDef) -> list[int] | None:
     """The whole numbers in a Const of rank 0 or 1; None for other ones, or many."""
     tensor = node.attr["value"].tensor
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
@@ -81,16 +89,35 @@ def held_by(index: GraphIndex, node: NodeDef) -> list[int] | None:
     return (held + [held[-1]] * count)[:count]
 
 
-def write(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> None:
-    """Let a Const hold other whole numbers, as many as before and of the same dtype."""
+def set_integers(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> None:
+    """Set the integers of a Const.
+
+    Args:
+        index: The graph.
+        node: Its NodeDef, which is changed.
+        numbers: As many integers as before.
+    """
     tensor = node.attr["value"].tensor
     tensor.ClearField("tensor_content")
     values = tensor.int_val if tensor.dtype == index.typing.number("int32") else tensor.int64_val
     values[:] = numbers
 
 
-def constant(like: Any, name: str, numbers: Sequence[int], dtype: int, *, scalar: bool = False) -> Any:
-    """A Const of whole numbers of a dtype (its number: that of int32)."""
+def integer_constant(
+    like: NodeDef, name: str, numbers: Sequence[int], dtype: DataType.ValueType, *, scalar: bool = False
+) -> NodeDef:
+    """Make a Const of integers.
+
+    Args:
+        like: Any NodeDef; the new one is of its class.
+        name: The name.
+        numbers: The integers.
+        dtype: The number of int32.
+        scalar: Whether it is a scalar rather than a vector.
+
+    Returns:
+        The NodeDef.
+    """
     node = type(like)(name=name, op="Const")
     node.attr["dtype"].type = dtype
     tensor = node.attr["value"].tensor
@@ -102,10 +129,10 @@ def constant(like: Any, name: str, numbers: Sequence[int], dtype: int, *, scalar
     return node
 
 
-# Sizes that constants hold, and what they should be once an input has another shape; see `encoded`.
+# Old sizes and the sizes that should replace them
 
 
-class Encoded(NamedTuple):
+class StaleConstant(NamedTuple):
     """A constant that holds a size which is another one now, `value`, and takes it to the op `reader`.
 
     `proposed` is what it should hold, with a text where that is known only when the graph runs; None when nobody knows.
@@ -124,7 +151,7 @@ class Encoded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Moved:
+class ShapeChanges:
     """What a new shape of an input makes of static shapes: (op, port) -> (before, after), both as far as known.
 
     `name` is the input's, `sizes` are (position, old size, new size) of its dimensions.
@@ -143,21 +170,33 @@ class Moved:
         return [(k, was, now) for k, (was, now) in pairs if was is not None and was != now]
 
 
-class Taken:
+class SizeConsumer:
     """An op that takes sizes."""
 
-    def __init__(self, index: GraphIndex, moved: Moved, op: int) -> None:
+    def __init__(self, index: GraphIndex, moved: ShapeChanges, op: int) -> None:
         self.index, self.moved, self.op = index, moved, op
-        self.read = Wires(index).inputs(op)
+        self.read = EdgeMoves(index).current_inputs(op)
 
-    def sizes(self, slot: int) -> list[Entry]:
+    def sizes(self, slot: int) -> list[SizeEntry]:
         """The sizes at an input; [] when nobody knows."""
-        return (entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
+        return (size_entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
 
-    def encoded(
-        self, slot: int, all_: list[Entry], k: int, proposed: int | str | None, position: int = 0, times: int = 1
-    ) -> Encoded:
-        """The k-th of the sizes at an input is an old one."""
+    def stale(
+        self, slot: int, all_: list[SizeEntry], k: int, proposed: int | str | None, position: int = 0, times: int = 1
+    ) -> StaleConstant:
+        """Report a size that is out of date.
+
+        Args:
+            slot: The input.
+            all_: The sizes at that input.
+            k: Which of them it is.
+            proposed: The new size, the expression that computes it, or None if neither is known.
+            position: The dimension of the placeholder that it follows.
+            times: The multiple of that dimension.
+
+        Returns:
+            The report.
+        """
         index, entry = self.index, all_[k]
         mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
         value = tuple(held for _, held in mine)
@@ -165,26 +204,46 @@ class Taken:
         new = None if proposed is None else tuple(proposed if at == entry.at else held for at, held in mine)
         name, reader = index.names[entry.constant], index.names[self.op]
         if scalar:
-            return Encoded(name, value[0], new and new[0], reader, entry.at, slot, position, times)
-        return Encoded(name, value, new, reader, entry.at, slot, position, times)
+            return StaleConstant(name, value[0], new and new[0], reader, entry.at, slot, position, times)
+        return StaleConstant(name, value, new, reader, entry.at, slot, position, times)
 
-    def scaled(self, value: int, was: int, now: int | None) -> int | None:
-        """What a multiple of an old size is now; None when it is not known."""
+    def scale(self, value: int, was: int, now: int | None) -> int | None:
+        """Scale a multiple of an old size.
+
+        Args:
+            value: The multiple.
+            was: The old size.
+            now: The new size; None if it is not known.
+
+        Returns:
+            The new multiple; None if it is not known.
+        """
         return value // was * now if now is not None and value % was == 0 else None
 
-    def known(self, slot: int, all_: list[Entry], k: int, was: int, now: int | None) -> Encoded:
-        """An old size that has to be given as a number, or be computed when the graph runs."""
+    def stale_or_computed(self, slot: int, all_: list[SizeEntry], k: int, was: int, now: int | None) -> StaleConstant:
+        """Report a size that must be a number, or be computed when the graph runs.
+
+        Args:
+            slot: The input.
+            all_: The sizes at that input.
+            k: Which of them it is.
+            was: The old size.
+            now: The new size; None if it is not known.
+
+        Returns:
+            The report.
+        """
         value = all_[k].value or 0
-        number = self.scaled(value, was, now)
+        number = self.scale(value, was, now)
         of = [(p, old) for p, old, _ in self.moved.sizes if old and value % old == 0]
         of = [(p, old) for p, old in of if old == was] or of
         # In a loop the size of what lies outside cannot be read; several parts are not put together again.
         one_part = all(entry.constant == all_[k].constant for entry in all_)
-        if number is not None or len(of) != 1 or not one_part or control_flow.around(self.index, self.op):
-            return self.encoded(slot, all_, k, number)
+        if number is not None or len(of) != 1 or not one_part or control_flow.enclosing_blocks(self.index, self.op):
+            return self.stale(slot, all_, k, number)
         position, old = of[0]
         text = f'tf.shape("{self.moved.name}:0")[{position}]' + (f" * {value // old}" if value != old else "")
-        return self.encoded(slot, all_, k, text, position, value // old)
+        return self.stale(slot, all_, k, text, position, value // old)
 
 
 _END = (1 << 31) - 1
@@ -204,48 +263,48 @@ _MAKERS = {
 _STEPS = 1000
 
 
-def encoded(index: GraphIndex, moved: Moved) -> list[Encoded]:
+def stale_constants(index: GraphIndex, moved: ShapeChanges) -> list[StaleConstant]:
     """The constants of `index` that hold an old size, in graph order of those who take them.
 
     `index` is the graph as it is after the edit, with the static shapes of before.
     """
     readers = {reader for op, _ in moved.shapes for reader in index.consumer_lists[op]}
-    found: list[Encoded] = []
+    found: list[StaleConstant] = []
     for op in sorted(readers | {i for i, kind in enumerate(index.types) if kind in _MAKERS}):
         rule = _RULES.get(index.types[op])
-        found += rule(Taken(index, moved, op)) if rule is not None and op in readers else ()
-        found += _made(Taken(index, moved, op)) if index.types[op] in _MAKERS else ()
+        found += rule(SizeConsumer(index, moved, op)) if rule is not None and op in readers else ()
+        found += _shape_maker(SizeConsumer(index, moved, op)) if index.types[op] in _MAKERS else ()
     return list(dict.fromkeys(found))
 
 
-def _reshape(taken: Taken) -> Iterator[Encoded]:
+def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The dimensions of the target that stand for one which is another now, unless one of them is -1 or computed."""
-    target = taken.sizes(1)
-    before, after = taken.moved.shapes.get(taken.read[0], (None, None))
+    target = consumer.sizes(1)
+    before, after = consumer.moved.shapes.get(consumer.read[0], (None, None))
     if not target or before is None or after is None:
         return
     had = [-1 if e.value is None else e.value for e in target]
     if None not in after and -1 not in had and prod(n or 0 for n in after) == prod(had):
         return
-    resolved = _resolved(before, had, taken.index.shape(taken.op, 0))
+    resolved = _target_sizes(before, had, consumer.index.shape(consumer.op, 0))
     if resolved is None:
-        yield from _reshape_in_part(taken, target, before)
+        yield from _reshape_in_part(consumer, target, before)
         return
     groups = list(_groups([n or 0 for n in before], resolved))
-    for position, was, now in taken.moved.dimensions(taken.read[0]):
+    for position, was, now in consumer.moved.dimensions(consumer.read[0]):
         group = next((there for here, there in groups if position in here), range(0))
         if any(had[k] == -1 for k in group):
             continue
         k = next((k for k in group if had[k] == was), next((k for k in group if had[k] % was == 0 and had[k]), None))
         if k is None:
             continue
-        new = taken.scaled(had[k], was, now)
+        new = consumer.scale(had[k], was, now)
         if new is None and not any(e.value == -1 for e in target):
             new = -1
-        yield taken.known(1, target, k, was, now) if new is None else taken.encoded(1, target, k, new)
+        yield consumer.stale_or_computed(1, target, k, was, now) if new is None else consumer.stale(1, target, k, new)
 
 
-def _resolved(before: Shape, had: list[int], out: Shape) -> list[int] | None:
+def _target_sizes(before: Shape, had: list[int], out: Shape) -> list[int] | None:
     """The sizes of a target without -1 in it, as they were before; None where they are not known."""
     if before is None or None in before:
         return None
@@ -255,12 +314,18 @@ def _resolved(before: Shape, had: list[int], out: Shape) -> list[int] | None:
     return [(whole // known if known else 0) if n == -1 else n for n in had]
 
 
-def _reshape_in_part(taken: Taken, target: list[Entry], before: tuple[int | None, ...]) -> Iterator[Encoded]:
+def _reshape_in_part(
+    consumer: SizeConsumer, target: list[SizeEntry], before: tuple[int | None, ...]
+) -> Iterator[StaleConstant]:
     """The same where not all dimensions were known: those that come first and stay."""
     had = [e.value for e in target]
-    for k, was, now in taken.moved.dimensions(taken.read[0]):
+    for k, was, now in consumer.moved.dimensions(consumer.read[0]):
         if k < len(had) and had[k] == was and tuple(had[:k]) == before[:k]:
-            yield taken.encoded(1, target, k, -1) if -1 not in had else taken.known(1, target, k, was, now)
+            yield (
+                consumer.stale(1, target, k, -1)
+                if -1 not in had
+                else consumer.stale_or_computed(1, target, k, was, now)
+            )
 
 
 def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]]:
@@ -285,72 +350,72 @@ def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]
         yield range(first[0], i), range(first[1], j)
 
 
-def _broadcast(taken: Taken) -> Iterator[Encoded]:
-    target = taken.sizes(1)
-    rank = len(taken.index.shape(*taken.read[0]) or ())
-    for position, was, now in taken.moved.dimensions(taken.read[0]):
+def _broadcast(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    target = consumer.sizes(1)
+    rank = len(consumer.index.shape(*consumer.read[0]) or ())
+    for position, was, now in consumer.moved.dimensions(consumer.read[0]):
         k = position + len(target) - rank
         if 0 <= k < len(target) and target[k].value == was != 1:
-            yield taken.known(1, target, k, was, now)
+            yield consumer.stale_or_computed(1, target, k, was, now)
 
 
-def _slice(taken: Taken) -> Iterator[Encoded]:
+def _slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A slice up to the old end; -1 is the end, whatever it is."""
-    begin, size = taken.sizes(1), taken.sizes(2)
-    for k, was, _ in taken.moved.dimensions(taken.read[0]):
+    begin, size = consumer.sizes(1), consumer.sizes(2)
+    for k, was, _ in consumer.moved.dimensions(consumer.read[0]):
         if k < min(len(begin), len(size)) and (begin[k].value or 0) + (size[k].value or 0) == was and size[k].value:
-            yield taken.encoded(2, size, k, -1)
+            yield consumer.stale(2, size, k, -1)
 
 
-def _strided(taken: Taken) -> Iterator[Encoded]:
-    attr = taken.index.nodes[taken.op].attr
+def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    attr = consumer.index.nodes[consumer.op].attr
     if any(attr[name].i for name in ("ellipsis_mask", "new_axis_mask")):
         return
-    end = taken.sizes(2)
-    for k, was, now in taken.moved.dimensions(taken.read[0]):
+    end = consumer.sizes(2)
+    for k, was, now in consumer.moved.dimensions(consumer.read[0]):
         free = (attr["end_mask"].i | attr["shrink_axis_mask"].i) >> k & 1
         if k < len(end) and end[k].value == was and not free:
-            yield taken.encoded(2, end, k, _END if now is None else now)
+            yield consumer.stale(2, end, k, _END if now is None else now)
 
 
-def _transposed(taken: Taken) -> Iterator[Encoded]:
+def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The shape that a transposed convolution is to give."""
-    target = taken.sizes(0)
-    for k, was, now in taken.moved.dimensions(taken.read[2]):
+    target = consumer.sizes(0)
+    for k, was, now in consumer.moved.dimensions(consumer.read[2]):
         if k < len(target) and (target[k].value or 0) % was == 0 and target[k].value:
-            yield taken.known(0, target, k, was, now)
+            yield consumer.stale_or_computed(0, target, k, was, now)
 
 
-def _made(taken: Taken) -> Iterator[Encoded]:
+def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """What an op makes of sizes alone, where it meets something whose size is another now."""
-    slot = _MAKERS[taken.index.types[taken.op]]
-    sizes, shape = taken.sizes(slot), taken.index.shape(taken.op, 0)
-    if shape is None or None in shape or len(sizes) != max(len(shape), 1) or (taken.op, 0) in taken.moved.shapes:
+    slot = _MAKERS[consumer.index.types[consumer.op]]
+    sizes, shape = consumer.sizes(slot), consumer.index.shape(consumer.op, 0)
+    if shape is None or None in shape or len(sizes) != max(len(shape), 1) or (consumer.op, 0) in consumer.moved.shapes:
         return
     for k, entry in enumerate(sizes):
-        met = next(_met(taken, k, entry.value), None) if entry.value not in (None, 1) else None
+        met = next(_meeting_dimensions(consumer, k, entry.value), None) if entry.value not in (None, 1) else None
         if met is not None:
-            yield taken.known(slot, sizes, k, *met)
+            yield consumer.stale_or_computed(slot, sizes, k, *met)
 
 
-def _beside(taken: Taken) -> Iterator[Encoded]:
+def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A constant, as large as another input was before; nobody knows what it should hold."""
-    index, axis = taken.index, -1
-    if taken.index.types[taken.op] == "ConcatV2":
-        axis = next((e.value for e in taken.sizes(len(taken.read) - 1) if e.value is not None), -1)
-    for other in taken.read:
-        for position, was, _ in taken.moved.dimensions(other):
-            for op, port in taken.read:
+    index, axis = consumer.index, -1
+    if consumer.index.types[consumer.op] == "ConcatV2":
+        axis = next((e.value for e in consumer.sizes(len(consumer.read) - 1) if e.value is not None), -1)
+    for other in consumer.read:
+        for position, was, _ in consumer.moved.dimensions(other):
+            for op, port in consumer.read:
                 shape = index.shape(op, port) if index.types[op] in CONSTANTS else None
                 k = position + len(shape or ()) - len(index.shape(*other) or ())
                 if shape and 0 <= k < len(shape) and shape[k] == was != 1 and position != axis:
-                    yield Encoded(index.names[op], tuple(n or 0 for n in shape), None, index.names[taken.op])
+                    yield StaleConstant(index.names[op], tuple(n or 0 for n in shape), None, index.names[consumer.op])
 
 
-def _met(taken: Taken, k: int, size: int | None) -> Iterator[tuple[int, int | None]]:
+def _meeting_dimensions(consumer: SizeConsumer, k: int, size: int | None) -> Iterator[tuple[int, int | None]]:
     """(size before, size now) of dimensions that meet dimension `k` of what an op makes, handed on as it is."""
-    index, wires = taken.index, Wires(taken.index)
-    seen, stack = {taken.op}, [(taken.op, k)]
+    index, moves = consumer.index, EdgeMoves(consumer.index)
+    seen, stack = {consumer.op}, [(consumer.op, k)]
     while stack and len(seen) < _STEPS:
         op, at = stack.pop()
         shape = index.shape(op, 0) or ()
@@ -358,12 +423,12 @@ def _met(taken: Taken, k: int, size: int | None) -> Iterator[tuple[int, int | No
             if reader in seen:
                 continue
             seen.add(reader)
-            for other in wires.inputs(reader) if index.types[reader] in EQUAL_SIZES else ():
+            for other in moves.current_inputs(reader) if index.types[reader] in EQUAL_SIZES else ():
                 shift = len(shape) - len(index.shape(*other) or ())
-                met = (m for m in taken.moved.dimensions(other) if m[0] + shift == at and m[1] == size)
+                met = (m for m in consumer.moved.dimensions(other) if m[0] + shift == at and m[1] == size)
                 yield from ((was, now) for _, was, now in met)
             out = index.shape(reader, 0)
-            if out is None or (reader, 0) in taken.moved.shapes:
+            if out is None or (reader, 0) in consumer.moved.shapes:
                 continue
             if out == shape:
                 stack.append((reader, at))
@@ -371,11 +436,11 @@ def _met(taken: Taken, k: int, size: int | None) -> Iterator[tuple[int, int | No
                 stack.append((reader, out.index(size)))
 
 
-_RULES: dict[str, Callable[[Taken], Iterator[Encoded]]] = {
-    **dict.fromkeys(EQUAL_SIZES, _beside),
+_RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
+    **dict.fromkeys(EQUAL_SIZES, _equal_sizes),
     "BroadcastTo": _broadcast,
-    "Conv2DBackpropInput": _transposed,
+    "Conv2DBackpropInput": _transposed_convolution,
     "Reshape": _reshape,
     "Slice": _slice,
-    "StridedSlice": _strided,
+    "StridedSlice": _strided_slice,
 }

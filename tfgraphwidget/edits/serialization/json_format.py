@@ -1,4 +1,4 @@
-"""Edits as JSON, which another process, on another day, replays.
+"""Edits as JSON, for replay in another process.
 
 A document is `{"tfgraphwidget": 1, "edits": [...]}`, and an edit
 
@@ -23,28 +23,32 @@ import math
 import re
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.edits.registry import commands
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
 from tfgraphwidget.naming import did_you_mean
 
-# Packed: the values that commands hold as JSON, and back: numbers, names, lists, arrays of any dtype, selections.
-# What JSON has itself stays itself; a list stands for a tuple. Everything else is an object with one of these keys:
-# * "float": "nan", "inf" or "-inf" * "complex": [real, imaginary] * "bytes": base64 * "array": base64 of the
-# elements in C order, little-endian, with "dtype" and "shape"; of the dtype "object" a list of strings and bytes *
-# "ops" and "tensors": a selection, by names  Reading makes nothing but such values: no name is looked up but
-# NumPy's and ml_dtypes' dtypes, and nothing is called.
+# The values of commands as JSON: numbers, names, lists, arrays of any dtype, selections. A tuple becomes a list. A
+# value that JSON does not have becomes an object with one of these keys:
+# * "float": "nan", "inf" or "-inf"
+# * "complex": [real, imaginary]
+# * "bytes": base64
+# * "array": base64 of the elements in C order, little-endian, with "dtype" and "shape"; for dtype "object", a list of
+#   strings and bytes
+# * "ops" and "tensors": a selection, by names
+# Reading looks up no names but dtypes of NumPy and ml_dtypes, and calls nothing.
 
 _DTYPE = re.compile(r"[a-z][a-z0-9_]{0,30}|[SU][0-9]{1,6}")
 _KINDS = "biufcSU"
@@ -57,6 +61,9 @@ _KEYS = {
     "array": {"array", "dtype", "shape"},
     "ops": {"ops", "tensors"},
 }
+
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 class NotEncodable(Exception):
@@ -79,7 +86,7 @@ class OpNames:
         return ops(index, *self.ops, *self.tensors)
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Json:
     """A value as JSON. Raises NotEncodable."""
     if value is None or isinstance(value, bool | str):
         return str(value) if isinstance(value, str) else value
@@ -104,7 +111,7 @@ def encode(value: Any) -> Any:
     raise NotEncodable(f"{kind} {name!r}" if name and callable(value) else kind)
 
 
-def decode(data: Any) -> Any:
+def decode(data: object) -> Any:
     """The value that JSON says; selections as `OpNames`. Raises NotDecodable."""
     if data is None or isinstance(data, bool | int | str):
         return data
@@ -125,14 +132,14 @@ def decode(data: Any) -> Any:
         raise NotDecodable(f"{kind!r} says what no value can be") from None
 
 
-def _array_of(value: Any) -> Any:
+def _array_of(value: object) -> Array:
     try:
         return np.asarray(value)
     except Exception as error:  # a symbolic tensor says with an exception of its own that it has no value
         raise NotEncodable(f"a {type(value).__name__} without a value") from error
 
 
-def _encode_array(array: np.ndarray[Any, Any]) -> Any:
+def _encode_array(array: Array) -> Json:
     """The elements, or for strings of any length a list of them."""
     shape = list(array.shape)
     if array.dtype.kind == "O":
@@ -148,7 +155,7 @@ def _encode_array(array: np.ndarray[Any, Any]) -> Any:
     return {"array": base64.b64encode(ordered.tobytes()).decode(), "dtype": name, "shape": shape}
 
 
-def _decode_array(data: Mapping[str, Any]) -> Any:
+def _decode_array(data: Mapping[str, Any]) -> Array:
     shape, items = data["shape"], data["array"]
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise NotDecodable("the shape of an array is a list of sizes")
@@ -172,18 +179,18 @@ def _decode_array(data: Mapping[str, Any]) -> Any:
     return np.frombuffer(content, ordered).astype(dtype, copy=True).reshape(shape)
 
 
-def _dtype(name: Any) -> np.dtype[Any]:
+def _dtype(name: object) -> np.dtype[Any]:
     if isinstance(name, str) and _DTYPE.fullmatch(name):
         try:
             found: np.dtype[Any] | None = np.dtype(name)
         except TypeError:
-            found = _extra(name)
+            found = _extension_dtype(name)
         if found is not None and (found.type.__module__ == _EXTRA or found.kind in _KINDS):
             return found
     raise NotDecodable(f"{str(name)[:40]!r} is no dtype of an array")
 
 
-def _extra(name: str) -> np.dtype[Any] | None:
+def _extension_dtype(name: str) -> np.dtype[Any] | None:
     """A dtype that NumPy itself lacks, bfloat16 say; None when there is none of that name."""
     try:
         known = getattr(importlib.import_module(_EXTRA), name, None)
@@ -192,7 +199,7 @@ def _extra(name: str) -> np.dtype[Any] | None:
         return None
 
 
-def _bytes(text: Any) -> bytes:
+def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, TypeError, ValueError):
@@ -222,7 +229,7 @@ def _decode_op_names(data: Mapping[str, Any]) -> OpNames:
     return OpNames(tuple(names("ops")), tuple(names("tensors")))
 
 
-_DECODERS: dict[str, Any] = {
+_DECODERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "float": _decode_float,
     "complex": _decode_complex,
     "bytes": lambda data: _bytes(data["bytes"]),
@@ -249,7 +256,7 @@ class EditRecord:
     """
 
     kind: type[Command]
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
     rooms: tuple[str, ...] = ()
     renew: Literal["always", "never"] = "always"
     reserved: tuple[str, ...] = ()
@@ -279,7 +286,7 @@ class EditRecord:
 # From commands to JSON
 
 
-def records_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
+def records_of(steps: Iterable[Step]) -> list[dict[str, Json]]:
     """Turn steps of a history into JSON.
 
     Args:
@@ -295,15 +302,15 @@ def records_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
     return [_record_of(step, number) for number, step in enumerate(steps, 1)]
 
 
-def document(edits: list[dict[str, Any]]) -> str:
+def document(edits: Sequence[Mapping[str, Json]]) -> str:
     """The text of a file of edits."""
     return json.dumps({_NAME: VERSION, "edits": edits}, indent=1, allow_nan=False) + "\n"
 
 
-def _record_of(step: Step, number: int) -> dict[str, Any]:
+def _record_of(step: Step, number: int) -> dict[str, Json]:
     command: Any = step.command
     verb = command.verb()
-    given: dict[str, Any] = {}
+    given: dict[str, Json] = {}
     for field in dataclasses.fields(command):
         value = getattr(command, field.name)
         if _is_default(value, field):
@@ -319,7 +326,7 @@ def _record_of(step: Step, number: int) -> dict[str, Any]:
             ) from None
     if commands().get(verb) is not type(command):
         raise GraphEditError(f"Edit {number} ({verb}) cannot be written; save a script: editor.save('edits.py').")
-    edit: dict[str, Any] = {"verb": verb, "given": given}
+    edit: dict[str, Json] = {"verb": verb, "given": given}
     if len(step.path) > 1:
         edit["rooms"] = list(step.path[1:])
     if not step.renewed:
@@ -331,18 +338,18 @@ def _record_of(step: Step, number: int) -> dict[str, Any]:
     return edit
 
 
-def _is_default(value: Any, field: dataclasses.Field[Any]) -> bool:
+def _is_default(value: object, field: dataclasses.Field[object]) -> bool:
     simple = value is None or isinstance(value, bool | str | int | tuple)
     return simple and type(value) is type(field.default) and value == field.default
 
 
-def _is_named(value: Any) -> bool:
+def _is_named(value: object) -> bool:
     """Whether it is said by name: an op type, a path, ops."""
     is_names = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
     return isinstance(value, str | Selection | OpNames) or is_names
 
 
-def _description(value: Any) -> str:
+def _description(value: object) -> str:
     name = getattr(value, "__name__", "")
     return f"the Python function {name!r}" if callable(value) and name else f"a {type(value).__name__}"
 
@@ -353,13 +360,13 @@ def _description(value: Any) -> str:
 def parse(text: str | bytes) -> Any:
     """Parse the text of a file of edits. Raises GraphEditError for text that is not JSON."""
     try:
-        return json.loads(text, parse_constant=_refused_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # no JSON, no text, an endless number, brackets without end
         told = str(error)[:100]
         raise GraphEditError(f"This is no JSON: {told}; give what editor.save('edits.json') wrote.") from None
 
 
-def records_from(edits: Any) -> tuple[EditRecord, ...]:
+def records_from(edits: object) -> tuple[EditRecord, ...]:
     """Read edits from JSON.
 
     Args:
@@ -378,11 +385,11 @@ def records_from(edits: Any) -> tuple[EditRecord, ...]:
     return tuple(_record_from(edit, number) for number, edit in enumerate(edits, 1))
 
 
-def _refused_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _edits_of(held: dict[Any, Any]) -> Any:
+def _edits_of(held: Mapping[object, object]) -> object:
     version = held.get(_NAME)
     if type(version) is not int or version < 1:
         raise GraphEditError(
@@ -399,7 +406,7 @@ def _edits_of(held: dict[Any, Any]) -> Any:
     return held["edits"]
 
 
-def _record_from(edit: Any, number: int) -> EditRecord:
+def _record_from(edit: object, number: int) -> EditRecord:
     known = commands()
     try:
         if not isinstance(edit, dict):
@@ -427,7 +434,7 @@ def _record_from(edit: Any, number: int) -> EditRecord:
     return EditRecord(known[verb], fields, *told)
 
 
-def _check_keys(held: dict[Any, Any], needed: set[str], known: set[str]) -> None:
+def _check_keys(held: Mapping[Any, object], needed: set[str], known: set[str]) -> None:
     for key in held:
         if key not in known:
             raise NotDecodable(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], known)}")
@@ -435,7 +442,7 @@ def _check_keys(held: dict[Any, Any], needed: set[str], known: set[str]) -> None
         raise NotDecodable(f"{key!r} is missing")
 
 
-def _fields(kind: type, given: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
+def _fields(kind: type, given: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     known = {field.name: field for field in _writable(kind)}
     needed = {
         field.name
@@ -452,22 +459,22 @@ def _fields(kind: type, given: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 @cache
-def _writable(kind: type) -> tuple[dataclasses.Field[Any], ...]:
+def _writable(kind: type) -> tuple[dataclasses.Field[object], ...]:
     """The fields that a file says; a graph or a session, which it cannot name, is none."""
     fields = dataclasses.fields(kind)
     return tuple(field for field in fields if not _is_external(field))
 
 
-def _is_external(field: dataclasses.Field[Any]) -> bool:
+def _is_external(field: dataclasses.Field[object]) -> bool:
     return "external" in field.metadata and field.default is None
 
 
 @cache
-def _types(kind: type) -> dict[str, Any]:
+def _types(kind: type) -> dict[str, object]:
     return get_type_hints(kind)
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _fits(value: object, kind: object) -> bool:
     """Whether a value is of an annotated type, as deep as it goes."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:

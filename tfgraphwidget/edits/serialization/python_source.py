@@ -12,7 +12,7 @@ import re
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfgraphwidget.edits.command import ValueWriter, literal
+from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.graph import Part, call, lambda_of
-from tfgraphwidget.tf_types import NodeDef
 
 # Python functions and values as source code that makes them again in another process.  A function comes with the
 # names that it reads, from its closure and its module, each as a statement before it. A value without source (a
@@ -35,7 +35,9 @@ _SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 _PARTS = ("", "nn.", "math.", "linalg.", "debugging.", "image.", "strings.", "random.", "signal.", "keras.")
 _INSTALLED = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib"))
 
-Arrays = dict[str, "np.ndarray[Any, Any]"]
+_Function = ast.FunctionDef | ast.Lambda
+
+Arrays = dict[str, Array]
 """Arrays too large for source, by the name they have in the file beside the script."""
 
 
@@ -51,7 +53,7 @@ class Expression(NamedTuple):
     statements: dict[str, str]
 
 
-def expression_of(thing: Any, name: str, arrays: Arrays, file: str) -> Expression:
+def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Expression:
     """Write any value as Python.
 
     Args:
@@ -66,8 +68,18 @@ def expression_of(thing: Any, name: str, arrays: Arrays, file: str) -> Expressio
     return _ExpressionWriter(arrays, file).value(thing, name)
 
 
-def array_expression(array: np.ndarray[Any, Any], name: str, arrays: Arrays, file: str) -> Expression:
-    """Write an array of any dtype as Python; see `expression_of`."""
+def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expression:
+    """Write an array of any dtype as Python.
+
+    Args:
+        array: The array.
+        name: Its name.
+        arrays: Arrays over 1 MB are added here.
+        file: The name of the NumPy archive that they are read from.
+
+    Returns:
+        The expression.
+    """
     if array.dtype.kind == "O":
         return Expression(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
     statements, view = {"np": "import numpy as np"}, ""
@@ -75,7 +87,7 @@ def array_expression(array: np.ndarray[Any, Any], name: str, arrays: Arrays, fil
         statements["ml_dtypes"], view = "import ml_dtypes", f".view(ml_dtypes.{array.dtype.name})"
         array = array.view(f"u{array.dtype.itemsize}")
     if array.nbytes > _LARGEST:
-        free = (key for key in _numbered(name) if key not in _NOT_KEYS and key not in arrays)
+        free = (key for key in _numbered_names(name) if key not in _NOT_KEYS and key not in arrays)
         key = next((key for key, known in arrays.items() if known is array), None) or next(free)
         arrays[key] = array
         return Expression(f'np.load("{file}")[{key!r}]{view}', statements)
@@ -108,7 +120,7 @@ class _ExpressionWriter:
         self._arrays, self._file = arrays, file
         self._begun: set[int] = set()
 
-    def value(self, thing: Any, name: str) -> Expression:
+    def value(self, thing: object, name: str) -> Expression:
         """An expression for anything."""
         if _is_literal(thing):
             return Expression(repr(thing), {})
@@ -132,7 +144,7 @@ class _ExpressionWriter:
         if tree is None:
             return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
         statements: dict[str, str] = {}
-        for free, held in _free(function, tree):
+        for free, held in _free_names(function, tree):
             said = self.value(held, free) if free != own else Expression(own, {})
             more = said.statements if said.text == free else {**said.statements, free: f"{free} = {said.text}"}
             if any(statements.get(name, text) != text for name, text in more.items()):  # two closures, one name
@@ -143,7 +155,7 @@ class _ExpressionWriter:
         return Expression(own, {**statements, own: text})
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _numbered_names(name: str) -> Iterator[str]:
     yield name
     k = 1
     while True:
@@ -151,21 +163,21 @@ def _numbered(name: str) -> Iterator[str]:
         k += 1
 
 
-def _is_literal(thing: Any) -> bool:
+def _is_literal(thing: object) -> bool:
     """Whether `repr` gives it back."""
     if isinstance(thing, float):
         return thing - thing == 0  # neither infinite nor no number
     if type(thing) in _SIMPLE:
         return len(repr(thing)) <= _LONGEST
-    if type(thing) in (list, tuple, set):
+    if isinstance(thing, list | tuple | set) and type(thing) in (list, tuple, set):
         return len(thing) <= _LONGEST and all(map(_is_literal, thing)) and (bool(thing) or type(thing) is not set)
     return type(thing) is dict and len(thing) <= _LONGEST and all(map(_is_literal, (*thing, *thing.values())))
 
 
-# What another process can import
+# Values that another process can import
 
 
-def _public(thing: Any) -> Expression | None:
+def _public(thing: object) -> Expression | None:
     """What a package that is installed gives under a name, and its modules; None for what a person wrote."""
     if isinstance(thing, ModuleType):
         return _module(thing)
@@ -179,10 +191,10 @@ def _public(thing: Any) -> Expression | None:
         return None
     home = str(getattr(thing, "__module__", ""))
     for part in _PARTS if home.startswith("tensorflow.") else ():
-        if _at(tensorflow, f"{part}{name}") is thing:
+        if _attribute_at(tensorflow, f"{part}{name}") is thing:
             return Expression(f"tf.{part}{name}", {"tf": "import tensorflow as tf"})
     module = sys.modules.get(home)
-    if module is None or not _is_installed(module) or _at(module, name) is not thing:
+    if module is None or not _is_installed(module) or _attribute_at(module, name) is not thing:
         return None
     if module is builtins:
         return Expression(name, {})
@@ -200,7 +212,7 @@ def _module(module: ModuleType) -> Expression:
     return Expression(name, {top if name == top else name: f"import {name}"})
 
 
-def _at(module: Any, name: str) -> Any:
+def _attribute_at(module: object, name: str) -> Any:
     try:
         return operator.attrgetter(name)(module)
     except Exception:  # TensorFlow's lazy parts fail in ways of their own
@@ -213,30 +225,32 @@ def _is_installed(module: ModuleType) -> bool:
     return module.__name__ != "__main__" and (file is None or str(file).startswith(_INSTALLED))
 
 
-# What a person wrote
+# Functions of the user
 
 
-def _source(function: FunctionType) -> tuple[Any, str]:
+def _source(function: FunctionType) -> tuple[_Function | None, str]:
     """The syntax tree and the source of a function; (None, "") when nobody has it, or it is not clear which it is."""
     try:
         if function.__name__ == "<lambda>":
-            node: NodeDef = lambda_of(function)
+            node: _Function | None = lambda_of(function)
             text = ""
         else:
             text = textwrap.dedent(inspect.getsource(function)).rstrip()
-            node = ast.parse(text).body[0]
-            node = node if isinstance(node, ast.FunctionDef) and node.name == function.__name__ else None
+            first = ast.parse(text).body[0]
+            node = first if isinstance(first, ast.FunctionDef) and first.name == function.__name__ else None
     except (OSError, TypeError, SyntaxError, ValueError):
         node = None
     if node is None:
         return None, ""
-    changed = _with_given(node, function)
+    changed = _inline_defaults(node, function)
     return node, ast.unparse(node) if changed or not text else text
 
 
-def _with_given(node: NodeDef, function: FunctionType) -> bool:
+def _inline_defaults(node: _Function, function: FunctionType) -> bool:
     """Put the values of a function's defaults in place of what gave them; annotations that nobody can resolve go."""
-    places = [(node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())]
+    places: list[tuple[list[Any], int, object]] = [
+        (node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())
+    ]
     named = function.__kwdefaults__ or {}
     keyed = enumerate(node.args.kwonlyargs)
     places += [(node.args.kw_defaults, k, named[arg.arg]) for k, arg in keyed if arg.arg in named]
@@ -244,26 +258,28 @@ def _with_given(node: NodeDef, function: FunctionType) -> bool:
     for held, k, value in places:
         if not isinstance(held[k], ast.Constant) and _is_literal(value):
             held[k], changed = ast.parse(repr(value), mode="eval").body, True
-    known = {*_around(function), *dir(builtins)}
+    known = {*_visible_names(function), *dir(builtins)}
     noted = [arg for arg in ast.walk(node) if isinstance(arg, ast.arg) and arg.annotation is not None]
     texts = [arg.annotation for arg in noted] + [getattr(node, "returns", None)]
     if any(name.id not in known for text in texts if text for name in ast.walk(text) if isinstance(name, ast.Name)):
         for arg in noted:
             arg.annotation = None
-        node.returns, changed = None, True
+        changed = True
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
     return changed
 
 
-def _around(function: FunctionType) -> Mapping[str, Any]:
+def _visible_names(function: FunctionType) -> Mapping[str, object]:
     """What the names mean that a function does not define itself."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     held = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}  # one may be empty still
     return {**function.__globals__, **held}
 
 
-def _free(function: FunctionType, node: NodeDef) -> Iterator[tuple[str, Any]]:
+def _free_names(function: FunctionType, node: _Function) -> Iterator[tuple[str, object]]:
     """The names that a function reads and does not define, with what they mean now."""
-    around = _around(function)
+    around = _visible_names(function)
     names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
     own = {arg.arg for arg in ast.walk(node) if isinstance(arg, ast.arg)}
     own |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}
@@ -370,11 +386,11 @@ class _ScriptWriter(ValueWriter):
             self.define(name, statement)
         return said.text
 
-    def function(self, function: Any) -> str:
+    def function(self, function: Callable[..., object]) -> str:
         """The function's name, or the lambda itself; its source comes before."""
         return self._said(expression_of(function, super().function(function), self.arrays, self._file))
 
-    def array(self, array: Any, called: str) -> str:
+    def array(self, array: Array, called: str) -> str:
         """The entry of `values` that the script makes before."""
         key = literal(called)
         if "values" not in self._defined:
@@ -385,7 +401,7 @@ class _ScriptWriter(ValueWriter):
         self.define(f"values {key}", f"values[{key}] = {text}{note}")
         return f"values[{key}]"
 
-    def external(self, value: Any, called: str) -> str:
+    def external(self, value: object, called: str) -> str:
         """The name, after a line that says what to fill in."""
         self.define(called, assignment_to_fill(called, f"the {type(value).__name__}"))
         return called

@@ -1,1 +1,1 @@
-from .networkx_extras import surroundings as surroundings
+from .networkx_extras import pack_extras as pack_extras

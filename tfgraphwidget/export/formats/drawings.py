@@ -1,4 +1,4 @@
-"""What is written for people and for other tools: pictures, graph formats, the code."""
+"""Formats for people and other tools: pictures, Graphviz, GraphML, the edits as Python and JSON."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from pathlib import Path
 
 import numpy as np
 
-from tfgraphwidget.export.request import Export
+from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.graph import dot
 from tfgraphwidget.scene.rendering import matplotlib_axes
 
 
-def write_picture(path: Path, what: Export) -> None:
-    """The drawing, as the end of `path` says."""
-    scene, paint = what.picture()
+def write_picture(path: Path, request: ExportRequest) -> None:
+    """Write the drawing in the format of the suffix."""
+    scene, paint = request.picture()
     matplotlib_axes.save(scene, path, paint=paint)
 
 
-def write_dot(path: Path, what: Export) -> None:
-    """The ops and edges in Graphviz's language, name scopes as clusters."""
-    path.write_text(dot.text(what.index), encoding="utf-8")
+def write_dot(path: Path, request: ExportRequest) -> None:
+    """Write ops and edges in Graphviz's language, with name scopes as clusters."""
+    path.write_text(dot.text(request.index), encoding="utf-8")
 
 
-def write_graphml(path: Path, what: Export) -> None:
-    """The ops and edges with what is known of them, for networkx, Gephi, yEd."""
+def write_graphml(path: Path, request: ExportRequest) -> None:
+    """Write ops and edges with their attributes, for networkx, Gephi and yEd."""
     from tfgraphwidget.graph import nx
 
-    nx.write_graphml(what.index, path)
+    nx.write_graphml(request.index, path)
 
 
-def write_code(path: Path, what: Export) -> None:
-    """The Python script that does the edits again, and beside it the large arrays that it reads, if there are any."""
+def write_code(path: Path, request: ExportRequest) -> None:
+    """Write the Python script that makes the edits again, and next to it the large arrays that it reads, if any."""
     beside = path.with_suffix(".npz")
-    script = what.code(beside.name)
+    script = request.code(beside.name)
     path.write_text(script.text, encoding="utf-8")
     if script.arrays:
         np.savez(beside, **script.arrays)  # type: ignore[arg-type]  # its last keyword is a bool
 
 
-def write_edits(path: Path, what: Export) -> None:
-    """Write what was done as data, which `editor.replay` does again."""
-    path.write_text(what.edits(), encoding="utf-8")
+def write_edits(path: Path, request: ExportRequest) -> None:
+    """Write the edits as JSON, which `editor.replay` reads."""
+    path.write_text(request.edits(), encoding="utf-8")

@@ -18,11 +18,11 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
-from tfgraphwidget.export.request import EditedSavedModel, Export
+from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
-from tfgraphwidget.export.state.exported_state import state_of
-from tfgraphwidget.export.state.exported_subgraph import needed_by
-from tfgraphwidget.export.verification.reference import Original
+from tfgraphwidget.export.state.exported_state import read_state
+from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
+from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import GraphIndex, definitions, handles
 from tfgraphwidget.naming import split_input, split_tensor
@@ -55,7 +55,7 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         NotKept: The edits need a SavedModel that is built from the graph anew; nothing is written.
         GraphEditError: What was written gives something else than the graph does.
     """
-    what = edited.export
+    request = edited.request
     meta = _rewritten(edited)
     values = _changed_values(edited)
     copy_files(edited.folder, path, [name for name in files if name not in (_MODEL, _FINGERPRINT)])
@@ -64,8 +64,8 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
     (path / _MODEL).write_bytes(model.SerializeToString(deterministic=True))
     if values:
         _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
-    if what.verify:
-        _verify(path, what)
+    if request.verify:
+        _verify(path, request)
 
 
 def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
@@ -85,15 +85,15 @@ def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
             shutil.copyfile(folder / name, path / name)
 
 
-def _verify(path: Path, what: Export) -> None:
+def _verify(path: Path, request: ExportRequest) -> None:
     """Run what was written beside the graph; a notice says so if the graph itself cannot run."""
     try:
-        need = np.logical_or.reduce(needed_by(what.index, what.signatures))
-        state = state_of(what, need)
+        need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
+        state = read_state(request, need)
     except GraphEditError as error:
-        what.notice(f"What was written was not run: {error.why}")
+        request.add_notice(f"What was written was not run: {error.why}")
         return
-    check_saved_model(path, Original(what, state))
+    check_saved_model(path, GraphReference(request, state))
 
 
 # The MetaGraphDef
@@ -101,15 +101,15 @@ def _verify(path: Path, what: Export) -> None:
 
 def _rewritten(edited: EditedSavedModel) -> Any:
     """The MetaGraphDef with the edited graph."""
-    original, what = edited.meta_graph, edited.export
+    original, request = edited.meta_graph, edited.request
     made = tf_protos.MetaGraphDef()
     made.CopyFrom(original)
     nodes = _nodes(edited)
     has_objects = bool(original.object_graph_def.nodes)
-    objects = ObjectGraphEdit(original, edited.before, what.index, nodes, what.envelope().library.function)
+    objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
     if has_objects:
         try:
-            objects.signatures(edited.signatures, what.signatures)
+            objects.signatures(edited.signatures, request.signatures)
         except GraphEditError as error:
             raise NotKept(error.why) from error
     library, renamed = objects.library()
@@ -119,7 +119,7 @@ def _rewritten(edited: EditedSavedModel) -> Any:
         made.graph_def.node.add().CopyFrom(node)
         rename_functions(made.graph_def.node[-1], renamed)
     made.graph_def.library.CopyFrom(library)
-    made.graph_def.versions.CopyFrom(what.envelope().versions)
+    made.graph_def.versions.CopyFrom(request.envelope().versions)
     if has_objects:
         made.object_graph_def.CopyFrom(objects.objects)
         gone = set(original.object_graph_def.concrete_functions) - set(objects.objects.concrete_functions)
@@ -129,17 +129,17 @@ def _rewritten(edited: EditedSavedModel) -> Any:
         _set_collections(made, edited, {node.name for node in nodes})
     _set_signature_defs(made, edited, objects)
     for sentence in objects.notices:
-        what.notice(sentence)
+        request.add_notice(sentence)
     return made
 
 
 def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
     """The NodeDefs of the file: those of the edited graph, and those that a SavedModel needs beside its signatures."""
-    original, index, before = edited.meta_graph, edited.export.index, edited.before
+    original, index, before = edited.meta_graph, edited.request.index, edited.before
     raw = {node.name: node for node in original.graph_def.node}
     was = dict(zip(before.names, before.nodes, strict=True))
     nodes: dict[str, NodeDef] = {}
-    for name, node in zip(index.names, edited.export.written(index.nodes), strict=True):
+    for name, node in zip(index.names, edited.request.nodes_as_in_file(index.nodes), strict=True):
         # An op that was not edited is the file's: opening a file makes constants of the paths of its asset files.
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
@@ -177,17 +177,17 @@ def _bookkeeping(meta: Any) -> list[str]:
 
 def _check_state(edited: EditedSavedModel) -> None:
     """Raise NotKept for variables that edits have brought in: the checkpoint and the Saver do not know them."""
-    index, known = edited.export.index, set(edited.before.names)
+    index, known = edited.request.index, set(edited.before.names)
     new = [index.names[i] for i in handles(index) if index.names[i] not in known]
     if new:
         raise NotKept(f"{new[0]!r} is a new variable")
-    if index.beside.contexts() and not edited.meta_graph.object_graph_def.nodes:
+    if index.extras.contexts() and not edited.meta_graph.object_graph_def.nodes:
         raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
 
 
 def _set_collections(made: Any, edited: EditedSavedModel, names: set[str]) -> None:
     """Let the collections of a graph of TensorFlow 1 name what is there."""
-    index = edited.export.index
+    index = edited.request.index
     for key in list(made.collection_def):
         held = made.collection_def[key]
         if held.WhichOneof("kind") == "node_list":
@@ -207,11 +207,11 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
 
 def _set_signature_defs(made: Any, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
     """Let the signatures name the tensors that stand for their inputs and outputs now."""
-    index, what = edited.export.index, edited.export
-    known, now = {each.name: each for each in edited.signatures}, {each.name: each for each in what.signatures}
+    index, request = edited.request.index, edited.request
+    known, now = {each.name: each for each in edited.signatures}, {each.name: each for each in request.signatures}
     for name in known.keys() - now.keys():
         del made.signature_def[name]
-        what.notice(f"Signature {name!r} is not in what was written, because its inputs or outputs were removed.")
+        request.add_notice(f"Signature {name!r} was not written, because its inputs or outputs were removed.")
     for name, signature in now.items():
         proto = made.signature_def[name]
         was = known.get(name)
@@ -234,7 +234,7 @@ def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
 
 def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
     """The values that variables have in the session and did not have in the file, by their names in the checkpoint."""
-    session, index, stored = edited.session, edited.export.index, edited.stored
+    session, index, stored = edited.session, edited.request.index, edited.stored
     if session is None:
         return {}
     variables = [v for v in definitions(index, handles(index)).values() if v.snapshot or not v.resource]

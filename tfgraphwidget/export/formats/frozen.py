@@ -1,4 +1,4 @@
-"""Frozen graphs: one GraphDef of what the outputs need, with the variables' present values as constants."""
+"""Frozen graphs: a GraphDef of the ops that the outputs need, with constants in place of variables."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.edits.freeze import Frozen
-from tfgraphwidget.edits.freeze import frozen as freeze
+from tfgraphwidget.edits.freeze import ConvertedGraph
+from tfgraphwidget.edits.freeze import convert_variables as freeze
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.formats.function_library import called
-from tfgraphwidget.export.formats.function_module import standing_alone
-from tfgraphwidget.export.formats.graph_def import check_size, read, write
-from tfgraphwidget.export.request import Export
-from tfgraphwidget.export.state.exported_state import State, present_values, state_of
-from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, placed
-from tfgraphwidget.export.verification.reference import Original
+from tfgraphwidget.export.formats.function_library import library_of
+from tfgraphwidget.export.formats.function_module import function_as_graph
+from tfgraphwidget.export.formats.graph_def import check_size, read_graph_def, write_message
+from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.state.exported_state import ExportedState, present_values, read_state
+from tfgraphwidget.export.state.exported_subgraph import (
+    ExportedSubgraph,
+    extract_subgraph,
+    ops_needed_by,
+    without_remote_devices,
+)
+from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check
 from tfgraphwidget.graph import (
     HANDLES,
@@ -30,115 +35,128 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     definitions,
-    left_out,
-    needed,
+    needed_ops,
     of_type,
-    unused,
+    unused_inputs,
+    unused_inputs_notice,
 )
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tf_types import FunctionDefLibrary, TensorProto
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
 
 
-def write_frozen(path: Path, what: Export) -> None:
-    """Write a GraphDef without variables, and try it."""
-    if what.read_only:
-        with standing_alone(what) as alone:
+def write_frozen(path: Path, request: ExportRequest) -> None:
+    """Write a frozen graph, and verify it."""
+    if request.read_only:
+        with function_as_graph(request) as alone:
             write_frozen(path, alone)
         return
-    what = what.called_by(_asked(what))
-    need = np.logical_or.reduce(needed_by(what.index, what.signatures))
+    request = request.with_signatures(_runnable_signatures(request))
+    need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
     try:
-        state = state_of(what, need)
+        state = read_state(request, need)
     except GraphEditError as error:
-        # Its variables have no values, which is final, or nothing can fill its queue: that stays as it is.
-        variables = _variables(what.index, need)
-        state, why = State(variables, present_values(what, variables), (), (), (), {}), error.why
+        # Either variables have no values, which present_values refuses, or a queue cannot be filled and stays as it is.
+        variables = _variables(request.index, need)
+        state, why = ExportedState(variables, present_values(request, variables), (), (), (), {}), error.why
     else:
         why = ""
-    part, made, library = _frozen(what, state)
-    graph_def = tf.compat.v1.GraphDef(node=made.nodes, versions=what.envelope().versions, library=library)
+    part, frozen_part, library = _freeze(request, state)
+    graph_def = tf.compat.v1.GraphDef(node=frozen_part.nodes, versions=request.envelope().versions, library=library)
     if not library.ByteSize():
         graph_def.ClearField("library")
-    write(path, graph_def, verify=what.verify)
-    _tell(what, made, state, why)
-    if what.verify and not why:
-        check(Original(what, state), "The frozen graph", [("tf.import_graph_def", lambda: _loaded(path, part, state))])
+    write_message(path, graph_def, verify=request.verify)
+    _report_omissions(request, frozen_part, state, why)
+    if request.verify and not why:
+        check(
+            GraphReference(request, state),
+            "The frozen graph",
+            [("tf.import_graph_def", lambda: _load(path, part, state))],
+        )
 
 
-def _asked(what: Export) -> tuple[Signature, ...]:
-    """The signatures; placeholders that no input names stay as they are, and are inputs too."""
-    if not what.signatures:
+def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
+    """The signatures, with the other placeholders that their outputs need as further inputs."""
+    if not request.signatures:
         raise GraphEditError("A frozen graph is what its outputs need: choose a boundary first, or give outputs=[…].")
-    index, found = what.index, []
-    for signature in what.signatures:
-        given = [tensor for _, tensor in signature.inputs]
+    index, signatures = request.index, []
+    for signature in request.signatures:
+        inputs = [tensor for _, tensor in signature.inputs]
         outputs = [tensor for _, tensor in signature.outputs]
-        need = needed(index, given, outputs)
-        for sentence in left_out(unused(index, given, need), outputs):
-            what.notice(sentence)
-        fed = [
+        need = needed_ops(index, inputs, outputs)
+        for sentence in unused_inputs_notice(unused_inputs(index, inputs, need), outputs):
+            request.add_notice(sentence)
+        feeds_by_tensor = [
             index.names[i] for i in np.flatnonzero(need & of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
         ]
-        more = tuple((name, f"{name}:0") for name in fed if f"{name}:0" not in given)
-        found.append(replace(signature, inputs=(*signature.inputs, *more)))
-    return tuple(found)
+        more = tuple((name, f"{name}:0") for name in feeds_by_tensor if f"{name}:0" not in inputs)
+        signatures.append(replace(signature, inputs=(*signature.inputs, *more)))
+    return tuple(signatures)
 
 
 def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
-def _frozen(what: Export, state: State) -> tuple[Part, Frozen, Any]:
-    """The part, its frozen form, and the functions that it calls."""
-    index = what.index
+def _freeze(
+    request: ExportRequest, state: ExportedState
+) -> tuple[ExportedSubgraph, ConvertedGraph, FunctionDefLibrary]:
+    """The subgraph, its frozen form, and the functions that it calls."""
+    index = request.index
     starters = [name for name in state.starters if name in index.ids]
-    part = cut(index, what.signatures, starters)
-    known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "beside": index.beside}
-    inside = build(placed(what, (*part.nodes, *state.nodes), "The frozen graph"), **known)
-    held = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
-    library = called(index, inside.nodes)
-    check_size("The frozen graph", inside.nodes, library, _WAY_OUT, held)
+    part = extract_subgraph(index, request.signatures, starters)
+    known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "extras": index.extras}
+    inside = build(without_remote_devices(request, (*part.nodes, *state.nodes), "The frozen graph"), **known)
+    constant_bytes = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
+    library = library_of(index, inside.nodes)
+    check_size("The frozen graph", inside.nodes, library, _WAY_OUT, constant_bytes)
     outputs = [*(tensor for s in part.signatures for _, tensor in s.outputs), *state.starters]
-    made = freeze(inside, outputs, lambda name: _proto(inside, name, state.values[name]))
-    return part, made, _library(index, made)
+    frozen_part = freeze(inside, outputs, lambda name: _tensor_proto(inside, name, state.values[name]))
+    return part, frozen_part, _library(index, frozen_part)
 
 
-def _proto(index: GraphIndex, name: str, value: Any) -> Any:
+def _tensor_proto(index: GraphIndex, name: str, value: Any) -> TensorProto:
     dtype = tf.as_dtype(index.nodes[index.ids[name]].attr["dtype"].type)
-    return tf.make_tensor_proto(value, dtype, np.shape(value))
+    message: TensorProto = tf.make_tensor_proto(value, dtype, np.shape(value))
+    return message
 
 
-def _library(index: GraphIndex, made: Frozen) -> Any:
-    inside = [node for function in made.functions for node in function.node_def]
-    library = called(index, [*made.nodes, *inside])
-    return tf_protos.FunctionDefLibrary(function=[*library.function, *made.functions], gradient=library.gradient)
+def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibrary:
+    inside = [node for function in frozen_part.functions for node in function.node_def]
+    library = library_of(index, [*frozen_part.nodes, *inside])
+    frozen_library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
+        function=[*library.function, *frozen_part.functions], gradient=library.gradient
+    )
+    return frozen_library
 
 
-def _tell(what: Export, made: Frozen, state: State, why: str) -> None:
-    if made.cut:
-        count = "is" if len(made.cut) == 1 else "are"
-        what.notice(f"The frozen graph does not update variables: {listed(made.cut)} {count} left out.")
-    for name, kind in made.kept:
+def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state: ExportedState, why: str) -> None:
+    if frozen_part.cut:
+        count = "is" if len(frozen_part.cut) == 1 else "are"
+        request.add_notice(f"The frozen graph does not update variables: {listed(frozen_part.cut)} {count} left out.")
+    for name, kind in frozen_part.kept:
         fills = f"; run {listed(state.starters)} once after importing it" if state.starters else ""
-        what.notice(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
-    if why and what.verify:
-        what.notice(f"What was written was not run: {why}")
+        request.add_notice(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
+    if why and request.verify:
+        request.add_notice(f"What was written was not run: {why}")
 
 
 @contextmanager
-def _loaded(path: Path, part: Part, state: State) -> Iterator[Run]:
-    graph_def = read(path)
+def _load(path: Path, part: ExportedSubgraph, state: ExportedState) -> Iterator[Run]:
+    graph_def = read_graph_def(path)
     ends = {signature.name: (dict(signature.inputs), dict(signature.outputs)) for signature in part.signatures}
-    there = {node.name for node in graph_def.node}  # an input that no output needs is not
+    there = {node.name for node in graph_def.node}  # without inputs that no output needs
     with Sandbox(graph_def.node, graph_def.library, {}, state.starters) as sandbox:
 
         def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
             inputs, outputs = ends[signature.name]
-            fed = {inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there}
-            got = sandbox.run(list(outputs.values()), fed)
+            feeds_by_tensor = {
+                inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there
+            }
+            got = sandbox.run(list(outputs.values()), feeds_by_tensor)
             return dict(zip(outputs, got, strict=True))
 
         yield run

@@ -1,26 +1,32 @@
-"""The function library that goes along with what is written, and the GraphDef of the whole."""
+"""The function library of a written graph, and the complete GraphDef."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.request import Export
-from tfgraphwidget.graph import GraphIndex, doors
+from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.graph import GraphIndex, called_functions
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import GraphDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef
 
 
-def whole(what: Export) -> tf.compat.v1.GraphDef:
-    """Every op the editor shows, with all functions; ops hidden by undo are left out."""
-    return assembled(what.index, what.envelope(), what.written(what.index.nodes))
+def complete_graph_def(request: ExportRequest) -> GraphDef:
+    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are left out."""
+    return fill_graph_def(request.index, request.envelope(), request.nodes_as_in_file(request.index.nodes))
 
 
-def assembled(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) -> Any:
-    """A GraphDef without nodes, given these, and with the functions of the index as its library."""
+def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
+    """Add nodes to a GraphDef, and make its library that of an index.
+
+    Args:
+        index: The graph whose functions become the library.
+        graph_def: A GraphDef without nodes; it is changed.
+        nodes: The nodes to add.
+
+    Returns:
+        The same GraphDef.
+    """
     graph_def.node.extend(nodes)
     library = graph_def.library
     there = {function.signature.name for function in library.function}
@@ -34,34 +40,36 @@ def assembled(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) 
     return graph_def
 
 
-def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
-    """A FunctionDefLibrary of the functions that NodeDefs call, those that these call, and their gradients."""
-    found: dict[str, Any] = {}
+def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
+    """The library of the functions that nodes call, directly or through functions, and of their gradients."""
+    definitions: dict[str, FunctionDef] = {}
     gradients: dict[str, str] = {}
     stack = list(nodes)
     while stack:
-        wanted = [door.function for door in doors(stack.pop(), index.functions)]
-        while wanted:
-            name = wanted.pop()
-            if name in found:
+        names = [door.function for door in called_functions(stack.pop(), index.functions)]
+        while names:
+            name = names.pop()
+            if name in definitions:
                 continue
-            found[name] = function_of(index, name)
-            stack += found[name].node_def
-            if gradient := index.beside.gradient(name):
+            definitions[name] = function_of(index, name)
+            stack += definitions[name].node_def
+            if gradient := index.extras.gradient(name):
                 gradients[name] = gradient
-                wanted.append(gradient)
-    return tf_protos.FunctionDefLibrary(
-        function=[found[name] for name in sorted(found)],
+                names.append(gradient)
+    library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
+        function=[definitions[name] for name in sorted(definitions)],
         gradient=[tf_protos.GradientDef(function_name=f, gradient_func=g) for f, g in sorted(gradients.items())],
     )
+    return library
 
 
-def function_of(index: GraphIndex, name: str) -> Any:
+def function_of(index: GraphIndex, name: str) -> FunctionDef:
     """The FunctionDef of that name."""
     try:
-        return index.beside.function(name)
+        definition: FunctionDef = index.extras.function(name)
     except KeyError:
         raise GraphEditError(
             f"The graph calls function {name!r}, which its library does not hold; import the graph again with its "
             "function library."
         ) from None
+    return definition

@@ -1,4 +1,4 @@
-"""SavedModels of functions' bodies: of a tf.Module that does what the body does."""
+"""SavedModels of the bodies of functions: a tf.Module that computes the same is saved."""
 
 from __future__ import annotations
 
@@ -14,23 +14,32 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable
-from tfgraphwidget.export.request import Export
+from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import DEFAULT
-from tfgraphwidget.export.verification.reference import NOT_RUN, Tried, unasked
-from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, unoptimised
-from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
+from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op
+from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import build
-from tfgraphwidget.sources import Signature, open_source
+from tfgraphwidget.sources import Signature, open_source, shape_from_proto
 from tfgraphwidget.tf_internals import Trackable, eager_mode
 
-# They change what the function shares with others, and which nobody can put back.
+# They change state that the function shares with others and that cannot be restored after a run.
 _SHARED = re.compile(
     r"LookupTable(Insert|Remove|Import)\w*|Queue\w+|Barrier\w+|\w*Stage|\w*Unstage\w*|IteratorGetNext\w*"
 )
 
 
-def save_module(path: Path, what: Export, module: Callable[[], Any]) -> None:
-    """Write the SavedModel of a tf.Module, called by its `signature`, to the folder `path`, and try it."""
+def save_module(path: Path, request: ExportRequest, module: Callable[[], tf.Module]) -> None:
+    """Write a tf.Module with its `signature` as a SavedModel, and verify it.
+
+    Args:
+        path: The directory.
+        request: Whether to verify, and the feeds for that.
+        module: Gives the module.
+
+    Raises:
+        GraphEditError: If TensorFlow cannot save the module, or the file gives other results.
+    """
     with eager_mode():
         made = module()
         made.resources = _resources(made)
@@ -38,14 +47,15 @@ def save_module(path: Path, what: Export, module: Callable[[], Any]) -> None:
             tf.saved_model.save(made, str(path), signatures={DEFAULT: made.signature})
         except (AssertionError, TypeError, ValueError) as error:
             raise GraphEditError(f"TensorFlow cannot save the function: {first_line(error)}.") from error
-    if what.verify:
-        check_saved_model(path, OfModule(what, made))
+    if request.verify:
+        check_saved_model(path, ModuleReference(request, made))
 
 
 def _resources(module: Any) -> list[Any]:
-    """The tables that a module reads and does not hold: what does not hold them cannot be saved.
+    """The tables that a module reads but has no attribute for; TensorFlow saves only what attributes hold.
 
-    A function knows their handles only. Who holds a handle is asked of Python, as TensorFlow does for its own message.
+    The function has only their handles. The objects are found through Python's garbage collector, as TensorFlow does
+    for its own error message.
     """
     known = {id(variable.handle) for variable in module.variables}
     captured = module.signature.get_concrete_function().captured_inputs
@@ -63,68 +73,70 @@ def _handle(resource: Any) -> Any:
 
 
 @contextlib.contextmanager
-def standing_alone(what: Export) -> Iterator[Export]:
-    """The function of `what.module` as a graph of its own: as TensorFlow 1 loads the SavedModel of it."""
-    if what.module is None:
-        raise NotRunnable(what.read_only)
+def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
+    """The function of `request.module` as a graph: that of its SavedModel, as TensorFlow 1 loads it."""
+    if request.module is None:
+        raise NotRunnable(request.read_only)
     with TemporaryDirectory() as folder:
-        save_module(Path(folder) / "function", replace(what, verify=False, unedited=None), what.module)
+        save_module(Path(folder) / "function", replace(request, verify=False, unedited_folder=None), request.module)
         source = open_source(Path(folder) / "function")
         graph = source.live()
         body, session = source.body, source.session
         assert session is not None  # a file that is live has one
         with contextlib.closing(session):
-            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body}
+            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
             yield replace(
-                what,
+                request,
                 index=build(body.nodes(), *body.collections(), **known),
                 envelope=body.envelope,
-                written=list,
-                meta=None,
-                unedited=None,
+                nodes_as_in_file=list,
+                file_meta_graph=None,
+                unedited_folder=None,
                 graph=lambda: graph,
                 session=lambda: session,
-                ask=lambda: source.signatures,
+                find_signatures=lambda: source.signatures,
                 read_only="",
-                without_values=lambda: False,
+                lacks_values=lambda: False,
             )
 
 
-class OfModule:
-    """What a module gives for some feeds; its variables have the values afterwards that they had before."""
+class ModuleReference:
+    """Runs a module on feeds; its variables have their old values afterwards."""
 
-    def __init__(self, what: Export, module: Any) -> None:
-        self._what, self._module = what, module
+    def __init__(self, request: ExportRequest, module: Any) -> None:
+        self._request, self._module = request, module
         self._function = module.signature.get_concrete_function()
         self._specs = {spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)}
-        given, gives = [(key, key) for key in self._specs], [(key, key) for key in self._function.structured_outputs]
-        self._signature = Signature(DEFAULT, tuple(given), tuple(gives))
+        inputs, outputs = [(key, key) for key in self._specs], [(key, key) for key in self._function.structured_outputs]
+        self._signature = Signature(DEFAULT, tuple(inputs), tuple(outputs))
 
-    def tried(self) -> list[Tried]:
-        """The signature with feeds on which it runs, and what comes out; a notice where there are none."""
+    def run_all(self) -> list[ReferenceRun]:
+        """The signature with feeds on which it runs and its outputs; empty, with a notice, without such feeds."""
         whole = self._function.graph.as_graph_def()
         nodes = [*whole.node, *(node for function in whole.library.function for node in function.node_def)]
         blocked = next((node.name for node in nodes if _SHARED.fullmatch(node.op)), "")
-        if not self._what.feeds and (blocked := blocked or unasked(nodes)):
-            self._what.notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
+        if not self._request.feeds and (blocked := blocked or find_external_op(nodes)):
+            self._request.add_notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
             return []
-        given = {key: value for key, value in self._what.feeds.items() if key in self._specs}
-        wanted = [_wanted(key, spec) for key, spec in self._specs.items() if key not in given]
+        feeds_given = {key: value for key, value in self._request.feeds.items() if key in self._specs}
+        missing = [_input_spec(key, spec) for key, spec in self._specs.items() if key not in feeds_given]
         complaints = []
-        for feeds in made_up(wanted):
+        for feeds in generate_feeds(missing):
             try:
-                return self.again([(self._signature, {**given, **feeds}, {})])
+                return self.rerun([(self._signature, {**feeds_given, **feeds}, {})])
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
                 complaints.append(first_line(error))
-        if given:
+        if feeds_given:
             raise GraphEditError(f"The function does not run on the feeds: {complaints[0]}.")
-        self._what.notice(NOT_RUN.format(f"the function runs on no values that could be made up ({complaints[0]})"))
+        self._request.add_notice(
+            NOT_RUN.format(f"the function runs on no values that could be made up ({complaints[0]})")
+        )
         return []
 
-    def again(self, tried: Sequence[Tried]) -> list[Tried]:
-        """The same once more, with the variables as they were."""
-        with eager_mode(), unoptimised():
-            return [(signature, feeds, self._run(feeds)) for signature, feeds, _ in tried]
+    def rerun(self, run_all: Sequence[ReferenceRun]) -> list[ReferenceRun]:
+        """Run again on the same feeds."""
+        with eager_mode(), optimizers_off():
+            return [(signature, feeds, self._run(feeds)) for signature, feeds, _ in run_all]
 
     def _run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         before = [(variable, variable.read_value()) for variable in self._module.variables]
@@ -136,5 +148,5 @@ class OfModule:
                 variable.assign(value)
 
 
-def _wanted(key: str, spec: tf.TensorSpec) -> Wanted:
-    return Wanted(key, spec.dtype, None if spec.shape.rank is None else tuple(spec.shape.as_list()))
+def _input_spec(key: str, spec: tf.TensorSpec) -> InputSpec:
+    return InputSpec(key, spec.dtype, shape_from_proto(spec.shape.as_proto()))

@@ -1,28 +1,28 @@
-"""What a graph has beside its ops, so that a networkx graph of these can be opened again."""
+"""What a graph has besides its ops, so that a networkx graph of the ops can be opened again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.export.formats.function_library import assembled
+from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.runtime.live import proto_of
+from tfgraphwidget.tf_types import GraphDef
 
 
-def surroundings(index: GraphIndex, envelope: Callable[[], Any]) -> bytes:
-    """A MetaGraphDef without nodes: the versions, the function library, the collections with their variables."""
-    made = tf.compat.v1.MetaGraphDef()
-    made.graph_def.CopyFrom(assembled(index, envelope(), ()))
+def pack_extras(index: GraphIndex, envelope: Callable[[], GraphDef]) -> bytes:
+    """Serialize a MetaGraphDef without nodes: the versions, the function library, the collections."""
+    meta_graph = tf.compat.v1.MetaGraphDef()
+    meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope(), ()))
     variables = {variable.name: variable for variable in index.variable_defs}
     for key, members in index.collections.items():
-        held = made.collection_def[key]
-        found = [variables[member.name] for member in members if member.kind == "variable"]
-        if found:
-            held.bytes_list.value.extend(proto_of(v).SerializeToString(deterministic=True) for v in found)
+        collection = meta_graph.collection_def[key]
+        definitions = [variables[member.name] for member in members if member.kind == "variable"]
+        if definitions:
+            collection.bytes_list.value.extend(proto_of(v).SerializeToString(deterministic=True) for v in definitions)
         else:
-            held.node_list.value.extend(member.name for member in members)
-    content: bytes = made.SerializeToString(deterministic=True)
+            collection.node_list.value.extend(member.name for member in members)
+    content: bytes = meta_graph.SerializeToString(deterministic=True)
     return content

@@ -16,7 +16,15 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.signature_function import called_function, signature_function
-from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, Shape, calls, doors, needed, pairs
+from tfgraphwidget.graph import (
+    FUNCTION_CALLS,
+    GraphIndex,
+    Shape,
+    called_functions,
+    needed_ops,
+    pairs,
+    reachable_functions,
+)
 from tfgraphwidget.naming import free_name, listed, split_input, split_tensor
 from tfgraphwidget.sources import Signature, open_source, tf_protos
 from tfgraphwidget.tf_types import NodeDef
@@ -55,12 +63,12 @@ class ObjectGraphEdit:
         """A function of the edited graph, in the file's own bytes where it was not edited."""
         old = self._old.get(name)
         now = self._now.get(name, old)
-        return self._after.beside.function(name) if now is None else old if old == now else now
+        return self._after.extras.function(name) if now is None else old if old == now else now
 
     def _reached(self, nodes: Iterable[NodeDef]) -> set[str]:
         """The functions that ops of the edited graph call, directly or not."""
         names = self._after.functions | self._old.keys()
-        return set(calls(names, _FunctionLookup(self._function, self._after.beside.gradient), nodes))
+        return set(reachable_functions(names, _FunctionLookup(self._function, self._after.extras.gradient), nodes))
 
     # Signatures
 
@@ -167,18 +175,18 @@ class ObjectGraphEdit:
         file = {node.name: node for node in self._original.graph_def.node}
         sides = []
         for index, nodes in ((self._before, file), (self._after, self._nodes)):
-            ops = needed(index, [tensor for _, tensor in was.inputs], [tensor for _, tensor in was.outputs])
+            ops = needed_ops(index, [tensor for _, tensor in was.inputs], [tensor for _, tensor in was.outputs])
             names = [index.names[i] for i in np.flatnonzero(ops).tolist()]
             sides.append({name: _comparable(nodes[name], functions=functions) for name in names})
         return sides[0] == sides[1]
 
     def _same_functions(self, signature: Signature) -> bool:
         """Whether all that a signature calls is what it was."""
-        ops = np.flatnonzero(needed(self._before, (), [tensor for _, tensor in signature.outputs])).tolist()
+        ops = np.flatnonzero(needed_ops(self._before, (), [tensor for _, tensor in signature.outputs])).tolist()
         nodes = [self._before.nodes[i] for i in ops]
         return all(
             self._old[name] is self._function(name)
-            for name in calls(self._before.functions, self._before.beside, nodes)
+            for name in reachable_functions(self._before.functions, self._before.extras, nodes)
             if name in self._old
         )
 
@@ -298,12 +306,16 @@ class ObjectGraphEdit:
     def _old_reached(self, names: Iterable[str]) -> set[str]:
         """The functions that functions of the file called as it was opened."""
         nodes = [node for name in names for node in self._old[name].node_def]
-        return set(calls(self._old.keys(), _FunctionLookup(self._old.__getitem__, self._before.beside.gradient), nodes))
+        return set(
+            reachable_functions(
+                self._old.keys(), _FunctionLookup(self._old.__getitem__, self._before.extras.gradient), nodes
+            )
+        )
 
     def _old_reached_before(self) -> set[str]:
         concrete = [name for name in self._original.object_graph_def.concrete_functions if name in self._old]
-        lookup = _FunctionLookup(self._old.__getitem__, self._before.beside.gradient)
-        rooted = set(calls(self._old.keys(), lookup, self._original.graph_def.node))
+        lookup = _FunctionLookup(self._old.__getitem__, self._before.extras.gradient)
+        rooted = set(reachable_functions(self._old.keys(), lookup, self._original.graph_def.node))
         return rooted | set(concrete) | self._old_reached(concrete)
 
     def _takes_the_same(self, old: str, new: str) -> bool:
@@ -343,7 +355,7 @@ class ObjectGraphEdit:
                 library.gradient.add().CopyFrom(pair)
         known = {pair.function_name for pair in library.gradient}
         for name in self._rooted - self._old.keys():
-            final, gradient = renamed.get(name, name), self._after.beside.gradient(name)
+            final, gradient = renamed.get(name, name), self._after.extras.gradient(name)
             if gradient and final not in known:
                 library.gradient.add(function_name=final, gradient_func=renamed.get(gradient, gradient))
         for registered in original.registered_gradients:
@@ -433,14 +445,14 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
         for node in old_nodes:
             if node.name not in there:
                 continue
-            now = {door.label: door.function for door in doors(there[node.name], after.functions)}
-            for door in doors(node, before.functions):
-                pair = door.function, now.get(door.label, "")
+            now = dict(called_functions(there[node.name], after.functions))
+            for label, function in called_functions(node, before.functions):
+                pair = function, now.get(label, "")
                 if not pair[1] or pair in seen:
                     continue
                 seen.add(pair)
                 found.setdefault(pair[0], set()).add(pair[1])
-                stack.append((before.beside.function(pair[0]).node_def, after.beside.function(pair[1]).node_def))
+                stack.append((before.extras.function(pair[0]).node_def, after.extras.function(pair[1]).node_def))
     return found
 
 

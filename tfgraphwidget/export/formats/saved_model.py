@@ -1,15 +1,14 @@
-"""SavedModels: what some signatures need, with the values of variables, the tables and the files that these read.
+"""SavedModels: the ops that signatures need, with the values of variables, tables and asset files.
 
-Built in a graph of its own, since TensorFlow's builder adds a Saver's ops to the graph it is given. A SavedModel names
-the ends of its signatures and keeps no order of them.
+They are built in a separate graph, because TensorFlow's builder adds the ops of a Saver to the graph that it saves.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -18,14 +17,19 @@ from google.protobuf.message import DecodeError
 from tfgraphwidget.edits import Change, rename_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files, write_edited
-from tfgraphwidget.export.formats.function_library import called
+from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import save_module
 from tfgraphwidget.export.formats.graph_def import check_size
-from tfgraphwidget.export.request import EditedSavedModel, Export
+from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
-from tfgraphwidget.export.state.exported_state import State, state_of
-from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, placed
-from tfgraphwidget.export.verification.reference import Original
+from tfgraphwidget.export.state.exported_state import ExportedState, read_state
+from tfgraphwidget.export.state.exported_subgraph import (
+    ExportedSubgraph,
+    extract_subgraph,
+    ops_needed_by,
+    without_remote_devices,
+)
+from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import V1_CONTROL_FLOW
 from tfgraphwidget.naming import split_tensor
@@ -33,6 +37,7 @@ from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, is_outside_assets, tf_protos
+from tfgraphwidget.tf_types import SavedModel, SignatureDef
 
 v1 = tf.compat.v1
 TAG = "serve"
@@ -43,7 +48,7 @@ _BUILT_ANEW = (
     "What was written has the signatures of the model, and not the objects that the model was saved from, because {}."
 )
 _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
-# What is run when the model is loaded is told in another way, and all its variables are restored.
+# The builder writes the initialization op and the variables itself.
 _LEFT_OUT = frozenset({
     v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.ASSET_FILEPATHS,
     v1.GraphKeys.SAVEABLE_OBJECTS,
@@ -51,83 +56,95 @@ _LEFT_OUT = frozenset({
 })  # fmt: skip
 
 
-def write_saved_model(path: Path, what: Export) -> None:
-    """Write a SavedModel of what the signatures need to the folder `path`, and try it; an unedited one is copied."""
-    unedited = None if what.unedited is None else what.unedited()
-    if unedited is not None and len(_model(unedited).meta_graphs) == 1:  # of several one was chosen by its tags
+def write_saved_model(path: Path, request: ExportRequest) -> None:
+    """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel is copied."""
+    unedited = None if request.unedited_folder is None else request.unedited_folder()
+    # Of several graphs one was chosen by its tags.
+    if unedited is not None and len(_read_saved_model(unedited).meta_graphs) == 1:
         copy_files(unedited, path, files_of(unedited))
         return
-    edited = None if what.edited is None else what.edited()
+    edited = None if request.edited is None else request.edited()
     if edited is not None:
         try:
             write_edited(path, edited, files_of(edited.folder))
         except NotKept as refusal:
-            what = edited.export
+            request = edited.request
             if edited.meta_graph.object_graph_def.nodes:
-                what.notice(_BUILT_ANEW.format(refusal.why))
+                request.add_notice(_BUILT_ANEW.format(refusal.why))
         else:
             return
-    if what.read_only:
-        if what.module is None:
-            raise NotRunnable(what.read_only)
-        save_module(path, what, what.module)
+    if request.read_only:
+        if request.module is None:
+            raise NotRunnable(request.read_only)
+        save_module(path, request, request.module)
         return
-    if not what.signatures:
+    if not request.signatures:
         raise GraphEditError(
             "A SavedModel needs a signature: choose a boundary first, or give inputs=[…] and outputs=[…]."
         )
-    need = np.logical_or.reduce(needed_by(what.index, what.signatures))
-    state = state_of(what, need)
-    part = cut(what.index, what.signatures, state.ops)
-    _write(path, what, part, state, edited)
-    if what.verify:
-        check_saved_model(path, Original(what, state))
+    need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
+    state = read_state(request, need)
+    part = extract_subgraph(request.index, request.signatures, state.ops)
+    _write(path, request, part, state, edited)
+    if request.verify:
+        check_saved_model(path, GraphReference(request, state))
 
 
 def files_of(folder: Path) -> list[str]:
-    """The files of the SavedModel in a folder: what TensorFlow has written there, and nothing that others put beside.
+    """The files of the SavedModel in a directory, without other files there.
 
-    A file in "assets" is the model's when its saved_model.pb names it.
+    A file in "assets" belongs to the model if saved_model.pb names it.
     """
-    named = (asset.filename for meta in _model(folder).meta_graphs for asset in asset_files(meta))
+    named = (asset.filename for meta in _read_saved_model(folder).meta_graphs for asset in asset_files(meta))
     assets = [f"assets/{name}" for name in named if not is_outside_assets(folder, name)]
     beside = [f"variables/{file.name}" for file in folder.glob("variables/*") if _VALUES.fullmatch(file.name)]
     return [*_FILES, *dict.fromkeys(assets), *beside]
 
 
-def _model(folder: Path) -> Any:
-    try:
-        return tf_protos.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
-    except (OSError, DecodeError):
-        return tf_protos.SavedModel()
+def _read_saved_model(folder: Path) -> SavedModel:
+    """The message of a SavedModel; an empty one if it cannot be read."""
+    message: SavedModel = tf_protos.SavedModel()
+    with contextlib.suppress(OSError, DecodeError):
+        message = tf_protos.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    return message
 
 
-def _signature_def(what: Export, asked: Signature, called: Signature, edited: EditedSavedModel | None) -> Any:
+def _signature_def(
+    request: ExportRequest, signature: Signature, written: Signature, edited: EditedSavedModel | None
+) -> SignatureDef:
     """The SignatureDef of a signature, with the method and the composite values of the one that was opened."""
-    was = None if edited is None else next((each for each in edited.signatures if each.name == asked.name), None)
+    was = None if edited is None else next((each for each in edited.signatures if each.name == signature.name), None)
     if edited is None or was is None:
-        return signature_def(what.index, asked, called)
-    made = tf_protos.SignatureDef()
-    made.CopyFrom(edited.meta_graph.signature_def[asked.name])
-    set_signature_def(made, was, asked, called, what.index)
-    return made
+        return signature_def(request.index, signature, written)
+    message: SignatureDef = tf_protos.SignatureDef()
+    message.CopyFrom(edited.meta_graph.signature_def[signature.name])
+    set_signature_def(message, was, signature, written, request.index)
+    return message
 
 
-def _write(path: Path, what: Export, part: Part, state: State, edited: EditedSavedModel | None) -> None:
-    nodes = placed(what, (*part.nodes, *state.nodes), "The SavedModel")
-    library = called(what.index, nodes)
+def _write(
+    path: Path,
+    request: ExportRequest,
+    part: ExportedSubgraph,
+    state: ExportedState,
+    edited: EditedSavedModel | None,
+) -> None:
+    nodes = without_remote_devices(request, (*part.nodes, *state.nodes), "The SavedModel")
+    library = library_of(request.index, nodes)
     way_out = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
     check_size("The graph of the SavedModel", nodes, library, way_out)
     graph = tf.Graph()
-    gradients = [(told.function_name, told.gradient_func) for told in library.gradient]
+    gradients = [(gradient.function_name, gradient.gradient_func) for gradient in library.gradient]
     import_validated(graph, validate(graph, nodes, library.function, gradients))
     config = v1.ConfigProto(allow_soft_placement=True)
     with graph.as_default(), closing(v1.Session(graph=graph, config=config)) as session:
         variables = {v.name: make_variable(graph, v) for v in state.variables}
         variable_values.load_values(session, state.variables, state.values)
-        _add_collections(graph, what, {node.name for node in nodes}, variables)
-        pairs = zip(what.signatures, part.signatures, strict=True)
-        signatures = {asked.name: _signature_def(what, asked, called, edited) for asked, called in pairs}
+        _add_collections(graph, request, {node.name for node in nodes}, variables)
+        pairs = zip(request.signatures, part.signatures, strict=True)
+        signatures = {
+            signature.name: _signature_def(request, signature, written, edited) for signature, written in pairs
+        }
         builder = v1.saved_model.Builder(str(path))
         starters = list(map(graph.get_operation_by_name, state.starters))
         builder.add_meta_graph_and_variables(
@@ -140,18 +157,20 @@ def _write(path: Path, what: Export, part: Part, state: State, edited: EditedSav
         builder.save()
 
 
-def _add_collections(graph: tf.Graph, what: Export, inside: set[str], variables: dict[str, tf.Variable]) -> None:
-    """What the collections hold of the part, all variables in the global ones, and the contexts of loops."""
+def _add_collections(
+    graph: tf.Graph, request: ExportRequest, inside: set[str], variables: dict[str, tf.Variable]
+) -> None:
+    """Add the collections of the subgraph, with all variables in the global ones, and its control flow contexts."""
     for variable in variables.values():
         graph.add_to_collection(v1.GraphKeys.GLOBAL_VARIABLES, variable)
-    for key, members in what.index.collections.items():
+    for key, members in request.index.collections.items():
         for kind, name in members if key not in _LEFT_OUT else ():
             if kind == "variable" and name in variables:
                 graph.add_to_collection(key, variables[name])
             elif kind != "variable" and split_tensor(name)[0] in inside:
                 graph.add_to_collection(key, graph.as_graph_element(name))
-    if V1_CONTROL_FLOW.isdisjoint(what.index.kinds[0]):
+    if V1_CONTROL_FLOW.isdisjoint(request.index.kinds[0]):
         return
-    ops = [node for node in what.index.nodes if node.name in inside]
-    contexts = rename_contexts(what.index.beside.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
+    ops = [node for node in request.index.nodes if node.name in inside]
+    contexts = rename_contexts(request.index.extras.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
     rebuild_contexts(graph, Change(nodes=tuple(ops), contexts=contexts))

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.state.exported_subgraph import given_whole
+from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     REQUIRED_PLACEHOLDERS,
     V1_CONTROL_FLOW,
     GraphIndex,
-    needed,
+    needed_ops,
     pairs,
 )
 from tfgraphwidget.naming import colocated_with, free_name, split_tensor
@@ -63,9 +63,9 @@ def signature_function(
     given = [tensor for _, tensor in inputs]
     bound = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in given]
     outputs = [tensor for _, tensor in sorted(signature.outputs)]
-    ends = [*given, *bound, *given_whole(index, [*given, *bound])]
+    ends = [*given, *bound, *fully_fed_ops(index, [*given, *bound])]
     inner = [tensor for tensor in outputs if tensor not in given]
-    ops = [i for i in np.flatnonzero(needed(index, ends, inner)).tolist() if not _is_given(index, i, given, bound)]
+    ops = [i for i in np.flatnonzero(needed_ops(index, ends, inner)).tolist() if not _is_given(index, i, given, bound)]
     _check(index, signature, ops)
     definition = tf_protos.FunctionDef()
     definition.signature.name = name
@@ -157,7 +157,7 @@ class _Tensors:
 
     def __init__(self, index: GraphIndex, arguments: Mapping[tuple[int, int], str], captured: _Captures) -> None:
         self._index, self._arguments, self._captured = index, arguments, captured
-        self._types = OpTypes(index.beside.function)
+        self._types = OpTypes(index.extras.function)
 
     def inputs(self, op: int) -> list[str]:
         """What an op reads."""

@@ -1,12 +1,12 @@
-"""The insides of all containers of a graph: what a page without a kernel puts together while scopes are opened.
+"""The layouts of all containers of a graph, which a page without a kernel combines when scopes are opened.
 
-A drawing is laid out bottom-up by scope (`layout`), so the inside of a container depends on the rest only by the sizes
-of what is open in it. Here each is drawn once with its children closed, relative to its own corner, and those of the
-present view once more as they are seen; `labextension/src/offline/compose.ts` grows the former to the sizes that it
-needs.
+A drawing is laid out bottom-up by scope (`layout`), so the layout of a container depends on the rest only by the sizes
+of its open children. Here each container is laid out once with its children closed, relative to its own corner, and
+those of the current view once more as the editor shows them; `labextension/src/offline/compose.ts` grows the former to
+the sizes that it needs.
 
-Each level of the outline is seen at once, with all above it open: what the editor draws there, badges and bookkeeping
-included.
+The containers of one level of the outline are laid out together, with all scopes above them open: as the editor draws
+them, with badges and bookkeeping ops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tfgraphwidget.hierarchy import Ints, Outline, outline_of
 from tfgraphwidget.layout import ROOT_ASPECT, CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
 from tfgraphwidget.layout.free_form import pinned_items
 from tfgraphwidget.scene.coloring import OpValues, color_items
-from tfgraphwidget.visible import BADGE, OP, OPEN, Shown, Visible, item_sizes, place_badges, visible
+from tfgraphwidget.visible import BADGE, OP, OPEN, ViewSpec, VisibleGraph, build_visible_graph, item_sizes, place_badges
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene import Scene
@@ -33,15 +33,21 @@ _ASPECT = 1.4
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """The insides of some containers, in the drawing's x and y (see Frame), all of one Visible.
+class ContainerLayouts:
+    """The layouts of some containers of one VisibleGraph, in the drawing's x and y (see Frame).
 
-    `visible` is what is seen there, `items` the containers' numbers in it, `placed` their insides, `size` (n, 2) the
-    width and height of each item, `badges` the same of badges as on the screen. `saved`: as they are seen in the
-    editor, with what is open in them.
+    Attributes:
+        visible: The items and edges.
+        frame: The frame of the drawing.
+        items: The numbers of the containers among the items.
+        placed: The layouts of these containers.
+        size: float64 (n, 2), the width and height of each item.
+        badges: float64 (n, 2), the width and height of badges on the screen.
+        pinned: The names of pinned items.
+        saved: Whether it is the editor's current view, with its open scopes.
     """
 
-    visible: Visible
+    visible: VisibleGraph
     frame: Frame
     items: list[int]
     placed: list[ContainerLayout]
@@ -51,41 +57,56 @@ class Drawn:
     saved: bool = False
 
 
-class _Alone(CompoundLayout):
-    """Draws containers one by one."""
+class _SingleContainers(CompoundLayout):
+    """Lays out containers one by one."""
 
-    def alone(self, item: int, aspect: float) -> ContainerLayout:
-        """The inside of an open scope, its open children left as small as they are here."""
+    def lay_out_alone(self, item: int, aspect: float) -> ContainerLayout:
+        """The layout of an open scope whose open children keep the size that they have here."""
         key, structure = self._structure(item)
         return self._lay_out_container(item, key, structure, level_of(aspect))
 
 
-def levels(index: GraphIndex, shown: Shown, layout: Layout | None = None) -> Iterator[Drawn]:
-    """The insides of all containers with their children closed, a level of the outline at a time."""
+def lay_out_levels(index: GraphIndex, shown: ViewSpec, layout: Layout | None = None) -> Iterator[ContainerLayouts]:
+    """The layouts of all containers with their children closed, one level of the outline at a time.
+
+    Args:
+        index: The graph.
+        shown: What is visible; its open scopes and pins are ignored.
+        layout: A layout callable, or None for the layered layout.
+    """
     outline, cache = outline_of(index, fold=shown.fold)[0], LayoutCache()
     opened: frozenset[str] = frozenset()
     for depth, nodes in enumerate(outline.levels):
         opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
-        seen = visible(index, replace(shown, opened=opened, pinned={}))
+        seen = build_visible_graph(index, replace(shown, opened=opened, pinned={}))
         frame = Frame(seen, right=shown.direction == "right" and layout is None)
         size = item_sizes(seen)
         with no_collections():
-            inside = _Alone(seen, frame, size, cache, layout, {})
+            inside = _SingleContainers(seen, frame, size, cache, layout, {})
             root = 1 / ROOT_ASPECT if frame.right else ROOT_ASPECT
             items = np.flatnonzero((seen.kind == OPEN) & (seen.depth == depth)).tolist()
-            placed = [inside.alone(item, _ASPECT if item else root) for item in items]
-        yield Drawn(seen, frame, items, placed, inside.size, size)
+            placed = [inside.lay_out_alone(item, _ASPECT if item else root) for item in items]
+        yield ContainerLayouts(seen, frame, items, placed, inside.size, size)
 
 
-def drawn(index: GraphIndex, shown: Shown, layout: Layout | None = None, cache: LayoutCache | None = None) -> Drawn:
-    """The insides of the containers that are open, as they are seen; `cache` as for `layout.place`."""
-    seen = visible(index, shown)
+def lay_out_view(
+    index: GraphIndex, shown: ViewSpec, layout: Layout | None = None, cache: LayoutCache | None = None
+) -> ContainerLayouts:
+    """The layouts of the open containers as the editor shows them.
+
+    Args:
+        index: The graph.
+        shown: What is visible.
+        layout: A layout callable, or None for the layered layout.
+        cache: The cache of the editor's layout, so that the result is the same.
+    """
+    seen = build_visible_graph(index, shown)
     frame = Frame(seen, right=shown.direction == "right" and layout is None)
     with no_collections():
         size = item_sizes(seen)
         inside = CompoundLayout(seen, frame, size, cache or LayoutCache(), layout, shown.pinned)
         placed = inside.lay_out()
-    return Drawn(
+    return ContainerLayouts(
         seen,
         frame,
         np.flatnonzero(seen.kind == OPEN).tolist(),
@@ -97,7 +118,7 @@ def drawn(index: GraphIndex, shown: Shown, layout: Layout | None = None, cache: 
     )
 
 
-# The insides of containers as columns of numbers: what `labextension/src/offline/layout-tables.ts` reads.  All
+# The layouts of containers as columns of numbers, which `labextension/src/offline/layout-tables.ts` reads. All
 # arrays are flat or (n, k), of dtype u1, u4, i4 or f4; `Texts` numbers the texts that they refer to. Coordinates
 # are pixels in the drawing's x and y (see Frame), relative to the upper left corner of the container's inside.  Per
 # inside: `inside_node` (i4, of the outline), `inside_saved` (u1: as it is seen in the editor), `inside_loop` (u1),
@@ -114,7 +135,7 @@ def drawn(index: GraphIndex, shown: Shown, layout: Layout | None = None, cache: 
 
 
 Arrays = dict[str, npt.NDArray[Any]]
-_STEP = 8.0  # places are rounded to so many parts of a pixel: that halves what they come to once they are compressed
+_STEP = 8.0  # coordinates are rounded to this fraction of a pixel, which halves their compressed size
 
 
 class Texts:
@@ -137,11 +158,23 @@ class Texts:
         return list(self._number)
 
 
-def pieces(
-    index: GraphIndex, outline: Outline, insides: Iterable[Drawn], texts: Texts, ways: Sequence[OpValues] = ()
+def container_tables(
+    index: GraphIndex,
+    outline: Outline,
+    insides: Iterable[ContainerLayouts],
+    texts: Texts,
+    encodings: Sequence[OpValues] = (),
 ) -> Arrays:
-    """The arrays of all insides one after the other; see the module's first lines."""
-    rows = [_Rows(index, outline, drawn, texts, ways) for drawn in insides]
+    """The arrays of all containers, concatenated.
+
+    Args:
+        index: The graph.
+        outline: Its outline.
+        insides: The layouts of containers.
+        texts: The numbered texts that arrays refer to; texts are added.
+        encodings: The values of the color encodings per op.
+    """
+    rows = [_Rows(index, outline, drawn, texts, encodings) for drawn in insides]
     found: dict[str, list[npt.NDArray[Any]]] = {}
     for row in rows:
         for name, array in row.arrays.items():
@@ -156,10 +189,10 @@ def pieces(
 
 
 class _Rows:
-    """The arrays of the insides of one Drawn; what becomes offsets are counts as yet."""
+    """The arrays of one ContainerLayouts; counts in place of offsets, which need the arrays before them."""
 
     def __init__(
-        self, index: GraphIndex, outline: Outline, drawn: Drawn, texts: Texts, ways: Sequence[OpValues]
+        self, index: GraphIndex, outline: Outline, drawn: ContainerLayouts, texts: Texts, encodings: Sequence[OpValues]
     ) -> None:
         self.index, self.outline, self.drawn, self.texts = index, outline, drawn, texts
         seen = drawn.visible
@@ -172,8 +205,8 @@ class _Rows:
         self.badge = np.flatnonzero((seen.kind == BADGE) & held[around])
         self.line = np.flatnonzero(mine[seen.container]) if len(seen.source) else np.zeros(0, dtype=np.intp)
         self.arrays: Arrays = {**self._insides(), **self._children(), **self._badges(), **self._lines()}
-        for k, known in enumerate(ways):
-            self._colour(k, known)
+        for k, known in enumerate(encodings):
+            self._add_colors(k, known)
 
     def _insides(self) -> Arrays:
         seen, items, placed = self.drawn.visible, self.drawn.items, self.drawn.placed
@@ -185,8 +218,8 @@ class _Rows:
             "inside_node": np.array([ids[names[item]] if item else 0 for item in items], dtype=np.int32),
             "inside_saved": np.full(len(items), self.drawn.saved, dtype=np.uint8),
             "inside_loop": seen.loop[items].astype(np.uint8),
-            "inside_size": _rounded([(p.width, p.height) for p in placed], 2),
-            "inside_port": _rounded(port, 2),
+            "inside_size": _round([(p.width, p.height) for p in placed], 2),
+            "inside_port": _round(port, 2),
             "inside_child": per_item[items],
             "inside_line": per_line[items],
         }
@@ -203,7 +236,7 @@ class _Rows:
         counts = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint32) for name in ("count", "variables")}
         return {
             "child_is": np.array([-1 - ids[name] if op else nodes[name] for name, op in told], dtype=np.int32),
-            "child_box": _rounded(np.concatenate([corner, self.drawn.size[rows]], axis=1), 4),
+            "child_box": _round(np.concatenate([corner, self.drawn.size[rows]], axis=1), 4),
             "child_open": (seen.kind[rows] == OPEN).astype(np.uint8),
             "child_label": self.texts.codes(seen.labels[row] for row in rows.tolist()),
             "child_pinned": np.isin(rows, list(pinned)).astype(np.uint8) * np.uint8(self.drawn.saved),
@@ -225,14 +258,14 @@ class _Rows:
             "badge_count": seen.count[rows].astype(np.uint32),
             "badge_variables": seen.variables[rows].astype(np.uint32),
             "badge_family": seen.family[rows].astype(np.uint8),
-            "badge_box": _rounded(box[rows], 4),
+            "badge_box": _round(box[rows], 4),
         }
 
     def _lines(self) -> Arrays:
         seen, rows, placed = self.drawn.visible, self.line, self.drawn.placed
         first = seen.child_start[seen.container[rows]]
         ends = {
-            f"line_{name}": _inner(end[rows], seen.container[rows], first)
+            f"line_{name}": _child_numbers(end[rows], seen.container[rows], first)
             for name, end in (("source", seen.source), ("target", seen.target))
         }
         none = np.zeros((0, 2))
@@ -243,11 +276,11 @@ class _Rows:
             "line_bytes": seen.bytes[rows].astype(np.float32),
             "line_label": self.texts.codes(seen.edge_labels[row] for row in rows.tolist()),
             "line_route": np.concatenate([p.points for p in placed] or [np.zeros(0, dtype=np.int64)]),
-            "route": _rounded(np.concatenate([p.route for p in placed] or [none]), 2),
+            "route": _round(np.concatenate([p.route for p in placed] or [none]), 2),
         }
 
-    def _colour(self, k: int, known: OpValues) -> None:
-        # All that is looked at is what a Scene and a Visible have in common.
+    def _add_colors(self, k: int, known: OpValues) -> None:
+        # color_items uses only what a Scene and a VisibleGraph have in common.
         tint, notes = color_items(cast("Scene", self.drawn.visible), known)
         for kind, rows in (("child", self.child), ("badge", self.badge)):
             self.arrays[f"{kind}_tint_{k}"] = tint[rows]
@@ -257,10 +290,10 @@ class _Rows:
 _FLAGS = ("family", "aside", "door", "part", "loop")
 
 
-def _inner(end: Ints, container: Ints, first: Ints) -> Ints:
+def _child_numbers(end: Ints, container: Ints, first: Ints) -> Ints:
     return np.where(end == container, -1, end - first).astype(np.int32)
 
 
-def _rounded(places: Any, width: int) -> npt.NDArray[np.float32]:
+def _round(places: npt.ArrayLike, width: int) -> npt.NDArray[np.float32]:
     """As float32 (n, width), to parts of a pixel."""
     return (np.round(np.asarray(places, dtype=np.float64) * _STEP) / _STEP).astype(np.float32).reshape(-1, width)

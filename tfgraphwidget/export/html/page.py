@@ -1,8 +1,8 @@
 """A graph as one HTML page that needs nothing else: no kernel, no network, no second file.
 
-The page is the view of the notebook (`labextension/src/offline/page.ts`) with what `paged` packs. Nothing of the graph
-is written as HTML or as code: names travel as base64 of compressed JSON, and the page's policy lets no script run but
-the one whose hash it names, and nothing be fetched from anywhere.
+The page is the view of the notebook (`labextension/src/offline/page.ts`) with the data of `pack_page`. Nothing of
+the graph is written as HTML or as code: names are in base64 of compressed JSON. The page's content security policy
+allows only the script with the given hash, and no requests.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import html
 from pathlib import Path
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.html.page_data import packed, titles_of
-from tfgraphwidget.export.request import Export
+from tfgraphwidget.export.html.page_data import pack_page, titles_of
+from tfgraphwidget.export.request import ExportRequest
 
 _BUNDLE = Path(__file__).parents[2] / "static" / "page.js"
 _LINE = 4_000  # letters of base64: some editors give up on a line of a megabyte
@@ -38,24 +38,24 @@ _PAGE = """<!doctype html>
 """
 
 
-def write_page(path: Path, what: Export) -> None:
-    """The drawing as a page in which one can move, open scopes, search and inspect."""
-    path.write_text(page(what), encoding="utf-8")
+def write_page(path: Path, request: ExportRequest) -> None:
+    """Write the drawing as a page in which scopes can be opened, searched and inspected."""
+    path.write_text(page(request), encoding="utf-8")
 
 
-def page(what: Export) -> str:
+def page(request: ExportRequest) -> str:
     """The page as text. Raises GraphEditError when the bundle has not been built."""
     if not _BUNDLE.is_file():
         raise GraphEditError(
             "The page's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
         )
-    viewed, script = what.view(), _BUNDLE.read_text(encoding="utf-8").strip()
+    page_input, script = request.find_page_input(), _BUNDLE.read_text(encoding="utf-8").strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    letters = base64.b64encode(packed(viewed)).decode()
+    letters = base64.b64encode(pack_page(page_input)).decode()
     data = "\n".join(letters[at : at + _LINE] for at in range(0, len(letters), _LINE))
-    title = html.escape(" / ".join(titles_of(viewed))[:200]) or "graph"
+    title = html.escape(" / ".join(titles_of(page_input))[:200]) or "graph"
     return _PAGE.format(policy=policy, title=title, data=data, script=script)

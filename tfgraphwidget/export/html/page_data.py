@@ -1,14 +1,14 @@
-"""What a page without a kernel knows of a graph: its drawing in pieces, and of each op what the inspector shows.
+"""The data of a page: the layout of each graph in parts, and what the inspector shows of each op.
 
-A JSON document of the page, and of each of its rooms (the graph, and functions that one can go into) a JSON document
-and a buffer of numbers, together gzipped. Its reader is `labextension/src/offline/page-data.ts`.
+It is a JSON document of the page, and for each graph ("room": the outermost graph, and functions that can be entered)
+a JSON document and a buffer of numbers, gzipped together. `labextension/src/offline/page-data.ts` reads it.
 
 Per op: `op_type`, `op_device` (u4, numbers of texts), `op_home` (i4: the node of the outline around it), `op_variable`
 (u1); `input_start`, `input_op`, `input_port`; `control_start`, `control_op`; `output_start`, `output_dtype`,
 `output_shape`; `attribute_start`, `attribute_name`, `attribute_value` (u4, numbers of values); `op_is` (u1, a bit for
 each of the page's `traits`). Per node of the outline: `node_parent` (i4),
-`node_members`, `node_ops`, `node_variables`, `node_label` (u4), `node_part` (u1), `node_least` (f4: how wide it must be
-for its name). And all of `export.html.layout_tables`.
+`node_members`, `node_ops`, `node_variables`, `node_label` (u4), `node_part` (u1), `node_least` (f4: the width that its
+name needs). And all of `export.html.layout_tables`.
 """
 
 from __future__ import annotations
@@ -24,33 +24,31 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.export.html import layout_tables
-from tfgraphwidget.export.html.function_pages import Opened, opened
-from tfgraphwidget.export.html.layout_tables import Arrays, Texts, pieces
-from tfgraphwidget.export.html.page_input import Viewed
+from tfgraphwidget.export.html.function_pages import PageGraph, find_page_graphs
+from tfgraphwidget.export.html.layout_tables import Arrays, Texts, container_tables
+from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, value_holds
-from tfgraphwidget.hierarchy import Outline, Sums, facts, outline_of
+from tfgraphwidget.hierarchy import Outline, Sums, find_op_facts, outline_of
 from tfgraphwidget.layout import Frame
 from tfgraphwidget.progress import counted, tell
 from tfgraphwidget.sources import attribute_text, documentation
-from tfgraphwidget.tf_types import NodeDef
-from tfgraphwidget.visible import Shown
+from tfgraphwidget.tf_types import AttrValue, NodeDef
+from tfgraphwidget.visible import ViewSpec
 
-# Values of attributes by number, each with its text and with what a query compares it by.
-
-_MOST = 4_000  # letters that a value is compared by: a query has no more
-_SMALL = 200  # bytes
+_MOST = 4_000  # characters that a value is compared by: a query is not longer
+_SMALL = 200  # bytes of an attribute that is looked up by its serialization
 
 
 class Values:
-    """(text, what it is compared by, ...) of attributes' values by number, each once."""
+    """Numbers of the distinct attribute values, each with its text and the texts that a query compares it by."""
 
     def __init__(self) -> None:
         self._number: dict[tuple[str, ...], int] = {}
         self._known: dict[bytes, int] = {}
 
-    def code(self, value: Any) -> int:
+    def code(self, value: AttrValue) -> int:
         """The number of an AttrValue."""
-        # The same few values stand at nearly all ops; large ones are weights, which are shown by their shape.
+        # Most ops share a few small values; large ones are weights, which are shown by their shape.
         if value.ByteSize() > _SMALL:
             return self._read(value)
         key = value.SerializeToString()
@@ -59,52 +57,54 @@ class Values:
             found = self._known[key] = self._read(value)
         return found
 
-    def _read(self, value: Any) -> int:
-        return self._number.setdefault((attribute_text(value), *told_by(value)), len(self._number))
+    def _read(self, value: AttrValue) -> int:
+        return self._number.setdefault((attribute_text(value), *comparison_texts(value)), len(self._number))
 
     @property
     def all(self) -> list[tuple[str, ...]]:
-        """All of them, in the order of their numbers."""
+        """All values in the order of their numbers."""
         return list(self._number)
 
 
-def told_by(value: Any) -> list[str]:
-    """The texts of which a query must say one to mean an AttrValue: the whole, and each thing in a list.
+def comparison_texts(value: AttrValue) -> list[str]:
+    """The texts that a query may compare an AttrValue with: the whole value, and each element of a list.
 
-    Nothing of what is longer than any query, or damaged.
+    Empty for a value that is longer than any query, or damaged.
     """
-    told = list[str]()
+    texts = list[str]()
     try:
-        value_holds(told.append)(value)
-    except Exception:  # a damaged value fails anywhere in TensorFlow or numpy, and is only looked for
+        value_holds(texts.append)(value)
+    except Exception:  # a damaged value can fail anywhere in TensorFlow or numpy; a query does not find it
         return []
-    return told if sum(map(len, told)) <= _MOST else []
+    return texts if sum(map(len, texts)) <= _MOST else []
 
 
-_MOST_COLOURED, _MOST_INFERRED, _MOST_WITH_ATTRIBUTES = 20_000, 8_000, 200_000
-_TOLD = "_output_shapes"
+_MOST_COLORED, _MOST_INFERRED, _MOST_WITH_ATTRIBUTES = 20_000, 8_000, 200_000
+_STORED_SHAPES = "_output_shapes"
 _LEVEL = 6  # of compression: more takes four times as long and saves a fiftieth
-_LETTER_TYPES = {"uint8": "u1", "uint32": "u4", "int32": "i4", "float32": "f4"}
+_DTYPE_CODES = {"uint8": "u1", "uint32": "u4", "int32": "i4", "float32": "f4"}
 
 
-def packed(viewed: Viewed) -> bytes:
-    """The gzipped data of a page: the length of the page's JSON in bytes (u4) and that JSON, then its rooms.
+def pack_page(page_input: PageInput) -> bytes:
+    """The gzipped data of a page: the length of the page's JSON in bytes (u4), that JSON, then its graphs.
 
-    Each room is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of both. All lengths are
+    Each graph is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of both. All lengths are
     multiples of 4.
     """
-    found, way = opened(viewed)
-    rooms = [_room(one) for one in counted(found, "Packing the page", every=1)]
-    kinds = {kind: one.viewed.index for one in found for kind in one.viewed.index.kinds[0]}
-    titles = titles_of(viewed) if len(way) == len(viewed.path) else (" / ".join(titles_of(viewed)),)
-    head = _text(
+    found, way = find_page_graphs(page_input)
+    rooms = [_pack_graph(one) for one in counted(found, "Packing the page", every=1)]
+    kinds = {kind: one.page_input.index for one in found for kind in one.page_input.index.kinds[0]}
+    titles = titles_of(page_input) if len(way) == len(page_input.path) else (" / ".join(titles_of(page_input)),)
+    head = _encode_json(
         {
             "rooms": [[len(text), len(buffer)] for text, buffer in rooms],
             "way": [[title, room] for title, room in zip(titles, way, strict=True)],
             "docs": _documentation(kinds),
-            "defined": {kind: list(_defined(index, kind)) for kind, index in kinds.items() if _is_known(index, kind)},
+            "defined": {
+                kind: list(_attribute_defaults(index, kind)) for kind, index in kinds.items() if _is_known(index, kind)
+            },
             "traits": list(TRAITS),
-            "colour": viewed.colour,
+            "colour": page_input.color_by,
         }
     )
     parts = [len(head).to_bytes(4, "little"), head, *(part for room in rooms for part in room)]
@@ -112,45 +112,45 @@ def packed(viewed: Viewed) -> bytes:
     return gzip.compress(b"".join(parts), _LEVEL, mtime=0)
 
 
-def titles_of(viewed: Viewed) -> tuple[str, ...]:
-    """The names of the rooms to where one stands; of a file its name, since who reads the page has not its folder."""
-    first, *inner = viewed.path
+def titles_of(page_input: PageInput) -> tuple[str, ...]:
+    """The titles of the graphs from the outermost to the current one; of a file its name without the directory."""
+    first, *inner = page_input.path
     return PurePath(first).name if PurePath(first).is_absolute() else first, *inner
 
 
-def _room(held: Opened) -> tuple[bytes, bytes]:
-    """The JSON and the numbers of one room."""
-    viewed = held.viewed
-    index, shown = viewed.index, viewed.shown
+def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
+    """The JSON and the numbers of one graph."""
+    page_input = page_graph.page_input
+    index, shown = page_input.index, page_input.shown
     outline, sums = outline_of(index, fold=shown.fold)
-    texts, told = Texts(), list[str]()
-    few = len(index) <= _MOST_COLOURED
-    ways = {by: way for by, way in viewed.colours.items() if few or by == viewed.colour}
-    drawn = [layout_tables.drawn(index, shown, viewed.layout, viewed.memo)]
-    drawn += layout_tables.levels(index, shown, viewed.layout)
+    texts, notices = Texts(), list[str]()
+    few = len(index) <= _MOST_COLORED
+    encodings = {by: way for by, way in page_input.encodings.items() if few or by == page_input.color_by}
+    drawn = [layout_tables.lay_out_view(index, shown, page_input.layout, page_input.memo)]
+    drawn += layout_tables.lay_out_levels(index, shown, page_input.layout)
     values = Values()
-    arrays = pieces(index, outline, drawn, texts, [known for known, _ in ways.values()])
-    arrays |= _nodes(outline, sums, drawn, texts) | _ops(index, outline, texts, values, told)
+    arrays = container_tables(index, outline, drawn, texts, [known for known, _ in encodings.values()])
+    arrays |= _nodes(outline, sums, drawn, texts) | _ops(index, outline, texts, values, notices)
     fields, buffer = _buffer(arrays)
-    signature, ends = held.signature
+    signature, ends = page_graph.signature
     head = {
-        **{name: getattr(viewed, name) for name in ("selected", "inputs", "outputs")},
+        **{name: getattr(page_input, name) for name in ("selected", "inputs", "outputs")},
         "fields": fields,
         "names": list(index.names),
         "nodes": list(outline.names),
         "texts": texts.all,
         "values": values.all,
-        **_seen(shown, drawn[0].frame),
-        "notices": [*viewed.notices, *told],
-        "legends": [asdict(legend) for _, legend in ways.values()],
-        "doors": held.ways,
+        **_view_fields(shown, drawn[0].frame),
+        "notices": [*page_input.notices, *notices],
+        "legends": [asdict(legend) for _, legend in encodings.values()],
+        "doors": page_graph.references,
         "signature": signature,
         "ends": ends,
     }
-    return _text(head), buffer
+    return _encode_json(head), buffer
 
 
-def _seen(shown: Shown, frame: Frame) -> dict[str, Any]:
+def _view_fields(shown: ViewSpec, frame: Frame) -> dict[str, Any]:
     return {
         "opened": sorted(shown.opened),
         "hidden": len(shown.hidden),
@@ -159,12 +159,12 @@ def _seen(shown: Shown, frame: Frame) -> dict[str, Any]:
     }
 
 
-def _text(head: dict[str, Any]) -> bytes:
+def _encode_json(head: dict[str, Any]) -> bytes:
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
     return text + b" " * (-len(text) % 4)
 
 
-def _nodes(outline: Outline, sums: Sums, drawn: list[layout_tables.Drawn], texts: Texts) -> Arrays:
+def _nodes(outline: Outline, sums: Sums, drawn: list[layout_tables.ContainerLayouts], texts: Texts) -> Arrays:
     least = np.zeros(len(outline))
     for one in drawn:
         numbers = [outline.ids[one.visible.names[item]] if item else 0 for item in one.items]
@@ -180,38 +180,38 @@ def _nodes(outline: Outline, sums: Sums, drawn: list[layout_tables.Drawn], texts
     }
 
 
-def _ops(index: GraphIndex, outline: Outline, texts: Texts, values: Values, told: list[str]) -> Arrays:
+def _ops(index: GraphIndex, outline: Outline, texts: Texts, values: Values, notices: list[str]) -> Arrays:
     inputs, controls = index.inputs, index.controls
     return {
         "op_type": texts.codes(index.types),
         "op_device": texts.codes(str(node.device) for node in index.nodes),
         "op_home": outline.home.astype(np.int32),
-        "op_variable": facts(index).handle.astype(np.uint8),
+        "op_variable": find_op_facts(index).handle.astype(np.uint8),
         "op_is": np.bitwise_or.reduce([of(index).astype(np.uint8) << k for k, of in enumerate(TRAITS.values())]),
         "input_start": inputs.start.astype(np.uint32),
         "input_op": inputs.values.astype(np.int32),
         "input_port": index.ports.astype(np.uint32),
         "control_start": controls.start.astype(np.uint32),
         "control_op": controls.values.astype(np.int32),
-        **_outputs(index, texts, told),
-        **_attributes(index, texts, values, told),
+        **_outputs(index, texts, notices),
+        **_attributes(index, texts, values, notices),
     }
 
 
-def _outputs(index: GraphIndex, texts: Texts, told: list[str]) -> Arrays:
-    """The dtype and the shape of each output."""
+def _outputs(index: GraphIndex, texts: Texts, notices: list[str]) -> Arrays:
+    """The dtype and shape of each output."""
     per_op, dtypes, shapes, missing = [0], list[int](), list[int](), 0
     shape, few = index.typing.shape, len(index) <= _MOST_INFERRED
     for op, name in enumerate(counted(index.names, "Packing the outputs")):
-        node, held = index.nodes[op], index.dtypes(op)
-        per_op.append(per_op[-1] + len(held))
-        dtypes += [texts.code(dtype or "unknown") for dtype in held]
-        # Where a large file does not say them, TensorFlow would have to read all of it to infer the first.
-        missing += not few and bool(held) and _TOLD not in node.attr
-        known = [few or _is_told(node, port) for port in range(len(held))]
-        shapes += [texts.code(shape_text(shape(name, port) if told else None)) for port, told in enumerate(known)]
+        node, page_graph = index.nodes[op], index.dtypes(op)
+        per_op.append(per_op[-1] + len(page_graph))
+        dtypes += [texts.code(dtype or "unknown") for dtype in page_graph]
+        # Inferring the shape of one op would make TensorFlow read the whole of a large file.
+        missing += not few and bool(page_graph) and _STORED_SHAPES not in node.attr
+        known = [few or _has_stored_shape(node, port) for port in range(len(page_graph))]
+        shapes += [texts.code(shape_text(shape(name, port) if notices else None)) for port, notices in enumerate(known)]
     if missing:
-        told.append(f"This page does not have the shapes of {missing:,} ops: the file does not say them.")
+        notices.append(f"This page does not have the shapes of {missing:,} ops: the file does not say them.")
     return {
         "output_start": np.array(per_op, dtype=np.uint32),
         "output_dtype": np.array(dtypes, dtype=np.uint32),
@@ -219,26 +219,26 @@ def _outputs(index: GraphIndex, texts: Texts, told: list[str]) -> Arrays:
     }
 
 
-def _is_told(node: NodeDef, port: int) -> bool:
-    """Whether a NodeDef says the shape of an output."""
-    shapes = node.attr[_TOLD].list.shape if _TOLD in node.attr else ()
+def _has_stored_shape(node: NodeDef, port: int) -> bool:
+    """Whether a NodeDef has the shape of an output."""
+    shapes = node.attr[_STORED_SHAPES].list.shape if _STORED_SHAPES in node.attr else ()
     return port < len(shapes) and not shapes[port].unknown_rank
 
 
-def _attributes(index: GraphIndex, texts: Texts, values: Values, told: list[str]) -> Arrays:
+def _attributes(index: GraphIndex, texts: Texts, values: Values, notices: list[str]) -> Arrays:
     if len(index) > _MOST_WITH_ATTRIBUTES:
-        told.append(f"This page has no attributes: the graph has {len(index):,} ops.")
+        notices.append(f"This page has no attributes: the graph has {len(index):,} ops.")
     nodes = index.nodes if len(index) <= _MOST_WITH_ATTRIBUTES else []
-    start, names, held = np.zeros(len(index) + 1, dtype=np.uint32), list[int](), list[int]()
+    start, names, page_graph = np.zeros(len(index) + 1, dtype=np.uint32), list[int](), list[int]()
     for op, node in enumerate(counted(nodes, "Packing the attributes")):
         for name in sorted(node.attr):
             names.append(texts.code(name))
-            held.append(values.code(node.attr[name]))
+            page_graph.append(values.code(node.attr[name]))
         start[op + 1] = len(names)
     return {
         "attribute_start": start,
         "attribute_name": np.array(names, dtype=np.uint32),
-        "attribute_value": np.array(held, dtype=np.uint32),
+        "attribute_value": np.array(page_graph, dtype=np.uint32),
     }
 
 
@@ -246,45 +246,46 @@ def _is_known(index: GraphIndex, kind: str) -> bool:
     return index.typing.definition(kind) is not None
 
 
-def _defined(index: GraphIndex, kind: str) -> Iterator[tuple[str, list[str] | None]]:
-    """The attributes of an op type, each with what its default says to a query; None where it has none."""
-    for each in index.typing.definition(kind).attr:
-        yield each.name, told_by(each.default_value) if each.HasField("default_value") else None
+def _attribute_defaults(index: GraphIndex, kind: str) -> Iterator[tuple[str, list[str] | None]]:
+    """The attributes of an op type, each with the comparison texts of its default; None without a default."""
+    definition = index.typing.definition(kind)
+    for each in () if definition is None else definition.attr:
+        yield each.name, comparison_texts(each.default_value) if each.HasField("default_value") else None
 
 
 def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, Any]]:
-    """What TensorFlow says of each type of op that is there, by a graph that has it."""
+    """TensorFlow's documentation of each op type, from a graph that has it."""
     found = {kind: documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
-    return {kind: asdict(told) for kind, told in found.items() if told.summary or told.arguments}
+    return {kind: asdict(notices) for kind, notices in found.items() if notices.summary or notices.arguments}
 
 
 def _buffer(arrays: Arrays) -> tuple[list[tuple[str, str, int, int]], bytes]:
-    """(name, dtype, numbers, offset) of each array and one little-endian buffer of all; offsets are multiples of 4."""
+    """(name, dtype, size, offset) of each array, and one little-endian buffer of all; offsets are multiples of 4."""
     fields, parts = [], []
     offset = 0
     for name, array in sorted(arrays.items()):
-        data, dtype = _little(array)
+        data, dtype = _little_endian(array)
         fields.append((name, dtype, int(array.size), offset))
         parts.append(data)
         offset += len(data)
     return fields, b"".join(parts)
 
 
-def _little(array: npt.NDArray[Any]) -> tuple[bytes, str]:
-    dtype = _LETTER_TYPES[str(array.dtype)]
+def _little_endian(array: npt.NDArray[Any]) -> tuple[bytes, str]:
+    dtype = _DTYPE_CODES[str(array.dtype)]
     data = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
     return data + bytes(-len(data) % 4), dtype
 
 
-class Unpacked(NamedTuple):
-    """One room of a page: its document, and its numbers by name."""
+class PageTables(NamedTuple):
+    """One graph of a page: its JSON document, and its arrays by name."""
 
     head: dict[str, Any]
     numbers: dict[str, npt.NDArray[Any]]
 
 
-def unpacked(data: bytes) -> tuple[dict[str, Any], list[Unpacked]]:
-    """The document and the rooms of what `packed` gave; for tests and tools."""
+def unpack_page(data: bytes) -> tuple[dict[str, Any], list[PageTables]]:
+    """The JSON document and the graphs in the result of `pack_page`; for tests and tools."""
     whole = gzip.decompress(data)
     at = 4 + int.from_bytes(whole[:4], "little")
     page = json.loads(whole[4:at])
@@ -296,6 +297,6 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], list[Unpacked]]:
             name: np.frombuffer(whole, np.dtype(dtype).newbyteorder("<"), count, at + offset)
             for name, dtype, count, offset in head["fields"]
         }
-        rooms.append(Unpacked(head, arrays))
+        rooms.append(PageTables(head, arrays))
         at += size
     return page, rooms

@@ -1,87 +1,97 @@
-"""What of an editor a page shows: the room that one stands in, and those that one can go to from there."""
+"""PageInput: what an HTML page shows of an editor, and the functions that can be entered from there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from tfgraphwidget.graph import GraphIndex, Selection
-from tfgraphwidget.layout import LayoutCache
+from tfgraphwidget.layout import Layout, LayoutCache
 from tfgraphwidget.scene.coloring import Legend, OpValues
 from tfgraphwidget.sources import Body
-from tfgraphwidget.visible import Shown
+from tfgraphwidget.visible import ViewSpec
 
-Ways = Mapping[str, tuple[OpValues, Legend]]
-"""The ways to colour, each with what it says of ops and its legend."""
+Encodings = Mapping[str, tuple[OpValues, Legend]]
+"""The values per op and the legend of each color encoding, by name."""
 
 
-class Seen(Protocol):
-    """A graph that one has stood in, with what is chosen and open in it; `room.Room` is one."""
+class EnteredView(Protocol):
+    """A graph that the user has entered, with its selection and open scopes: `editor.GraphView`."""
 
     title: str
     memo: LayoutCache
 
     @property
     def body(self) -> Body:
-        """Where the graph is read from."""
+        """The source of the graph."""
 
     @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
 
     @property
-    def shown(self) -> Shown:
-        """What there is to see, and how."""
+    def shown(self) -> ViewSpec:
+        """What is visible."""
 
     @property
     def boundary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the inputs and of the outputs that mark a part."""
+        """The names of the inputs and of the outputs that delimit a subgraph."""
 
     @property
     def selection(self) -> Selection | None:
-        """The ops that are chosen."""
+        """The selected ops."""
 
 
-class Rooms(Protocol):
-    """The way into functions; `rooms.Rooms` is one."""
+class EnteredViews(Protocol):
+    """The graphs that the user has entered: `editor.Navigator`."""
 
     @property
-    def outermost(self) -> Seen:
-        """The room of the graph itself."""
+    def outermost(self) -> EnteredView:
+        """The view of the graph itself."""
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The titles of the rooms to where one stands, outermost first."""
+        """The titles of the graphs from the outermost to the current one."""
 
-    def inside(self, path: tuple[str, ...]) -> Mapping[str, Any]:
-        """The rooms right behind the one of that path that one has been in, by their titles."""
+    def inside(self, path: tuple[str, ...]) -> Mapping[str, EnteredView]:
+        """The views of the functions that were entered from the graph at a path, by title."""
 
 
-def _uncoloured(_: GraphIndex) -> Ways:
+def _no_encodings(_: GraphIndex) -> Encodings:
     return {}
 
 
 @dataclass(frozen=True)
-class Viewed:
-    """One graph of a page.
+class PageInput:
+    """One graph of a page and how it is shown.
 
-    `path` are the names of the rooms to where one stands, `shown` what is to be seen there; `memo` and `layout` are
-    those of its layout. `selected` are op numbers, `inputs` and `outputs` the boundary. `colours` are the ways to
-    colour; `colour` is the present one, or "". `rooms` leads to the bodies of functions, each coloured by `coloured`;
-    without it the page is of this graph alone.
+    Attributes:
+        index: The graph.
+        shown: What is visible.
+        path: The titles of the graphs entered, from the outermost to this one.
+        memo: The cache of its layout.
+        layout: A layout callable, or None for the layered layout.
+        selected: The numbers of the selected ops.
+        inputs: The names of the boundary's inputs.
+        outputs: The names of the boundary's outputs.
+        notices: Sentences that the page shows.
+        encodings: The color encodings by name.
+        color_by: The current encoding, or "".
+        entered: The graphs that the user has entered; None for a page of this graph alone.
+        find_encodings: Gives the color encodings of the body of a function.
     """
 
     index: GraphIndex
-    shown: Shown
+    shown: ViewSpec
     path: tuple[str, ...]
     memo: LayoutCache = field(default_factory=LayoutCache)
-    layout: Any = None
+    layout: Layout | None = None
     selected: tuple[int, ...] = ()
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    colours: Ways = field(default_factory=dict)
-    colour: str = ""
-    rooms: Rooms | None = None
-    coloured: Callable[[GraphIndex], Ways] = _uncoloured
+    encodings: Encodings = field(default_factory=dict)
+    color_by: str = ""
+    entered: EnteredViews | None = None
+    find_encodings: Callable[[GraphIndex], Encodings] = _no_encodings

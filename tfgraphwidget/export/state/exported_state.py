@@ -1,4 +1,4 @@
-"""The state that goes along with a part of a graph: values of variables, contents of tables, files that tables read."""
+"""The state of an exported subgraph: values of variables, contents of tables, asset files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.export.request import Export
-from tfgraphwidget.export.state.table_contents import content
+from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.shapes import tensor_shape
+from tfgraphwidget.export.state.table_contents import read_contents
 from tfgraphwidget.graph import (
     CONSTANTS,
     HANDLES,
@@ -23,22 +25,26 @@ from tfgraphwidget.graph import (
     definitions,
     from_outside,
     mask_of,
-    needed,
+    needed_ops,
     of_type,
     own_ops,
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import NodeDef
 
 
 @dataclass(frozen=True)
-class State:
-    """What a part of a graph holds.
+class ExportedState:
+    """The state of an exported subgraph.
 
-    `variables` are as they will be: each has an op that assigns it, and `values` has its value by handle name. `nodes`
-    are NodeDefs that the graph lacks, `starters` the ops to run once the variables have values, `ops` those of the
-    index that belong to all this. `assets` are the string tensors that hold paths of files, each with its path.
+    Attributes:
+        variables: The variables; each has an op that assigns it.
+        values: The values of the variables by handle name.
+        nodes: NodeDefs to add to the graph.
+        starters: The ops to run once the variables have values.
+        ops: The ops of the graph that belong to the state.
+        assets: The paths of asset files by the string tensor that holds them.
     """
 
     variables: tuple[VariableDef, ...]
@@ -49,39 +55,45 @@ class State:
     assets: Mapping[str, str]
 
 
-def state_of(what: Export, need: Mask) -> State:
-    """The state of the ops that are needed, read in the session; nothing in it runs but reads.
+def read_state(request: ExportRequest, need: Mask) -> ExportedState:
+    """Read the state of ops in the session; only reads run in it.
 
-    Raises SessionRefused for variables without a value, GraphEditError for state that only a running session can fill.
+    Raises:
+        SessionRefused: For variables without a value.
+        GraphEditError: For state that only a running session can fill.
     """
-    index = what.index
-    held = content(index, need, lambda tensors: _session(what, "tables' contents").run(list(tensors)))
-    need = need | needed(index, (), held.starters)
+    index = request.index
+    contents = read_contents(index, need, lambda tensors: _session(request, "tables' contents").run(list(tensors)))
+    need = need | needed_ops(index, (), contents.starters)
     variables = tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
-    present = present_values(what, variables)
-    made = _Assigns(index)
-    whole = tuple(made.whole(v, present[v.handle], kept) for v, kept in _kept(index, variables, need))
+    present = present_values(request, variables)
+    assign_ops = _AssignOps(index)
+    whole = tuple(
+        assign_ops.with_assign(v, present[v.handle], kept) for v, kept in _usable_initializers(index, variables, need)
+    )
     own = mask_of(index, (i for v in whole for i in own_ops(index, v)))
-    ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [op for op in held.starters if op in index.ids]
-    closure = need | needed(index, (), ops)
+    ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [op for op in contents.starters if op in index.ids]
+    closure = need | needed_ops(index, (), ops)
     assets = assets_of(index, closure)
-    return State(whole, present, (*made.nodes, *held.nodes), held.all_starters, tuple(ops), assets)
+    return ExportedState(
+        whole, present, (*assign_ops.nodes, *contents.nodes), contents.all_starters, tuple(ops), assets
+    )
 
 
-def _session(what: Export, wanted: str) -> TimedSession:
-    session = what.session()
+def _session(request: ExportRequest, wanted: str) -> TimedSession:
+    session = request.session()
     if session is None:
         raise SessionRefused(f"There is no session to take the {wanted} from; give tgw.edit(graph, session=session).")
-    variable_values.check_session(session, what.graph())
+    variable_values.check_session(session, request.graph())
     return TimedSession(session)
 
 
-def present_values(what: Export, variables: Iterable[VariableDef]) -> dict[str, Any]:
+def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> dict[str, Any]:
     """The value of each variable by handle name."""
     variables = tuple(variables)
     if not variables:
         return {}
-    session: Session = _session(what, "variables' values")
+    session = _session(request, "variables' values")
     orphans = [v.handle for v in variables if v.resource and not v.snapshot]
     if orphans:
         raise GraphEditError(
@@ -106,38 +118,43 @@ def present_values(what: Export, variables: Iterable[VariableDef]) -> dict[str, 
     return read
 
 
-def assigned(index: GraphIndex, variables: Iterable[VariableDef]) -> tuple[tuple[VariableDef, ...], tuple[Any, ...]]:
-    """Variables each of which has an op that assigns it, and the NodeDefs that the graph lacks for that."""
-    made = _Assigns(index)
-    whole = [v if v.initializer in index.ids else made.made(v) for v in variables]
-    return tuple(whole), tuple(made.nodes)
+def with_assign_ops(
+    index: GraphIndex, variables: Iterable[VariableDef]
+) -> tuple[tuple[VariableDef, ...], tuple[Any, ...]]:
+    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for that."""
+    assign_ops = _AssignOps(index)
+    whole = [v if v.initializer in index.ids else assign_ops.add_assign(v) for v in variables]
+    return tuple(whole), tuple(assign_ops.nodes)
 
 
-def _kept(index: GraphIndex, variables: tuple[VariableDef, ...], need: Mask) -> Iterable[tuple[VariableDef, bool]]:
-    """Each variable, and whether its initialiser goes along: it must need nothing that stays behind."""
+def _usable_initializers(
+    index: GraphIndex, variables: tuple[VariableDef, ...], need: Mask
+) -> Iterable[tuple[VariableDef, bool]]:
+    """Each variable, and whether its initializer can be exported: it must not depend on other ops of the graph."""
     foreign = from_outside(index) | (of_type(index, HANDLES.__contains__) & ~need)
     all_of_them = [v.initializer for v in variables if v.initializer in index.ids]
-    if not (needed(index, (), all_of_them) & foreign).any():
+    if not (needed_ops(index, (), all_of_them) & foreign).any():
         return [(v, v.initializer in index.ids) for v in variables]
     return [
-        (v, v.initializer in index.ids and not (needed(index, (), [v.initializer]) & foreign).any()) for v in variables
+        (v, v.initializer in index.ids and not (needed_ops(index, (), [v.initializer]) & foreign).any())
+        for v in variables
     ]
 
 
-class _Assigns:
-    """Ops that assign to variables which have none that could go along."""
+class _AssignOps:
+    """New ops that assign to variables whose initializer cannot be exported."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
         self.nodes: list[NodeDef] = []
         self._taken: set[str] = set()
 
-    def whole(self, variable: VariableDef, value: Any, kept: bool) -> VariableDef:
-        """The variable with an op that assigns it; its own where that is `kept` and takes the value."""
-        return variable if kept and self._takes(variable, np.shape(value)) else self.made(variable)
+    def with_assign(self, variable: VariableDef, value: npt.ArrayLike, keep: bool) -> VariableDef:
+        """The variable with an op that assigns it: its initializer if that is to `keep` and takes the value."""
+        return variable if keep and self._takes(variable, np.shape(value)) else self.add_assign(variable)
 
-    def made(self, variable: VariableDef) -> VariableDef:
-        """The variable with a new op that assigns it what is fed."""
+    def add_assign(self, variable: VariableDef) -> VariableDef:
+        """The variable with a new op that assigns a fed value."""
         self._taken = self._taken or {name.lower() for name in self.index.names}
         handle = self.index.nodes[self.index.ids[variable.handle]]
         fed = tf.compat.v1.NodeDef(name=self._free(f"{variable.handle}/value"), op="Placeholder")
@@ -153,13 +170,13 @@ class _Assigns:
         return replace(variable, initializer=assign.name, initial_value=None)
 
     def _takes(self, variable: VariableDef, shape: tuple[int, ...]) -> bool:
-        """Whether a value of that shape may be fed to the variable's initialiser."""
+        """Whether the variable's initializer takes a value of that shape."""
         op = self.index.ids[variable.initializer or ""]
         edge = self.index.inputs.start[op] + 1
         if edge >= self.index.inputs.start[op + 1]:
             return False
         wanted = self.index.shape(int(self.index.inputs.values[edge]), int(self.index.ports[edge]))
-        return bool(tf.TensorShape(wanted).is_compatible_with(shape))
+        return bool(tensor_shape(wanted).is_compatible_with(shape))
 
     def _free(self, wanted: str) -> str:
         name = free_name(wanted, self._taken)
@@ -168,16 +185,21 @@ class _Assigns:
 
 
 def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
-    """The constants among `ops` that hold the path of a file which a table is filled from, each with the path.
+    """The paths of asset files by the constant that holds them.
 
-    Raises GraphEditError for a file that is not there.
+    Args:
+        index: The graph.
+        ops: The ops to look at.
+
+    Raises:
+        GraphEditError: For a file that does not exist.
     """
     key = tf.compat.v1.GraphKeys.ASSET_FILEPATHS
-    told = [index.op(member.name) for member in index.collections.get(key, ())]
+    candidates = [index.op(member.name) for member in index.collections.get(key, ())]
     reads = [i for i in np.flatnonzero(ops).tolist() if index.types[i] in TABLE_FILE_INITIALIZERS]
-    told += [index.input_lists[i][1] for i in reads if len(index.input_lists[i]) > 1]
-    found = {}
-    for op in dict.fromkeys(told):
+    candidates += [index.input_lists[i][1] for i in reads if len(index.input_lists[i]) > 1]
+    paths = {}
+    for op in dict.fromkeys(candidates):
         path = _path(index.nodes[op])
         if not ops[op] or path is None:
             continue
@@ -187,8 +209,8 @@ def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
                 "it back to save the model with it.",
                 [index.names[op]],
             )
-        found[f"{index.names[op]}:0"] = path
-    return found
+        paths[f"{index.names[op]}:0"] = path
+    return paths
 
 
 def _path(node: NodeDef) -> str | None:

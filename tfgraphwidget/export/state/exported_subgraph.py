@@ -1,18 +1,18 @@
-"""The part of a graph that signatures need, cut at their inputs, as NodeDefs of a graph of its own."""
+"""The subgraph that signatures need, cut at their inputs, as NodeDefs of a separate graph."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.request import Export
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed, pairs, traversal
+from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.shapes import shape_proto
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed_ops, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import Signature
@@ -23,51 +23,60 @@ Tensor = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Part:
-    """NodeDefs that read only each other, and the signatures by the names that tensors have there."""
+class ExportedSubgraph:
+    """A graph: its NodeDefs, and the signatures with the names that tensors have in it."""
 
     nodes: tuple[NodeDef, ...]
     signatures: tuple[Signature, ...]
 
 
-def cut(index: GraphIndex, signatures: Sequence[Signature], more: Collection[str] = ()) -> Part:
-    """What the signatures need, and the ops `more` with all that they need.
+def extract_subgraph(
+    index: GraphIndex, signatures: Sequence[Signature], more: Collection[str] = ()
+) -> ExportedSubgraph:
+    """Extract the ops that signatures need. Their inputs become placeholders.
 
-    Placeholders stand for the inputs; for one that another signature, or `more`, computes a placeholder with that as
-    its default. Raises GraphEditError for a placeholder that nobody would feed.
+    The placeholder of an input that is computed for another signature, or for `more`, has that value as its default.
+
+    Args:
+        index: The graph.
+        signatures: The signatures.
+        more: The names of further ops to extract with the ops that they need.
+
+    Raises:
+        GraphEditError: For a placeholder that is not among the inputs.
     """
-    needs = [*needed_by(index, signatures), needed(index, (), more)]
-    stand_ins = _StandIns(index, needs, [*(set(_inputs(index, s)) for s in signatures), set()])
+    needs = [*ops_needed_by(index, signatures), needed_ops(index, (), more)]
+    placeholders = _InputPlaceholders(index, needs, [*(set(_inputs(index, s)) for s in signatures), set()])
     for signature in signatures:
         for (key, _), tensor in zip(signature.inputs, _inputs(index, signature), strict=True):
-            stand_ins.add(key, tensor)
-    made = [stand_ins.signature(signature) for signature in signatures]
-    ops = np.flatnonzero(stand_ins.whole).tolist()
+            placeholders.add(key, tensor)
+    renamed = [placeholders.signature(signature) for signature in signatures]
+    ops = np.flatnonzero(placeholders.whole).tolist()
     inside = {index.names[i] for i in ops}
-    nodes = [_rewired(index.nodes[i], stand_ins.instead, inside) for i in ops]
-    return Part((*stand_ins.nodes, *nodes), tuple(made))
+    nodes = [_rewire(index.nodes[i], placeholders.instead, inside) for i in ops]
+    return ExportedSubgraph((*placeholders.nodes, *nodes), tuple(renamed))
 
 
-def needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
-    """The ops that each signature needs; raises GraphEditError for a placeholder that nobody would feed."""
-    found = []
+def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
+    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among its inputs."""
+    masks = []
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
-        ends = [*inputs, *given_whole(index, inputs)]
-        need = needed(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
-        given = {index.op(tensor) for tensor in inputs}
+        ends = [*inputs, *fully_fed_ops(index, inputs)]
+        need = needed_ops(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
+        fed = {index.op(tensor) for tensor in inputs}
         for op in np.flatnonzero(need).tolist():
-            if index.types[op] in REQUIRED_PLACEHOLDERS and op not in given:
+            if index.types[op] in REQUIRED_PLACEHOLDERS and op not in fed:
                 name = index.names[op]
                 raise GraphEditError(
                     f"The outputs also need placeholder {name!r}; add '{name}:0' to the inputs.", [name]
                 )
-        found.append(need)
-    return found
+        masks.append(need)
+    return masks
 
 
-def given_whole(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
-    """The ops all of whose tensors are among the inputs: nobody waits for these then."""
+def fully_fed_ops(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
+    """The ops all of whose tensors are among the inputs: control inputs from them can be dropped."""
     given = set(pairs(index, inputs))
     ports = Counter(op for op, _ in given)
     return {index.names[op] for op, count in ports.items() if count == len(index.dtypes(op))}
@@ -77,8 +86,8 @@ def _inputs(index: GraphIndex, signature: Signature) -> list[Tensor]:
     return pairs(index, [tensor for _, tensor in signature.inputs])
 
 
-class _StandIns:
-    """The NodeDefs that stand for inputs; `whole` are the ops of the index that go along."""
+class _InputPlaceholders:
+    """Placeholders for the inputs; `whole` are the ops of the index to extract."""
 
     def __init__(self, index: GraphIndex, needs: list[Mask], inputs: list[set[Tensor]]) -> None:
         self.index, self._needs, self._inputs = index, needs, inputs
@@ -88,7 +97,7 @@ class _StandIns:
         self._taken = {name.lower() for name in index.names}
 
     def add(self, key: str, tensor: Tensor) -> None:
-        """Something to feed for a tensor that some signature takes in under a key."""
+        """Make a tensor that is the input of a signature under a key something that can be fed."""
         op, port = tensor
         name = self.index.names[op]
         if self.index.types[op] in REQUIRED_PLACEHOLDERS:
@@ -98,7 +107,7 @@ class _StandIns:
             self.instead[name, port] = self._placeholder(f"inputs/{key}", tensor, default)
 
     def _is_computed(self, tensor: Tensor) -> bool:
-        """Whether something that is not given the tensor reads it."""
+        """Whether a signature that does not have the tensor as an input needs it."""
         readers = traversal.readers_of(self.index, [tensor])
         return any(
             need[tensor[0]] and need[readers].any()
@@ -106,18 +115,18 @@ class _StandIns:
             if tensor not in given
         )
 
-    def signature(self, given: Signature) -> Signature:
-        """A signature by the names that its tensors have in the part."""
-        own = {tensor for _, tensor in given.inputs}
-        outputs = [(key, self._fed(t) if t in own else self._value(key, t)) for key, t in given.outputs]
-        return Signature(given.name, tuple((key, self._fed(t)) for key, t in given.inputs), tuple(outputs))
+    def signature(self, original: Signature) -> Signature:
+        """A signature with the names that its tensors have in the subgraph."""
+        inputs = {tensor for _, tensor in original.inputs}
+        outputs = [(key, self._fed_tensor(t) if t in inputs else self._value(key, t)) for key, t in original.outputs]
+        return Signature(original.name, tuple((key, self._fed_tensor(t)) for key, t in original.inputs), tuple(outputs))
 
-    def _fed(self, tensor: str) -> str:
+    def _fed_tensor(self, tensor: str) -> str:
         op, port = split_tensor(tensor)
         return f"{self.instead[op, port or 0]}:0" if (op, port or 0) in self.instead else tensor
 
     def _value(self, key: str, tensor: str) -> str:
-        """The tensor itself; of a reference variable what it holds, since not all who load a model can fetch that."""
+        """The tensor itself; of a reference variable its value, because not all loaders can fetch a reference."""
         op, port = pairs(self.index, [tensor])[0]
         if not self.index.dtypes(op)[port].endswith("_ref"):
             return tensor
@@ -130,7 +139,7 @@ class _StandIns:
     def _placeholder(self, wanted: str, tensor: Tensor, default: str) -> str:
         node = tf.compat.v1.NodeDef(name=self._free(wanted), op="PlaceholderWithDefault" if default else "Placeholder")
         node.attr["dtype"].type = self._number(tensor)
-        node.attr["shape"].shape.CopyFrom(tf.TensorShape(self.index.shape(*tensor)).as_proto())
+        node.attr["shape"].shape.CopyFrom(shape_proto(self.index.shape(*tensor)))
         node.input[:] = [default] if default else []
         self.nodes.append(node)
         return str(node.name)
@@ -144,19 +153,27 @@ class _StandIns:
         return name
 
 
-def placed(what: Export, nodes: Iterable[NodeDef], kind: str) -> list[Any]:
-    """NodeDefs without devices of other processes, which whoever loads the model need not have; a notice says so."""
+def without_remote_devices(request: ExportRequest, nodes: Iterable[NodeDef], kind: str) -> list[NodeDef]:
+    """NodeDefs without the devices of other processes, which the loader may not have; a notice says so.
+
+    Args:
+        request: Takes the notice.
+        nodes: The NodeDefs.
+        kind: What is written, for the notice.
+    """
     nodes = list(nodes)
     here = [without_remote_device(node) for node in nodes]
     moved = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
     if moved:
         more = f" (and {len(moved) - 1:,} more)" if moved[1:] else ""
-        what.notice(f"{kind} leaves out on which machine op {moved[0].name!r}{more} stands: {moved[0].device!r}.")
+        request.add_notice(
+            f"{kind} leaves out on which machine op {moved[0].name!r}{more} stands: {moved[0].device!r}."
+        )
     return here
 
 
-def _rewired(node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Collection[str]) -> Any:
-    """A copy of a NodeDef that reads placeholders, without control inputs and colocation to what is left behind."""
+def _rewire(node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Collection[str]) -> NodeDef:
+    """A copy of a NodeDef that reads the placeholders, without references to ops outside of the subgraph."""
     copy = type(node)()
     copy.CopyFrom(node)
     del copy.input[:]

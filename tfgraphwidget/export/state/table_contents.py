@@ -1,4 +1,4 @@
-"""What fills the state of a part of a graph that is no variable: tables, iterators. Queues nothing can fill."""
+"""The ops that fill tables and iterators of an exported subgraph. Queues cannot be filled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfgraphwidget.graph import (
     by_key,
     initializers,
     kind_of,
-    needed,
+    needed_ops,
     users,
 )
 from tfgraphwidget.naming import free_name
@@ -29,10 +29,13 @@ _FILLED_BY_RUNNING = frozenset({"queue", "barrier", "accumulator", "staging area
 
 
 @dataclass(frozen=True)
-class Content:
-    """`starters` are ops of the index that fill state, tables before iterators; `nodes` NodeDefs that fill more.
+class StateContents:
+    """The ops that fill tables and iterators.
 
-    `imports` are those of `nodes` that are to be run.
+    Attributes:
+        starters: Ops of the graph that fill state, tables before iterators.
+        nodes: NodeDefs to add, which fill tables with their contents in the session.
+        imports: The names of those of `nodes` to run.
     """
 
     starters: tuple[str, ...]
@@ -41,14 +44,20 @@ class Content:
 
     @property
     def all_starters(self) -> tuple[str, ...]:
-        """All that is to be run once the variables have values."""
+        """The ops to run once the variables have values."""
         return (*self.imports, *self.starters)
 
 
-def content(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[Any]]) -> Content:
-    """What fills the state that some ops hold, and that which these need in turn; `run` reads tensors in a session.
+def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[Any]]) -> StateContents:
+    """Find the ops that fill the state of some ops, and the state that those ops need in turn.
 
-    Raises GraphEditError for what cannot be filled where the graph will be loaded.
+    Args:
+        index: The graph.
+        need: The ops whose state is to be filled.
+        run: Reads tensors in the session.
+
+    Raises:
+        GraphEditError: For state that cannot be filled where the graph will be loaded.
     """
     starters: dict[str, None] = {}
     exports: dict[str, int] = {}
@@ -57,13 +66,13 @@ def content(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequen
         for key, ops in by_key(index).items():
             if need[ops].any():
                 _fill(index, key[0], need, ops, starters, exports)
-        need = need | needed(index, (), starters)
+        need = need | needed_ops(index, (), starters)
         if len(starters) + len(exports) == before:
             break
     _check_closed(index, starters)
     order = sorted(starters, key=lambda name: any(_kind(index, i) == "iterator" for i in _handles(index, name)))
     nodes, imports = _imports(index, exports, run)
-    return Content(tuple(order), nodes, imports)
+    return StateContents(tuple(order), nodes, imports)
 
 
 def _kind(index: GraphIndex, op: int) -> str:
@@ -82,7 +91,7 @@ def _fill(
     starters: dict[str, None],
     exports: dict[str, int],
 ) -> None:
-    """Find what fills one state, which all of `ops` hold."""
+    """Find the ops that fill one state, which all of `ops` share."""
     wanted = [i for i in ops if need[i]]
     fills = dict.fromkeys(index.names[i] for op in ops for i in initializers(index, op))
     first = index.names[wanted[0]]
@@ -109,7 +118,7 @@ def _fill(
 
 def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) -> None:
     for name in starters:
-        for op in np.flatnonzero(needed(index, (), [name])).tolist():
+        for op in np.flatnonzero(needed_ops(index, (), [name])).tolist():
             if index.types[op] in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
                     f"{name!r}, which fills a table or an iterator, needs placeholder {index.names[op]!r}, which "
@@ -120,8 +129,8 @@ def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) 
 
 def _imports(
     index: GraphIndex, exports: dict[str, int], run: Callable[[Sequence[str]], Sequence[Any]]
-) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-    """NodeDefs that give tables the contents that they have in the session, and which of them to run."""
+) -> tuple[tuple[NodeDef, ...], tuple[str, ...]]:
+    """NodeDefs that fill tables with their contents in the session, and which of them to run."""
     if not exports:
         return (), ()
     read = run([f"{index.names[op]}:{port}" for op in exports.values() for port in (0, 1)])

@@ -1,1 +1,1 @@
-"""Files that were written are loaded back and run beside the editor's graph."""
+"""Load written files and compare their outputs with those of the editor's graph."""

@@ -1,4 +1,4 @@
-"""The editor's graph, to be run apart: what a file that was written is compared with."""
+"""The editor's graph in a separate session, with which a written file is compared."""
 
 from __future__ import annotations
 
@@ -11,123 +11,126 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.export.formats.function_library import called
-from tfgraphwidget.export.request import Export
-from tfgraphwidget.export.state.exported_state import State
-from tfgraphwidget.export.state.exported_subgraph import given_whole, needed_by
-from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
-from tfgraphwidget.graph import needed, pairs, side_effects
+from tfgraphwidget.export.formats.function_library import library_of
+from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.state.exported_state import ExportedState
+from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed_by
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
+from tfgraphwidget.graph import needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
 from tfgraphwidget.tf_types import NodeDef
 
-Tried = tuple[Signature, dict[str, Any], dict[str, Any]]
-"""A signature, what it was fed by key, and what it gave by key."""
+ReferenceRun = tuple[Signature, dict[str, Any], dict[str, Any]]
+"""A signature, its feeds by key, and its outputs by key."""
 
 NOT_RUN = "What was written was loaded but not run: {}; give feeds={{input: value}} to run it."
-# They do something outside of the process, or run Python: nobody asked for that.
+# They have effects outside of the process, or run Python, which the user did not ask for.
 _REACHES_OUT = re.compile(
     r"PyFunc\w*|EagerPyFunc|WriteFile|Write\w*Summary|ImportEvent|Save(V2|Slices)?|MergeV2Checkpoints|RpcCall|RemoteCall"
     r"|_?(Send|Recv)|_Host\w+|Collective\w+|\w+DatasetToTFRecord"
 )
 
 
-class Original:
-    """What the editor's graph gives for some feeds, with the state that is written; nobody else's state is touched."""
+class GraphReference:
+    """Runs the editor's graph on feeds with the written state; the state of the user's session is not touched."""
 
-    def __init__(self, what: Export, state: State) -> None:
-        self.what, self._state = what, state
-
-    @cached_property
-    def _nodes(self) -> list[Any]:
-        index = self.what.index
-        ends = [tensor for s in self.what.signatures for _, tensor in (*s.inputs, *s.outputs)]
-        whole = np.flatnonzero(needed(index, (), [*ends, *self._state.ops])).tolist()
-        given = {name for s in self.what.signatures for name in given_whole(index, [t for _, t in s.inputs])}
-        return [*(_not_waiting(index.nodes[i], given) for i in whole), *self._state.nodes]
+    def __init__(self, request: ExportRequest, state: ExportedState) -> None:
+        self.request, self._state = request, state
 
     @cached_property
-    def _work(self) -> list[int]:
+    def _nodes(self) -> list[NodeDef]:
+        index = self.request.index
+        ends = [tensor for s in self.request.signatures for _, tensor in (*s.inputs, *s.outputs)]
+        whole = np.flatnonzero(needed_ops(index, (), [*ends, *self._state.ops])).tolist()
+        given = {name for s in self.request.signatures for name in fully_fed_ops(index, [t for _, t in s.inputs])}
+        return [*(_without_control_inputs(index.nodes[i], given) for i in whole), *self._state.nodes]
+
+    @cached_property
+    def _ops_to_run(self) -> list[int]:
         """The ops that run."""
-        index = self.what.index
-        return [int(i) for i in np.flatnonzero(np.logical_or.reduce(needed_by(index, self.what.signatures)))]
+        index = self.request.index
+        return [int(i) for i in np.flatnonzero(np.logical_or.reduce(ops_needed_by(index, self.request.signatures)))]
 
     def sandbox(self) -> Sandbox:
-        """The graph in a session of its own, its variables and tables as they are written."""
-        return Sandbox(self._nodes, called(self.what.index, self._nodes), self._state.values, self._state.starters)
+        """The graph in a separate session, with the written values of variables and tables."""
+        return Sandbox(
+            self._nodes, library_of(self.request.index, self._nodes), self._state.values, self._state.starters
+        )
 
-    def tried(self) -> list[Tried]:
-        """Each signature that runs on some feeds, with these and with what comes out, in order.
+    def run_all(self) -> list[ReferenceRun]:
+        """Run the signatures on the user's feeds, and on synthetic ones where there are none.
 
-        Feeds that were given are used; others are made up. A notice says of which signatures nothing could be learned.
+        Returns:
+            The signatures that run, with feeds and outputs; a notice names those that do not run.
         """
-        if blocked := self._reaches_out():
-            self.what.notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
+        if blocked := self._find_external_op():
+            self.request.add_notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
             return []
         with self.sandbox() as sandbox:
-            found = [tried for s in self.what.signatures if (tried := self._try(sandbox, s)) is not None]
-        return self.again(found) if found and self._has_effects() else found
+            found = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
+        return self.rerun(found) if found and self._has_effects() else found
 
-    def again(self, tried: Sequence[Tried]) -> list[Tried]:
-        """The same once more, from the beginning."""
+    def rerun(self, run_all: Sequence[ReferenceRun]) -> list[ReferenceRun]:
+        """Run again on the same feeds, from the initial state."""
         with self.sandbox() as sandbox:
-            return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds, _ in tried]
+            return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds, _ in run_all]
 
     def _has_effects(self) -> bool:
-        return bool(side_effects(self.what.index, self._work))
+        return bool(side_effects(self.request.index, self._ops_to_run))
 
-    def _reaches_out(self) -> str:
-        """An op that nobody should run without being asked, or ""."""
-        index = self.what.index
-        if self.what.feeds:
+    def _find_external_op(self) -> str:
+        """The name of an op with effects outside of the process, or "" if there is none or the user gave feeds."""
+        index = self.request.index
+        if self.request.feeds:
             return ""
-        starters = needed(index, (), [name for name in self._state.starters if name in index.ids])
-        nodes = [index.nodes[i] for i in [*self._work, *np.flatnonzero(starters).tolist()]]
-        inside = (node for function in called(index, nodes).function for node in function.node_def)
-        return unasked([*nodes, *inside])
+        starters = needed_ops(index, (), [name for name in self._state.starters if name in index.ids])
+        nodes = [index.nodes[i] for i in [*self._ops_to_run, *np.flatnonzero(starters).tolist()]]
+        inside = (node for function in library_of(index, nodes).function for node in function.node_def)
+        return find_external_op([*nodes, *inside])
 
-    def _try(self, sandbox: Sandbox, signature: Signature) -> Tried | None:
-        given = self._given(signature)
+    def _try(self, sandbox: Sandbox, signature: Signature) -> ReferenceRun | None:
+        given = self._given_feeds(signature)
         complaints = []
-        for feeds in made_up([self._wanted(*pair) for pair in signature.inputs if pair[0] not in given]):
+        for feeds in generate_feeds([self._input_spec(*pair) for pair in signature.inputs if pair[0] not in given]):
             try:
                 return signature, {**given, **feeds}, _run(sandbox, signature, {**given, **feeds})
             except SessionRefused as error:  # noqa: PERF203
                 complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
         if given:
             raise GraphEditError(f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}.")
-        told = f"signature {signature.name!r} runs on no values that could be made up ({complaints[0]})"
-        self.what.notice(NOT_RUN.format(told))
+        reason = f"signature {signature.name!r} runs on no values that could be made up ({complaints[0]})"
+        self.request.add_notice(NOT_RUN.format(reason))
         return None
 
-    def _wanted(self, key: str, tensor: str) -> Wanted:
-        op, port = pairs(self.what.index, [tensor])[0]
-        dtype = tf.as_dtype(self.what.index.dtypes(op)[port]).base_dtype
-        return Wanted(key, dtype, self.what.index.shape(op, port))
+    def _input_spec(self, key: str, tensor: str) -> InputSpec:
+        op, port = pairs(self.request.index, [tensor])[0]
+        dtype = tf.as_dtype(self.request.index.dtypes(op)[port]).base_dtype
+        return InputSpec(key, dtype, self.request.index.shape(op, port))
 
-    def _given(self, signature: Signature) -> dict[str, Any]:
-        """What was given for the inputs of a signature, by key."""
-        found = {}
+    def _given_feeds(self, signature: Signature) -> dict[str, Any]:
+        """The user's feeds for the inputs of a signature, by key."""
+        feeds = {}
         for key, tensor in signature.inputs:
             for name in (key, tensor, split_tensor(tensor)[0]):
-                if name in self.what.feeds:
-                    found[key] = self.what.feeds[name]
-        return found
+                if name in self.request.feeds:
+                    feeds[key] = self.request.feeds[name]
+        return feeds
 
 
-def unasked(nodes: Iterable[NodeDef]) -> str:
-    """The name of an op that nobody should run without being asked, or ""."""
+def find_external_op(nodes: Iterable[NodeDef]) -> str:
+    """The name of an op with effects outside of the process, or ""."""
     return next((str(node.name) for node in nodes if _REACHES_OUT.fullmatch(node.op)), "")
 
 
-def _not_waiting(node: NodeDef, given: Collection[str]) -> Any:
-    """A NodeDef that does not wait for ops all of whose tensors are fed."""
-    if not any(text[:1] == "^" and text[1:] in given for text in node.input):
+def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
+    """A NodeDef without control inputs from ops all of whose tensors are fed."""
+    if not any(text[:1] == "^" and text[1:] in fed for text in node.input):
         return node
     copy = type(node)()
     copy.CopyFrom(node)
-    copy.input[:] = [text for text in node.input if text[:1] != "^" or text[1:] not in given]
+    copy.input[:] = [text for text in node.input if text[:1] != "^" or text[1:] not in fed]
     return copy
 
 

@@ -1,17 +1,18 @@
-"""Loads back what was written, runs it, and compares what it gives with what the editor's graph gives."""
+"""Loads a written file, runs it, and compares its outputs with those of the editor's graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.verification.reference import Tried
+from tfgraphwidget.export.verification.reference import ReferenceRun
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import exact_config
@@ -21,17 +22,17 @@ from tfgraphwidget.tf_internals import eager_mode
 
 v1 = tf.compat.v1
 Run = Callable[[Signature, dict[str, Any]], dict[str, Any]]
-"""What a signature of the written file gives by key, for feeds by key."""
+"""Runs a signature of the written file: outputs by key for feeds by key."""
 
 
-class Original(Protocol):
-    """What the file that was written must give."""
+class Reference(Protocol):
+    """Gives the outputs that the written file must have."""
 
-    def tried(self) -> list[Tried]:
-        """Each signature that runs on some feeds, with these and with what comes out, in order."""
+    def run_all(self) -> list[ReferenceRun]:
+        """The signatures that run, each with feeds and outputs."""
 
-    def again(self, tried: Sequence[Tried]) -> list[Tried]:
-        """The same once more, from the beginning."""
+    def rerun(self, run_all: Sequence[ReferenceRun]) -> list[ReferenceRun]:
+        """Run again on the same feeds, from the initial state."""
 
 
 _ANYWAY = "verify=False writes it all the same"
@@ -40,60 +41,71 @@ _TOLERANCE = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64
 _COARSE = 2e-2
 
 
-def check(original: Original, kind: str, loaded: Sequence[tuple[str, Callable[[], Any]]]) -> None:
-    """Raise GraphEditError unless what was written gives what the original gives.
+def check(
+    reference: Reference, kind: str, loaders: Sequence[tuple[str, Callable[[], AbstractContextManager[Run]]]]
+) -> None:
+    """Check that a written file computes what the editor's graph computes.
 
-    `loaded` are the ways to load it, each a name and what opens a context in which a `Run` can run.
+    Args:
+        reference: The outputs to compare with.
+        kind: What was written, for the message.
+        loaders: The functions that load the file: the name of each, and a context manager that gives a `Run`.
+
+    Raises:
+        GraphEditError: If the file cannot be loaded or has other outputs.
     """
-    tried = original.tried()
-    for way, opened in loaded:
-        tell(f"Proving what is saved: {way}")
+    expected = reference.run_all()
+    for loader, load in loaders:
+        tell(f"Proving what is saved: {loader}")
         try:
-            with opened() as run:
-                got = [run(signature, feeds) for signature, feeds, _ in tried]
+            with load() as run:
+                got = [run(signature, feeds) for signature, feeds, _ in expected]
         except GraphEditError:
             raise
-        except Exception as error:  # whatever TensorFlow finds wrong
+        except Exception as error:  # TensorFlow raises many kinds for a damaged file
             raise GraphEditError(
-                f"{kind} cannot be loaded and run through {way}: {first_line(error)}; nothing was written. {_ANYWAY}."
+                f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing was written. "
+                f"{_ANYWAY}."
             ) from error
-        _compare(original, kind, way, tried, got)
+        _compare(reference, kind, loader, expected, got)
 
 
 def first_line(error: Exception) -> str:
-    """What is the matter, in one line."""
+    """The message of an error in one line."""
     if isinstance(error, tf.errors.OpError):
         return error_text(error)
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")
 
 
-def _compare(original: Original, kind: str, way: str, tried: Sequence[Tried], got: Sequence[dict[str, Any]]) -> None:
-    once_more: list[Tried] = []
-    for k, (signature, _, wanted) in enumerate(tried):
+def _compare(
+    reference: Reference, kind: str, loader: str, expected: Sequence[ReferenceRun], got: Sequence[dict[str, Any]]
+) -> None:
+    once_more: list[ReferenceRun] = []
+    for k, (signature, _, wanted) in enumerate(expected):
         for key, tensor in signature.outputs:
-            why = difference(wanted[key], got[k][key])
-            if why and same_kind(wanted[key], got[k][key]):
-                # Random numbers that nobody has seeded differ from run to run; the original's do too then.
-                once_more = once_more or original.again(tried)
-                why = "" if difference(wanted[key], once_more[k][2][key]) else why
+            why = describe_difference(wanted[key], got[k][key])
+            if why and same_dtype_and_shape(wanted[key], got[k][key]):
+                # Unseeded random numbers differ from run to run; those of the reference do too then.
+                once_more = once_more or reference.rerun(expected)
+                why = "" if describe_difference(wanted[key], once_more[k][2][key]) else why
             if why:
                 raise GraphEditError(
                     f"{kind} gives something else than the graph does: output {key!r} of signature {signature.name!r} "
-                    f"{why} (through {way}); nothing was written. {_ANYWAY}.",
+                    f"{why} (through {loader}); nothing was written. {_ANYWAY}.",
                     [split_tensor(tensor)[0]],
                 )
 
 
-def same_kind(a: Any, b: Any) -> bool:
-    """Whether two arrays have one dtype and shape."""
+def same_dtype_and_shape(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
+    """Whether two arrays have the same dtype and shape."""
     a, b = np.asarray(a), np.asarray(b)
     return bool(a.dtype == b.dtype and a.shape == b.shape)
 
 
-def difference(wanted: Any, got: Any) -> str:
-    """How an array differs from the one that is wanted, as the end of a sentence; "" when it does not."""
-    wanted, got = np.asarray(wanted), np.asarray(got)
-    if not same_kind(wanted, got):
+def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
+    """How an array differs from the expected one, as the end of a sentence; "" if it does not."""
+    wanted, got = np.asarray(expected), np.asarray(actual)
+    if not same_dtype_and_shape(wanted, got):
         return f"is {got.dtype} of shape {got.shape} in place of {wanted.dtype} of shape {wanted.shape}"
     if np.array_equal(wanted, got) or wanted.size == 0:
         return ""
@@ -112,17 +124,17 @@ def difference(wanted: Any, got: Any) -> str:
     )
 
 
-def check_saved_model(path: Path, original: Original) -> None:
-    """Try a SavedModel as both loaders load it."""
-    ways = (
-        ("tf.compat.v1.saved_model.load", lambda: _in_session(path)),
-        ("tf.saved_model.load", lambda: _eagerly(path)),
+def check_saved_model(path: Path, reference: Reference) -> None:
+    """Check a SavedModel with both of TensorFlow's loaders."""
+    loaders = (
+        ("tf.compat.v1.saved_model.load", lambda: _load_in_session(path)),
+        ("tf.saved_model.load", lambda: _load_eagerly(path)),
     )
-    check(original, "The SavedModel", ways)
+    check(reference, "The SavedModel", loaders)
 
 
 @contextmanager
-def _in_session(path: Path) -> Iterator[Run]:
+def _load_in_session(path: Path) -> Iterator[Run]:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
         meta = v1.saved_model.load(session, ["serve"], str(path))
 
@@ -136,8 +148,8 @@ def _in_session(path: Path) -> Iterator[Run]:
 
 
 @contextmanager
-def _eagerly(path: Path) -> Iterator[Run]:
-    with eager_mode(), unoptimised():
+def _load_eagerly(path: Path) -> Iterator[Run]:
+    with eager_mode(), optimizers_off():
         loaded = tf.saved_model.load(str(path))
         dtypes = {name: f.structured_input_signature[1] for name, f in loaded.signatures.items()}
 
@@ -150,8 +162,8 @@ def _eagerly(path: Path) -> Iterator[Run]:
 
 
 @contextmanager
-def unoptimised() -> Iterator[None]:
-    """With TensorFlow's graph optimisers off, which change the last bits of the numbers."""
+def optimizers_off() -> Iterator[None]:
+    """A context in which TensorFlow's graph optimizers are off: they change the last bits of results."""
     key = "disable_meta_optimizer"
     before = bool(tf.config.optimizer.get_experimental_options().get(key, False))
     tf.config.optimizer.set_experimental_options({key: True})

@@ -1,4 +1,4 @@
-"""Values to try a graph with, when nobody has given any: of the right dtypes and static shapes."""
+"""Synthetic feeds with the right dtypes and static shapes, for inputs without feeds from the user."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import tensorflow as tf
 
 from tfgraphwidget.graph import Shape
 
-# (size of unknown dimensions, rank of what has no known one, how it is filled), the likeliest first.
+# (size of unknown dimensions, rank if that is unknown, how to fill), the most likely first.
 _WAYS = (
     (2, 1, "random"), (1, 1, "random"), (2, 1, "ones"), (1, 1, "ones"), (1, 1, "zeros"), (2, 2, "random"),
     (1, 0, "random"), (1, 4, "random"), (3, 3, "random"), (16, 1, "random"), (64, 4, "random"), (0, 1, "zeros"),
 )  # fmt: skip
 
 
-class Wanted(NamedTuple):
-    """An input that wants a value."""
+class InputSpec(NamedTuple):
+    """An input that needs a value."""
 
     key: str
     dtype: tf.DType
     shape: Shape
 
 
-def made_up(wanted: Sequence[Wanted]) -> Iterator[dict[str, Any]]:
-    """Values by key, one way after the other; the same ones each time."""
+def generate_feeds(wanted: Sequence[InputSpec]) -> Iterator[dict[str, Any]]:
+    """Values by key, in several sizes and fillings; the same ones in each call."""
     known = all(shape is not None and None not in shape for _, _, shape in wanted)
     for size, rank, way in _WAYS:
-        # Of shapes that are wholly known only the filling differs.
+        # For fully known shapes only the filling differs.
         if not known or (size == 1 and rank == 1):
             random = np.random.default_rng(0)
             yield {key: _value(dtype, _sizes(shape, size, rank), way, random) for key, dtype, shape in wanted}
@@ -40,7 +40,7 @@ def _sizes(shape: Shape, size: int, rank: int) -> tuple[int, ...]:
 
 
 def _value(dtype: tf.DType, shape: tuple[int, ...], way: str, random: np.random.Generator) -> Any:
-    """An array; whole numbers are small and not negative, since they are often indices."""
+    """An array; integers are small and not negative, because they are often indices."""
     if dtype == tf.string:
         return np.array(random.choice([b"a", b"b"], shape), dtype=object)
     if way != "random":

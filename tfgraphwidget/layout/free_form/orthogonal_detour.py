@@ -30,17 +30,26 @@ class OrthogonalRouter:
         self.after = np.minimum(self.after, np.array([width, height]) + _OUT)
 
     def route(self, source: int, target: int, before: list[Point]) -> list[Point]:
-        """A way from the lower side of one box to the upper side of another; from or to a border where it was."""
+        """Route an edge from the lower side of a box to the upper side of another.
+
+        Args:
+            source: The source box, or BORDER.
+            target: The target box, or BORDER.
+            before: The route before; its end at a border stays.
+
+        Returns:
+            The points of the route.
+        """
         start = before[0] if source == BORDER else self._middle(source, self.high)
         end = before[-1] if target == BORDER else self._middle(target, self.low)
         leave = start if source == BORDER else (start[0], float(self.after[source, 1]))
         come = end if target == BORDER else (end[0], float(self.before[target, 1]))
-        return remove_collinear([start, *self._way(leave, come), end])
+        return remove_collinear([start, *self._find_path(leave, come), end])
 
     def _middle(self, node: int, side: Floats) -> Point:
         return float(self.low[node, 0] + self.high[node, 0]) / 2, float(side[node, 1])
 
-    def _way(self, start: Point, end: Point) -> list[Point]:
+    def _find_path(self, start: Point, end: Point) -> list[Point]:
         """A short way with few turns around the boxes.
 
         It keeps to lines along the sides of few of them: those that a way on fewer lines would run through.
@@ -71,14 +80,32 @@ class OrthogonalRouter:
 
 
 def through(way: list[Point], low: Floats, high: Floats) -> Mask:
-    """The boxes that a way leads through."""
+    """Find the boxes that a route crosses.
+
+    Args:
+        way: The points of the route.
+        low: The upper left corners of boxes.
+        high: The lower right corners.
+
+    Returns:
+        Which boxes it crosses.
+    """
     points = np.array(way)
     least, most = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
     return np.asarray(((least[:, None] < high - _IN) & (most[:, None] > low + _IN)).all(axis=2).any(axis=0))
 
 
 def pieces_through(points: Floats, low: Floats, high: Floats) -> Mask:
-    """Which of the pieces from each point to the next lead through any of the boxes."""
+    """Find the segments of a route that cross a box.
+
+    Args:
+        points: The points of the route.
+        low: The upper left corners of boxes.
+        high: The lower right corners.
+
+    Returns:
+        Which segments cross any of the boxes.
+    """
     least, most = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
     along, from_origin = np.diff(points, axis=0), _cross(points[:-1], points[1:])
     hit = np.zeros(len(least), dtype=bool)

@@ -16,7 +16,7 @@ from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter, p
 from tfgraphwidget.layout.free_form.polyline_routing import PolylineRerouter, is_slanted
 from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.components import BORDER
-from tfgraphwidget.visible import BADGE, CLOSED, OPEN, Visible
+from tfgraphwidget.visible import BADGE, CLOSED, OPEN, VisibleGraph
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import GraphIndex
@@ -31,7 +31,7 @@ _GAP, _NEAR, _STILL = 14.0, 8.0, 0.5
 class Pins:
     """The pinned items of each container, by their numbers there; centers in the drawing's x and y."""
 
-    def __init__(self, visible: Visible, pinned: Mapping[str, Point], frame: Frame) -> None:
+    def __init__(self, visible: VisibleGraph, pinned: Mapping[str, Point], frame: Frame) -> None:
         self._pinned_in: dict[int, Pinned] = {}
         for item, at in pinned_items(visible, pinned).items():
             around = int(visible.parent[item])
@@ -54,7 +54,7 @@ def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
     return found
 
 
-def pinned_items(visible: Visible, pinned: Mapping[str, Point]) -> Pinned:
+def pinned_items(visible: VisibleGraph, pinned: Mapping[str, Point]) -> Pinned:
     """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope."""
     known = keys(visible.names, visible.kind) if pinned else {}
     found = {meant_key(name, known): at for name, at in pinned.items()}
@@ -70,9 +70,18 @@ def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
 def pins_in_sight(
     pinned: Mapping[str, Point], index: GraphIndex, opened: frozenset[str], hidden: frozenset[str]
 ) -> dict[str, Point]:
-    """What is pinned, less the ops out of sight that have a scope's name: `pinned_items` would take it for the scope.
+    """Drop the pins of ops that are not visible and have the name of a scope.
 
-    Such an op is in that scope.
+    `pinned_items` would take such a pin for that of the scope, which contains the op.
+
+    Args:
+        pinned: The centers by name.
+        index: The graph.
+        opened: The names of open scopes.
+        hidden: The names of hidden scopes and ops.
+
+    Returns:
+        The other pins.
     """
     scopes = outline_of(index)[0].ids if pinned else {}
     both = {key for key in pinned if key in index.ids and key in scopes}

@@ -40,8 +40,17 @@ class ObstacleAvoidance:
         self._order, self._lefts = order, (center - half)[:, 0].tolist()
         self._widest = 2 * float(half[:, 0].max())
 
-    def way(self, start: Point, end: Point, through: tuple[int, ...] = ()) -> list[Point]:
-        """Return a path from point to point that may lead through some boxes."""
+    def find_path(self, start: Point, end: Point, through: tuple[int, ...] = ()) -> list[Point]:
+        """Find a path between two points around the boxes.
+
+        Args:
+            start: The first point.
+            end: The last point.
+            through: The boxes that the path may cross.
+
+        Returns:
+            The points of the path.
+        """
         self._steps = _STEPS
         points = self._bent(start, end, through, _DEPTH)
         points_kept = [start]
@@ -141,14 +150,23 @@ class PolylineRouter:
         self._around = ObstacleAvoidance(corner, sizes, clear)
 
     def route(self, source: int, target: int, *, twin: bool = False) -> list[Point]:
-        """The way of one line; a `twin` runs beside the one that goes the other way."""
+        """Route one edge.
+
+        Args:
+            source: The source box, or BORDER.
+            target: The target box, or BORDER.
+            twin: Whether there is an edge in the opposite direction to keep clear of.
+
+        Returns:
+            The points of the route.
+        """
         if source == target and self._ports[source] is None:
             return self._loop(source)
         first, last = self._out(source), self._into(target)
         free = tuple(node for node, end in ((source, first), (target, last)) if len(end) == 1)
         start, end = _beside(first[-1], last[0], _TWIN if twin and len(free) == 2 else 0.0)
         try:
-            way = [*first[:-1], *self._around.way(start, end, free), *last[1:]]
+            way = [*first[:-1], *self._around.find_path(start, end, free), *last[1:]]
         except NoPathError:
             width, height = np.maximum((self._corner + self._sizes).max(axis=0), [0.0, self._border[1][1]]).tolist()
             return OrthogonalRouter(self._corner, self._sizes, width, height).route(
@@ -225,7 +243,16 @@ class PolylineRerouter:
         self._slanted = PolylineRouter(corner, sizes, ports, border, (0.0, height), _CLOSE)
 
     def route(self, source: int, target: int, before: list[Point]) -> list[Point]:  # noqa: ARG002
-        """A way from one box to another, or from or to the border."""
+        """Route one edge.
+
+        Args:
+            source: The source box, or BORDER.
+            target: The target box, or BORDER.
+            before: The route before; not used.
+
+        Returns:
+            The points of the route.
+        """
         return self._slanted.route(source, target, twin=(target, source) in self._both)
 
 

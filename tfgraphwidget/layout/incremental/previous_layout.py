@@ -111,9 +111,15 @@ def find(previous: PreviousLayouts, key: LayoutKey) -> LayoutRecord | None:
 
 
 def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequence[str]) -> PreviousLayout | None:
-    """Return the earlier layout that is most similar to a structure, and make it the last used.
+    """Find the earlier layout that is most similar to a structure, and make it the last used.
 
-    None if most has changed.
+    Args:
+        previous: The earlier layouts; their order changes.
+        structure: The new structure.
+        names: The names of its nodes.
+
+    Returns:
+        The earlier layout; None if most of each has changed.
     """
     best: tuple[int, int, PreviousLayout] | None = None
     for number, one in enumerate(previous):
@@ -137,7 +143,13 @@ def remember(previous: PreviousLayouts, one: CachedLayout) -> None:
 
 
 def is_too_distorted(drawing: LayoutRecord, aspect: float, anew: Callable[[], LayoutRecord]) -> bool:
-    """Return whether a layout derived from an earlier one is far from square and much worse than a fresh one."""
+    """Decide whether a derived layout is far from square and much worse than a fresh one.
+
+    Args:
+        drawing: A layout that was derived from an earlier one.
+        aspect: The target ratio of width to height.
+        anew: Computes a fresh layout.
+    """
     ratio = max(drawing.layout.width, 1.0) / max(drawing.layout.height, 1.0)
     if len(drawing.sizes) < _FEW or 1 / _HOPELESS <= ratio <= _HOPELESS:
         return False

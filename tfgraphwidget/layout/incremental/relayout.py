@@ -66,9 +66,15 @@ def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[S
 def update_layered_graph(
     before: LayeredGraph, problem: LayoutProblem, number: Sequence[int]
 ) -> tuple[LayeredGraph, VertexOrigins] | None:
-    """The plan with other lines, and which vertices were which; `number` is the same per node, -1 for a new one.
+    """Update a layered graph to other edges.
 
-    None where lines with new nodes run in a circle.
+    Args:
+        before: The earlier layered graph.
+        problem: The new layout problem.
+        number: The earlier number of each node, -1 for a new one.
+
+    Returns:
+        The layered graph and the earlier vertex of each of its vertices; None if new nodes are in a cycle.
     """
     starts = list(accumulate((len(layers) - 2 for layers in before.layers[:-1]), initial=0))
     old = [starts[column] + level - 1 for column, level in zip(before.column, before.level, strict=True)]

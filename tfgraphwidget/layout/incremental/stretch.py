@@ -31,9 +31,16 @@ _TIGHT = 3.0  # a pixel that others must move for it counts as so many that it s
 def insert_into_rows(
     graph: LayeredGraph, number: int, x: Mapping[int, float], wanted: Mapping[int, float]
 ) -> dict[int, float]:
-    """The x of all vertices of a column, whose rows are put in order; those that have an x keep it.
+    """Insert new vertices into the rows of a column.
 
-    `wanted` are places of some of the others; what is new in a row may overlap its neighbors still.
+    Args:
+        graph: The layered graph; its rows are sorted.
+        number: The number of the column.
+        x: The x of the vertices that keep it.
+        wanted: The preferred x of some others.
+
+    Returns:
+        The x of all vertices of the column; new ones may still overlap their neighbors.
     """
     hint = _estimate_x(graph, number, {**wanted, **x})
     for row in graph.layers[number]:
@@ -85,7 +92,13 @@ Ends = tuple[dict[int, list[tuple[int, float]]], dict[int, list[int]]]
 
 
 def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None:
-    """Move lanes of a column that bend at each of their ends to where one of them is straight, if there is room."""
+    """Move dummy nodes that bend at both ends to where one end is straight, if there is space.
+
+    Args:
+        graph: The layered graph.
+        number: The number of the column.
+        x: The x of its vertices; it is changed.
+    """
     ends = _ends(graph, number)
     place = {vertex: (row, i) for row in graph.layers[number] for i, vertex in enumerate(row)}
     for chain in _chains(x, ends):
@@ -172,9 +185,16 @@ class VertexOrigins:
 def stretch_columns(
     before: LayeredGraph, columns: list[Column], graph: LayeredGraph, was: VertexOrigins | None = None
 ) -> list[Column]:
-    """The columns of the plan, placed near to where those of the plan before were.
+    """Place columns near to where they were.
 
-    `was` tells which vertex each vertex was, if lines have changed, too.
+    Args:
+        before: The earlier layered graph.
+        columns: The earlier columns.
+        graph: The new layered graph.
+        was: The earlier vertex of each vertex if edges have changed, else None.
+
+    Returns:
+        The new columns.
     """
     stretched = []
     for number, old in enumerate(columns):
@@ -215,9 +235,16 @@ def _floor(before: LayeredGraph, graph: LayeredGraph, old: Column, same: Mapping
 
 
 def stretch_packing(pack: Packing, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:
-    """Corners of packed boxes: x and y are stretched where boxes have grown since.
+    """Place packed boxes near to where they were.
 
-    `at` says which of the pack's each box was; new ones (-1) stand beside or below what was there.
+    Args:
+        pack: The earlier packing.
+        at: The earlier number of each box; -1 for a new one, which is placed next to or below the others.
+        boxes: The new widths and heights.
+        aspect: The target ratio of width to height.
+
+    Returns:
+        The corners of the boxes.
     """
     there = [i for i, was in enumerate(at) if was >= 0]
     low, old = (np.array([some[at[i]] for i in there]).reshape(-1, 2) for some in (pack.places, pack.boxes))

@@ -122,7 +122,13 @@ def _connected_components(edges: Sequence[Edge], auxiliary: Sequence[int]) -> li
 
 
 def build_component(nodes: list[int], own: list[int], edges: Sequence[Edge]) -> Component:
-    """Return the component of some nodes and of the edges with some numbers, both ascending."""
+    """Build the component of some nodes and edges.
+
+    Args:
+        nodes: The numbers of the nodes, ascending.
+        own: The numbers of the edges, ascending.
+        edges: All edges.
+    """
     number = {node: i for i, node in enumerate(nodes)}
     number[BORDER] = BORDER
     local = [Edge(number[edges[i].source], number[edges[i].target], edges[i].is_control, edges[i].is_back) for i in own]

@@ -77,7 +77,16 @@ class LayeredGraph:
     sides: list[list[tuple[int, int, Hyperedge]]] = field(default_factory=list)
 
     def dummy_node(self, hyperedge: Hyperedge, column: int, level: int) -> int:
-        """Return the dummy node of a hyperedge on a level that it passes; add it if it is new."""
+        """Return the dummy node of a hyperedge on a layer that it passes; add it if it is new.
+
+        Args:
+            hyperedge: The hyperedge.
+            column: The number of the column.
+            level: The number of the layer.
+
+        Returns:
+            The number of the vertex.
+        """
         key = (hyperedge, column, level)
         vertex = self.dummies.get(key)
         if vertex is None:
@@ -182,7 +191,16 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
 
 
 def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]) -> list[bool]:
-    """Return per edge whether it runs upwards: as `is_reversed` says, a control edge as the layers of its ends say."""
+    """Find the edges that run upwards.
+
+    Args:
+        edges: The edges.
+        rank: The layer of each node.
+        is_reversed: Which edges are reversed; for control edges between nodes, the layers decide.
+
+    Returns:
+        Whether it runs upwards, per edge.
+    """
     return [
         rank[edge.source] > rank[edge.target] if edge.is_control and BORDER not in edge[:2] else reverse
         for edge, reverse in zip(edges, is_reversed, strict=True)

@@ -182,9 +182,15 @@ def sweep_count(count: int, most: int) -> int:
 
 
 def straight_offset(leaves: float, enters: float, *, stairs: bool) -> float:
-    """Return how far right of a vertex the one below it must be so that the link from port to port is straight.
+    """Compute how far to the right of a vertex the next one must be for a straight edge.
 
-    0 where both are large and it would be far: they would form `stairs`, a diagonal between empty corners.
+    Args:
+        leaves: The x of the port from the center of the upper vertex.
+        enters: The x of the port from the center of the lower vertex.
+        stairs: Whether both are large: a large offset would put them on a diagonal between empty corners.
+
+    Returns:
+        The offset; 0 for large ones of `stairs`.
     """
     return leaves - enters if not stairs or abs(leaves - enters) <= _MOST_BEND else 0.0
 

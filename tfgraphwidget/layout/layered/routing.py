@@ -248,7 +248,17 @@ def _hyperedge_ends(
 
 
 def same_layer_ports(graph: LayeredGraph, column: Column, source: int, target: int) -> Point:
-    """Return the x where a control edge between nodes of one layer leaves and enters, both on the lower side."""
+    """Place the ports of a control edge between nodes of one layer, both on the lower side.
+
+    Args:
+        graph: The layered graph.
+        column: The placed column.
+        source: The source node.
+        target: The target node.
+
+    Returns:
+        The x where the edge leaves and the x where it enters.
+    """
     return column.x[source], column.x[target] + min(8.0, graph.problem.sizes[target][0] / 4)
 
 

@@ -1,2 +1,3 @@
 from . import edited_function as edited_function
 from . import module_clone as module_clone
+from .module_clone import ModuleCopy as ModuleCopy

@@ -13,9 +13,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone import KEY, Excerpt, disown
+from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, doors
+from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import tf_protos
@@ -35,7 +35,12 @@ _REWRITES = ("forward_function_name", "backward_function_name")
 
 def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
     """The functions that anything but a plain call calls: bodies of loops and conditionals."""
-    return {door.function for node in nodes if node.op not in FUNCTION_CALLS for door in doors(node, index.functions)}
+    return {
+        door.function
+        for node in nodes
+        if node.op not in FUNCTION_CALLS
+        for door in called_functions(node, index.functions)
+    }
 
 
 def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
@@ -43,9 +48,9 @@ def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     stack = list(nodes)
     while stack:
-        for door in doors(stack.pop(), index.functions):
+        for door in called_functions(stack.pop(), index.functions):
             if door.function not in found:
-                found[door.function] = index.beside.function(door.function)
+                found[door.function] = index.extras.function(door.function)
                 stack += found[door.function].node_def
     return found
 
@@ -64,7 +69,7 @@ def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gr
             if (function.signature.name, node.name) in named:
                 node.attr[KEY].s = named[function.signature.name, node.name].encode()
             else:
-                disown(node)
+                invalidate_gradient(node)
     try:
         made = load_functions(library)
     except ValueError as error:
@@ -137,7 +142,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
         elif copy.name in gradients:
             copy.attr[KEY].s = gradients[copy.name].encode()
         else:
-            disown(copy)
+            invalidate_gradient(copy)
         made.append(copy)
     return made
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone import KEY, Excerpt, is_closure
-from tfgraphwidget.graph import Held
+from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
+from tfgraphwidget.graph import BodyState
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
 from tfgraphwidget.tf_types import FunctionDef, Tensor
 
@@ -46,7 +46,7 @@ def _zeros(like: tf.Tensor) -> tf.Tensor:
     return tf.zeros([1 if size is None else size for size in like.shape] if like.shape.rank else [], like.dtype)
 
 
-def gradients(part: Excerpt, held: Held) -> dict[str, Gradient]:
+def gradients(part: Excerpt, held: BodyState) -> dict[str, Gradient]:
     """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced anew."""
     graph = held.graph
     if graph is None:
@@ -54,14 +54,14 @@ def gradients(part: Excerpt, held: Held) -> dict[str, Gradient]:
     index = part.index
     found = {}
     for i in part.ops:
-        if is_closure(index.nodes[i]):
+        if has_closure_gradient(index.nodes[i]):
             gradient = _traced(part, held, graph.get_operation_by_name(index.names[i]))
             if gradient is not None:
                 found[index.names[i]] = gradient
     return found
 
 
-def called_gradients(held: Held, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
+def called_gradients(held: BodyState, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
     """Function -> name of an op in it -> its gradient, for FunctionDefs that were traced from `held.graph`.
 
     What these gradients read is named by number for arguments, else by the tensor's name.
@@ -70,7 +70,9 @@ def called_gradients(held: Held, functions: Mapping[str, FunctionDef]) -> dict[s
     for name, definition in functions.items():
         traced = None if held.graph is None else graph_functions(held.graph).get(name)
         graph: Any = getattr(traced, "graph", None)
-        closures = [node.name for node in definition.node_def if is_closure(node)] if graph is not None else []
+        closures = (
+            [node.name for node in definition.node_def if has_closure_gradient(node)] if graph is not None else []
+        )
         gradients_of = {op: _function(graph.get_operation_by_name(op)) for op in closures}
         for op, function in gradients_of.items():
             captured = [] if function is None else [_in_function(graph, tensor) for tensor in function.captured_inputs]
@@ -97,7 +99,7 @@ def _function(op: tf.Operation) -> Any:
         return None
 
 
-def _traced(part: Excerpt, held: Held, op: tf.Operation) -> Gradient | None:
+def _traced(part: Excerpt, held: BodyState, op: tf.Operation) -> Gradient | None:
     function = _function(op)
     if function is None:
         return None
@@ -107,7 +109,7 @@ def _traced(part: Excerpt, held: Held, op: tf.Operation) -> Gradient | None:
     )
 
 
-def _in_copy(part: Excerpt, held: Held, tensor: Tensor) -> Any:
+def _in_copy(part: Excerpt, held: BodyState, tensor: Tensor) -> Any:
     """The name that a captured tensor has in the excerpt, a captured value as it is; None for what is out of reach."""
     index = part.index
     if hasattr(tensor, "numpy"):

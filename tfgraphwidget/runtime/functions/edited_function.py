@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfgraphwidget.edits import Change, Edited, Ends, Patch, patched
+from tfgraphwidget.edits import Change, FunctionBoundary, NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, doors
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, called_functions
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
@@ -29,7 +29,7 @@ class Edition:
 
     body: Body
     index: GraphIndex
-    ends: Ends
+    ends: FunctionBoundary
     renamed: Mapping[str, str]
 
 
@@ -39,19 +39,19 @@ def taken_along(index: GraphIndex, op: str, label: str, edition: Edition) -> Gra
     `op` may be the function's own name: then all ops of `index` that call it do. The index as it is when no op does.
     Raises GraphEditError when the caller cannot take what the body gives now.
     """
-    found = [(k, door) for k in _callers(index, op) for door in doors(index.nodes[k], index.functions)]
+    found = [(k, door) for k in _callers(index, op) for door in called_functions(index.nodes[k], index.functions)]
     calls = [(k, door) for k, door in found if door.function == op or label in ("", door.label)]
     if not calls:
         return index
     old = calls[0][1].function
     new = rewritten(
-        index.beside.function(old), edition, free_name(f"{old}_edited", {n.lower() for n in index.functions})
+        index.extras.function(old), edition, free_name(f"{old}_edited", {n.lower() for n in index.functions})
     )
     changed = tuple(
-        Edited(index.nodes[k], _calling(index.nodes[k], door.label, new.signature.name)) for k, door in calls
+        NodeChange(index.nodes[k], _calling(index.nodes[k], door.label, new.signature.name)) for k, door in calls
     )
     patch = Patch(add=Change(functions=(new, *_new_ones(new, index, edition.index))), changed=changed)
-    return patched(index, infer_patch_shapes(index, patch))
+    return apply_patch(index, infer_patch_shapes(index, patch))
 
 
 def _callers(index: GraphIndex, op: str) -> Sequence[int]:
@@ -62,10 +62,10 @@ def _new_ones(definition: Any, index: GraphIndex, inner: GraphIndex) -> Iterable
     """The functions that edits brought into a body, or had made anew there."""
     seen, stack = set(index.functions), list(definition.node_def)
     while stack:
-        for door in doors(stack.pop(), inner.functions):
+        for door in called_functions(stack.pop(), inner.functions):
             if door.function not in seen:
                 seen.add(door.function)
-                function = inner.beside.function(door.function)
+                function = inner.extras.function(door.function)
                 stack += function.node_def
                 yield function
 
@@ -121,7 +121,7 @@ class _Written:
 
     def __init__(self, definition: Any, edition: Edition) -> None:
         body, self._index = edition.body, edition.index
-        self._types = OpTypes(self._index.beside.function)
+        self._types = OpTypes(self._index.extras.function)
         self.arguments = {shown: argument for argument, shown in reversed(list(body.alias.items()))}
         for was, now in zip(body.arguments, edition.ends[0], strict=True):
             op, argument = split_tensor(now)[0], split_tensor(was)[0]

@@ -23,8 +23,8 @@ from tfgraphwidget.graph import (
     PYTHON_CALLS,
     REMOTE_CALLS,
     RESOURCE_QUERIES,
+    BodyState,
     GraphIndex,
-    Held,
 )
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import branches, brought_in, called, loaded
@@ -51,7 +51,7 @@ class ModuleCopy(tf.Module):
     """
 
     def __init__(
-        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: Held
+        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: BodyState
     ) -> None:
         super().__init__(name=identifier(into))
         self.scope = into
@@ -63,6 +63,11 @@ class ModuleCopy(tf.Module):
         live = {name: held.live(name) for name in states.variables}
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
+
+    @property
+    def named_variables(self) -> dict[str, tf.Variable]:
+        """Its variables, its own and the shared ones, by the names of the original's."""
+        return dict(zip(self._names, (*self.own, *self.shared), strict=True))
 
     def _trace(
         self, parameters: Mapping[str, tf.TensorSpec], keys: Sequence[str], body: Callable[[dict[str, Any]], list[Any]]
@@ -156,7 +161,7 @@ class ModuleCopy(tf.Module):
 
 def as_module(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     into: str = "copy",
@@ -189,7 +194,7 @@ def as_module(
 
 def told(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
     variables: Variables,
@@ -203,7 +208,7 @@ def told(
 
 def _excerpt(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     also: Collection[int],
     body_ends: tuple[Sequence[str], Mapping[str, str]],
@@ -214,7 +219,7 @@ def _excerpt(
 
 def _made(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
     state: tuple[Variables, str],

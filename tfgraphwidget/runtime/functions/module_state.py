@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, GraphIndex, Held
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
@@ -34,7 +34,7 @@ class States:
 
 
 def made_states(
-    part: Excerpt, held: Held, functions: Iterable[FunctionDef], into: str, variables: Variables, init: str
+    part: Excerpt, held: BodyState, functions: Iterable[FunctionDef], into: str, variables: Variables, init: str
 ) -> States:
     """The state of a clone named `into`; `functions` are the FunctionDefs that it calls.
 
@@ -69,7 +69,7 @@ def made_states(
     )
 
 
-def foreseen(part: Excerpt, held: Held, variables: Variables) -> States:
+def foreseen(part: Excerpt, held: BodyState, variables: Variables) -> States:
     """The state that `made_states` would make, with None for each thing."""
     kinds = part.index.types
     modes = _modes([part.index.names[i] for i in part.held], variables)
@@ -106,7 +106,7 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
     return {name: told.get(name, default) for name in names}
 
 
-def _check(index: GraphIndex, held: Held, kept: Sequence[str], modes: Mapping[str, str], init: str) -> None:
+def _check(index: GraphIndex, held: BodyState, kept: Sequence[str], modes: Mapping[str, str], init: str) -> None:
     """Raise for what no tf.Variable can be."""
     if init not in ("current", "initial"):
         known = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
@@ -139,7 +139,7 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
     )
 
 
-def _values(held: Held, own: Sequence[str], init: str) -> dict[str, Any]:
+def _values(held: BodyState, own: Sequence[str], init: str) -> dict[str, Any]:
     """What each new variable starts from."""
     far = held.values([name for name in own if held.live(name) is None], init)
     return {name: far[name] if held.live(name) is None else _present(name, held.live(name)) for name in own}

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import tensorflow as tf
 
-from tfgraphwidget.edits import Edited, NewShape
+from tfgraphwidget.edits import NewShape, NodeChange
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -29,7 +29,7 @@ from tfgraphwidget.tf_internals import set_control_inputs as wait_for
 from tfgraphwidget.tf_types import NodeDef
 
 
-def rewire(graph: tf.Graph, edited: Edited) -> None:
+def rewire(graph: tf.Graph, edited: NodeChange) -> None:
     """Change an op of the graph from `edited.before` to `edited.after`.
 
     Raises:

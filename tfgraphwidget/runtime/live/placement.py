@@ -18,12 +18,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from tfgraphwidget.edits import Edited, Patch
+from tfgraphwidget.edits import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import as_input, colocated_with, listed
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -202,7 +202,9 @@ def _no_kernel(name: str, op_type: str, attributes: Mapping[str, AttrValue], typ
     )
 
 
-def check_patch_placement(session: Session, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
+def check_patch_placement(
+    session: Session | None, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None
+) -> None:
     """Raise unless a session can place the ops that a patch adds or changes.
 
     Sessions that are closed, of another graph, or that place only what they run are not checked.
@@ -229,7 +231,7 @@ def check_patch_placement(session: Session, graph: tf.Graph, patch: Patch, origi
         _try_placement(session, graph, nodes, patch)
 
 
-def _places_all(session: Session, graph: tf.Graph) -> bool:
+def _places_all(session: Session | None, graph: tf.Graph) -> TypeGuard[Session]:
     """Return whether a session places the whole graph before it runs anything."""
     return (
         isinstance(session, BaseSession)
@@ -247,7 +249,7 @@ def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
     return added + [edited.after for edited in patch.changed if _changes_more_than_inputs(edited)]
 
 
-def _changes_more_than_inputs(edited: Edited) -> bool:
+def _changes_more_than_inputs(edited: NodeChange) -> bool:
     """Return whether an edit changes more of an op than its inputs."""
     read = type(edited.before)()
     read.CopyFrom(edited.before)
@@ -285,7 +287,7 @@ def check_file_devices(patch: Patch) -> None:
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
-def device_notices(session: Session, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
+def device_notices(session: Session | None, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
     """Return a sentence for each missing device that new ops are pinned to.
 
     Args:
@@ -300,7 +302,7 @@ def device_notices(session: Session, graph: tf.Graph | None, patch: Patch) -> tu
 
 
 @contextmanager
-def refuse_ops_without_kernel(session: Session, graph: tf.Graph) -> Iterator[None]:
+def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Iterator[None]:
     """While this lasts, Python code cannot add an op that has no kernel in the session: SessionRefused is raised."""
     if not _places_all(session, graph):
         yield
@@ -322,7 +324,7 @@ def refuse_ops_without_kernel(session: Session, graph: tf.Graph) -> Iterator[Non
         yield
 
 
-def keep_running(session: Session, graph: tf.Graph, left: Iterable[str]) -> None:
+def keep_running(session: Session | None, graph: tf.Graph, left: Iterable[str]) -> None:
     """Make a session able to run again, after an edit that was rolled back has left ops that it cannot place.
 
     The ops lose device and colocation. If that is not enough, the session is renewed and places only what it runs.

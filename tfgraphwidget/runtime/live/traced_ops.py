@@ -228,7 +228,7 @@ def _outputs_after_effects(
 
 def _index(graph: tf.Graph) -> GraphIndex:
     body = GraphBody(graph)
-    return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
+    return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
 
 
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:

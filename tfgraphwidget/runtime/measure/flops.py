@@ -18,7 +18,7 @@ from tfgraphwidget.graph import (
     Floats,
     GraphIndex,
     build,
-    doors,
+    called_functions,
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input
@@ -115,7 +115,7 @@ class _CallCosts:
         costs = flops(index, self.batch)
         for op, kind in enumerate(index.types):
             if kind in _CALLS or kind in index.functions:
-                ways = doors(index.nodes[op], index.functions)
+                ways = called_functions(index.nodes[op], index.functions)
                 inside = [np.nan if body is None else self._inside(index, body, op, way.function) for way in ways]
                 costs[op] = _total(inside, choice=kind in BRANCHES)
         return costs
@@ -128,8 +128,8 @@ class _CallCosts:
                 inner = open_function(function, body, index, op)
             except GraphEditError:  # damaged, or not there: what calls it can be looked at all the same
                 return np.nan
-            nodes, beside = inner.nodes(), inner.collections()
-            inner_index = build(nodes, *beside, typing=inner.typing, functions=inner.functions(), beside=inner)
+            nodes, extras = inner.nodes(), inner.collections()
+            inner_index = build(nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner)
             self.known[key] = _total(self.of(inner_index, inner).tolist(), choice=False)
         return self.known[key]
 

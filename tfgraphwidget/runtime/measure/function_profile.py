@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph import GraphIndex, Held, build, forward, pairs, readers_of
+from tfgraphwidget.graph import BodyState, GraphIndex, build, forward, pairs, readers_of
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.measure.profile import Measured, check_harmless, measure_ops
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
@@ -24,7 +24,7 @@ _INTO = "aside"
 
 
 def measure_function(
-    index: GraphIndex, held: Held, tensors: Sequence[str], feeds: Mapping[str, Any], runs: int
+    index: GraphIndex, held: BodyState, tensors: Sequence[str], feeds: Mapping[str, Any], runs: int
 ) -> Measured:
     """Measure a function body as `measure_ops` does a graph. Its variables are copied.
 
@@ -55,7 +55,7 @@ def measure_function(
 
         def run(names: Sequence[str], metadata: Any) -> Any:
             try:
-                return TimedSession(session).run(list(names), values, metadata)
+                return TimedSession(session).run(list(names), values, run_metadata=metadata)
             except tf.errors.OpError as error:
                 raise SessionRefused(f"The function's body cannot run: {error_text(error)}.") from error
 

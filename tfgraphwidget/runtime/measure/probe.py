@@ -22,9 +22,9 @@ from tfgraphwidget.graph import (
     RESOURCE_HANDLES,
     GraphIndex,
     Loop,
-    around,
     backward,
     definitions,
+    enclosing_blocks,
 )
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.progress import tell
@@ -180,8 +180,8 @@ def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
     """Raise for a tensor that a while loop computes several times in one step."""
     for tensor in tensors:
         op = index.op(tensor)
-        loop = next((block for block in around(index, op) if isinstance(block, Loop)), None)
-        if loop is None or (op in loop.exits and not any(isinstance(b, Loop) for b in around(index, op)[1:])):
+        loop = next((block for block in enclosing_blocks(index, op) if isinstance(block, Loop)), None)
+        if loop is None or (op in loop.exits and not any(isinstance(b, Loop) for b in enclosing_blocks(index, op)[1:])):
             continue
         out = [index.names[i] for i in loop.exits]
         way_out = f"; look at what comes out of it, {out[0] + ':0'!r}" if out else ""
@@ -277,7 +277,7 @@ def _run_alone(fetch: str, run: Run) -> Array | None:
         return None
 
 
-def session_runner(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+def session_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
     """Return a function that computes tensors in the session of a live graph.
 
     Args:
@@ -296,7 +296,7 @@ def session_runner(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], 
     def run(tensors: Sequence[str]) -> Sequence[Any]:
         try:
             with _allow_fetching(graph, tensors):
-                values: Sequence[Any] = TimedSession(session).run(list(tensors), dict(feeds), metadata)
+                values: Sequence[Any] = TimedSession(session).run(list(tensors), dict(feeds), run_metadata=metadata)
         except tf.errors.OpError as error:
             if is_dead_tensor(error):
                 raise

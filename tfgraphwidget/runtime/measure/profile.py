@@ -142,7 +142,7 @@ def _bytes(memory: float) -> str:
     return "" if np.isnan(memory) else format_number(memory, "B")
 
 
-def tracing_runner(graph: tf.Graph, session: Session, feeds: Mapping[str, Any]) -> Traced:
+def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str, Any]) -> Traced:
     """Return a function that computes tensors in the session of a live graph, into a RunMetadata.
 
     Args:

@@ -12,18 +12,18 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
     ARGUMENTS,
     HANDLES,
+    BodyState,
     GraphIndex,
-    Held,
     Mask,
     VariableDef,
     definitions,
     first_contents,
     forward,
     initializers,
-    keyed,
-    needed,
+    needed_ops,
     of_type,
     pairs,
+    persistent_state,
     readers_of,
 )
 from tfgraphwidget.naming import colocated_with
@@ -46,8 +46,8 @@ def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[s
         outputs: The tensors to compute.
         feeds: The tensors that are fed.
     """
-    need = needed(index, feeds, outputs)
-    need = need | needed(index, (), _starters(index, need))
+    need = needed_ops(index, feeds, outputs)
+    need = need | needed_ops(index, (), _starters(index, need))
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
@@ -66,8 +66,8 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
     Raises:
         SessionRefused: The graph cannot run.
     """
-    starters = _starters(index, needed(index, feeds, outputs))
-    inside = np.flatnonzero(needed(index, (), [*outputs, *feeds, *starters])).tolist()
+    starters = _starters(index, needed_ops(index, feeds, outputs))
+    inside = np.flatnonzero(needed_ops(index, (), [*outputs, *feeds, *starters])).tolist()
     names = {index.names[i] for i in inside}
     nodes = [_without_outside_colocation(index.nodes[i], names) for i in inside]
     own_values = {handle: value for handle, value in values.items() if handle in names}
@@ -78,10 +78,10 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:
     """Return the ops that fill the tables and iterators among some ops, and those that they depend on."""
     while True:
-        states = np.flatnonzero(need & keyed(index) & ~of_type(index, HANDLES.__contains__)).tolist()
+        states = np.flatnonzero(need & persistent_state(index) & ~of_type(index, HANDLES.__contains__)).tolist()
         fills = {op for handle in states for op in initializers(index, handle)}
         names = [index.names[op] for op in first_contents(index, fills | set(states))]
-        grown = need | needed(index, (), names)
+        grown = need | needed_ops(index, (), names)
         if np.array_equal(grown, need):
             return names
         need = grown
@@ -89,7 +89,7 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
 
 def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
     functions = called(index, nodes)
-    gradients = {name: index.beside.gradient(name) for name in functions}
+    gradients = {name: index.extras.gradient(name) for name in functions}
     return tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],
         gradient=[
@@ -111,7 +111,7 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> Any:
     return copy
 
 
-def run_body(index: GraphIndex, held: Held, outputs: Sequence[str], feeds: Values) -> list[Array]:
+def run_body(index: GraphIndex, held: BodyState, outputs: Sequence[str], feeds: Values) -> list[Array]:
     """Compute tensors of a function body, with copies of its variables.
 
     Args:
@@ -177,5 +177,5 @@ def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[s
         outputs: The tensors to compute.
         feeds: Values by tensor.
     """
-    need = needed(index, feeds, outputs)
+    need = needed_ops(index, feeds, outputs)
     return [name for name in feeds if need[readers_of(index, pairs(index, [name]))].any()]

@@ -18,7 +18,17 @@ from typing import TypeVar
 
 import tensorflow as tf
 
-from tfgraphwidget.edits import After, Edited, NewShape, Patch, Rank, Tensor, const_shape, is_small, joined
+from tfgraphwidget.edits import (
+    NewShape,
+    NodeChange,
+    Patch,
+    PatchedGraph,
+    Rank,
+    Tensor,
+    const_shape,
+    is_small,
+    merge_shapes,
+)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     BRANCHES,
@@ -31,7 +41,7 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     Shape,
-    doors,
+    called_functions,
     no_collections,
     shape_text,
 )
@@ -63,7 +73,7 @@ class ShapeUnknown(Exception):
 class ShapeInferenceSandbox:
     """Infers the static shapes of ops of a PatchedGraph, which are built one by one in a new graph."""
 
-    def __init__(self, view: After) -> None:
+    def __init__(self, view: PatchedGraph) -> None:
         self._view = view
         self._graph = tf.Graph()
         self._built: dict[str, Sequence[tf.Tensor]] = {}
@@ -112,7 +122,7 @@ class ShapeInferenceSandbox:
     def _tensor(self, tensor: Tensor, depth: int) -> tf.Tensor:
         """Return the tensor that represents a tensor of the graph."""
         op, port = tensor
-        if op not in self._built and self._view.tells(op) and depth < _DEEPEST:
+        if op not in self._built and self._view.may_know_value(op) and depth < _DEEPEST:
             with suppress(ShapeRefused, ShapeUnknown):
                 self._built[op] = self._build(op, depth + 1)
                 self.sharpen(op, [self._view.shape(op, k) for k in range(len(self._built[op]))])
@@ -196,7 +206,7 @@ class ShapeInferenceSandbox:
         missing: dict[str, FunctionDef] = {}
         functions, stack = self._view.functions(), [node]
         while stack:
-            for door in doors(stack.pop(), functions):
+            for door in called_functions(stack.pop(), functions):
                 if door.function not in missing and door.function not in self._known:
                     missing[door.function] = self._view.function(door.function)
                     stack += missing[door.function].node_def
@@ -233,7 +243,7 @@ class ShapeInferenceSandbox:
         shapes = [_shape(tensor) for tensor in tensors]
         for _ in range(_MOST_ROUNDS):
             after = self._result_shapes(node.attr["body"].func, tensors, node.attr["T"])
-            wider = [joined(a, b) for a, b in zip(shapes, after, strict=True)]
+            wider = [merge_shapes(a, b) for a, b in zip(shapes, after, strict=True)]
             if wider == shapes:
                 return shapes
             tensors = [self._generalize(t, shape) for t, shape in zip(tensors, wider, strict=True)]
@@ -253,7 +263,7 @@ class ShapeInferenceSandbox:
             raise ShapeUnknown("a conditional without branches")
         shapes = results[0]
         for other in results[1:]:
-            shapes = [joined(a, b) for a, b in zip(shapes, other, strict=True)]
+            shapes = [merge_shapes(a, b) for a, b in zip(shapes, other, strict=True)]
         return shapes
 
 
@@ -307,19 +317,19 @@ def _check_bounds(index: GraphIndex, patch: Patch) -> None:
             raise GraphEditError(f"Op {node.name!r} {why}; give it a smaller number.", [node.name])
 
 
-def _infer(index: GraphIndex, patch: Patch) -> After:
-    after = After(index, patch)
+def _infer(index: GraphIndex, patch: Patch) -> PatchedGraph:
+    after = PatchedGraph(index, patch)
     try:
         # Mostly no shape changes but those of the ops that the patch names, and no other needs a place in an order.
         own = after.sorted(after.own)
         _Inference(after, {name: (k, 0) for k, name in enumerate(own)}, is_whole=False).run()
     except _NeedsAllRanks:
-        after = After(index, patch)
+        after = PatchedGraph(index, patch)
         _Inference(after, after.ranks(), is_whole=True).run()
     return after
 
 
-def _new_shapes(after: After) -> Iterable[NewShape]:
+def _new_shapes(after: PatchedGraph) -> Iterable[NewShape]:
     added = {node.name for node in after.patch.add.nodes}
     for name in added & after.own.keys():  # those of copies are told by their originals
         for port in range(len(after.dtypes(name))):
@@ -331,7 +341,7 @@ def _new_shapes(after: After) -> Iterable[NewShape]:
             yield NewShape(name, port, before, shape)
 
 
-def _edits_with_output_shapes(after: After) -> tuple[Edited, ...]:
+def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
     """Return the changed ops of the patch, with loops and conditionals whose `output_shapes` attribute is out of date.
 
     Whoever imports them trusts that attribute.
@@ -345,7 +355,7 @@ def _edits_with_output_shapes(after: After) -> tuple[Edited, ...]:
             shapes = [static_shape(after.shape(name, k)).as_proto() for k in range(len(after.dtypes(name)))]
             right.attr[_OUTPUT_SHAPES].list.ClearField("shape")
             right.attr[_OUTPUT_SHAPES].list.shape.extend(shapes)
-            changed[name] = Edited(changed[name].before if name in changed else node, right)
+            changed[name] = NodeChange(changed[name].before if name in changed else node, right)
     return tuple(changed.values())
 
 
@@ -356,9 +366,9 @@ class _NeedsAllRanks(Exception):
 class _Inference:
     """Propagates new shapes from op to op, in the order of their ranks."""
 
-    def __init__(self, after: After, ranks: Mapping[str, Rank], *, is_whole: bool) -> None:
+    def __init__(self, after: PatchedGraph, ranks: Mapping[str, Rank], *, is_whole: bool) -> None:
         self._after, self._ranks, self._is_whole = after, ranks, is_whole
-        self._before = After(after.index)
+        self._before = PatchedGraph(after.index)
         self._changed: set[Tensor] = set()  # tensors that tell something else than before
         self._visited: set[str] = set()
         self._queue: list[tuple[Rank, str]] = []
@@ -402,7 +412,9 @@ class _Inference:
         dtype = after.dtype(now)
         if dtype != before.dtype(was) or dtype in HANDLE_DTYPES or after.shape(*now) != before.shape(*was):
             return True
-        return (dtype in _INTEGERS or after.computes(reader)) and (after.tells(now[0]) or before.tells(was[0]))
+        return (dtype in _INTEGERS or after.computes(reader)) and (
+            after.may_know_value(now[0]) or before.may_know_value(was[0])
+        )
 
     def _infer_op(self, name: str, slots: list[tuple[Tensor, Tensor]] | None) -> None:
         """Infer an op, and go on to its consumers if a shape has changed."""
@@ -417,7 +429,7 @@ class _Inference:
                 raise self._refusal(name, slots, str(reason)) from reason
             shapes = [None] * len(after.dtypes(name))  # it was no better before
         if not first:  # round a loop
-            shapes = [joined(after.shape(name, k), shape) for k, shape in enumerate(shapes)]
+            shapes = [merge_shapes(after.shape(name, k), shape) for k, shape in enumerate(shapes)]
             self._sandbox.forget(name)
         elif known and slots:
             inferred, shapes = shapes, self._with_python_shapes(name, slots, shapes)
@@ -441,10 +453,14 @@ class _Inference:
         after = self._after
         changed = [port for port, shape in enumerate(shapes) if shape != after.shape(name, port)]
         for port in changed:
-            after.learn(name, port, shapes[port])
+            after.set_shape(name, port, shapes[port])
         if first:
             handles = [port for port, dtype in enumerate(after.dtypes(name)) if dtype in HANDLE_DTYPES]
-            changed = list(range(len(shapes))) if after.tells(name) or self._before.tells(name) else changed + handles
+            changed = (
+                list(range(len(shapes)))
+                if after.may_know_value(name) or self._before.may_know_value(name)
+                else changed + handles
+            )
         if changed:
             self._changed.update((name, port) for port in changed)
             for reader in after.readers(name):

@@ -17,8 +17,8 @@ from tfgraphwidget.graph import (
     REF_HANDLES,
     VARIABLE_READS,
     GraphIndex,
-    around,
     definitions,
+    enclosing_blocks,
     shape_text,
 )
 from tfgraphwidget.naming import split_tensor
@@ -174,7 +174,7 @@ def _only_reads(index: GraphIndex, read: int, handle: int) -> bool:
     at, seen = read, set()
     while at != handle:
         plain = index.types[at] in VARIABLE_READS and index.input_lists[at] and not index.control_lists[at]
-        if not plain or at in seen or around(index, at):
+        if not plain or at in seen or enclosing_blocks(index, at):
             return False
         seen.add(at)
         at = index.input_lists[at][0]

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import GraphIndex, VariableDef, needed
+from tfgraphwidget.graph import GraphIndex, VariableDef, needed_ops
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
@@ -68,8 +68,8 @@ def tensor_proto(value: Array, dtype: int) -> Any:
 @wrap_tf_errors("work out the constants")
 def compute_constants(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
     """Return the values of tensors that depend on constants only."""
-    ops = np.flatnonzero(needed(index, (), tensors)).tolist()
-    library = tf_protos.FunctionDefLibrary(function=[index.beside.function(name) for name in sorted(index.functions)])
+    ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
+    library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
     with Sandbox([index.nodes[i] for i in ops], library) as sandbox:
         return sandbox.run(tensors, {})
 

@@ -21,7 +21,7 @@ from tfgraphwidget.graph import (
     definitions,
     initializers,
     mask_of,
-    needed,
+    needed_ops,
     own_ops,
     resources,
 )
@@ -59,15 +59,15 @@ def compute_initial_values(
         SessionRefused: An initializer cannot run.
     """
     run = [v.initializer for v in variables if v.initializer]
-    wanted = needed(index, (), [*run, *starters])
+    wanted = needed_ops(index, (), [*run, *starters])
     wanted |= mask_of(index, [i for v in variables for i in own_ops(index, v)])
     first = _table_initializers(index, np.flatnonzero(wanted).tolist(), variables, originals)
-    wanted |= needed(index, (), first)
+    wanted |= needed_ops(index, (), first)
     ids = np.flatnonzero(wanted).tolist()
     others = _other_variables(session, index, ids, variables, given, originals)
     _refuse_open_ends(index, ids, variables, starters, originals)
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
-    whole = np.flatnonzero(needed(index, (), [index.names[i] for i in ids])).tolist()
+    whole = np.flatnonzero(needed_ops(index, (), [index.names[i] for i in ids])).tolist()
     graph = _sandbox_graph(index, whole, functions)
     present = variable_values.current_values(session, [v for v in others if v.handle not in given])
     # Each op runs once. Optimising the graph would cost more than that, and ever more per op as it grows.
@@ -97,7 +97,7 @@ def _table_initializers(
 
     Raises SessionRefused for state that only the user's session has.
     """
-    behind = needed(index, (), [v.initializer for v in variables if v.initializer])
+    behind = needed_ops(index, (), [v.initializer for v in variables if v.initializer])
     states = [i for i, _ in resources(index, [i for i in ids if behind[i]]) if index.types[i] not in HANDLES]
     fillers: dict[str, None] = {}
     for i in states:
@@ -147,7 +147,7 @@ def _missing_value_error(
     index: GraphIndex, missing: str, run: Iterable[tuple[str, str | None]], originals: Mapping[str, str]
 ) -> SessionRefused:
     at = index.ids[missing]
-    name = next(op for op, first in run if first and needed(index, (), [first])[at])
+    name = next(op for op, first in run if first and needed_ops(index, (), [first])[at])
     op, missing = originals.get(name, name), originals.get(missing, missing)
     return SessionRefused(
         f"The initial value of '{op}:0' needs {missing!r}, which has no value; "

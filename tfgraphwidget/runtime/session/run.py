@@ -44,30 +44,37 @@ class TimedSession:
         self.session = session
         self.graph: tf.Graph = session.graph
         self._patience = patience
-        self._target = tf.compat.as_text(getattr(session, "sess_str", None) or "")
+        self._target: str = tf.compat.as_text(getattr(session, "sess_str", None) or "")
 
-    def run(self, fetches: Any, feed_dict: Any = None, metadata: Any = None) -> Any:
+    @property
+    def sess_str(self) -> str:
+        """The address of the server on which the session runs; "" in this process."""
+        return self._target
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Run and return values in the structure of `fetches`.
 
         Args:
             fetches: Names, ops or tensors, in any nesting.
             feed_dict: Values by tensor or name.
-            metadata: A RunMetadata that receives the costs of the run; or None.
+            options: RunOptions; None for those with this session's time limit.
+            run_metadata: A RunMetadata that receives the costs of the run; or None.
 
         Raises:
             SessionRefused: A server does not respond.
             tf.errors.OpError: TensorFlow's error of the run.
         """
         fetches = tf.nest.map_structure(self._element, fetches)
-        traced = {} if metadata is None else {"trace_level": tf.compat.v1.RunOptions.FULL_TRACE}
-        options = tf.compat.v1.RunOptions(**traced)
+        if run_metadata is not None:
+            options = options or tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
         if not self._target:
-            return self.session.run(fetches, feed_dict, options=options if traced else None, run_metadata=metadata)
+            return self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
+        options = options or tf.compat.v1.RunOptions()
         options.timeout_in_ms = max(1, int(self._patience * 1000))
         try:
             if _sent_versions.get(self.session) != self.graph.version:
                 self.ping()
-            values = self.session.run(fetches, feed_dict, options=options, run_metadata=metadata)
+            values = self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
         except _GONE as error:
             tasks = _TASK.findall(str(error.message))
             who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"

@@ -223,8 +223,8 @@ class Sync:
         }
 
     def save(self, path: str) -> None:
-        """Write the originals' current values to a checkpoint, under the names that a `Saver` would use."""
-        present = self._read(self.source, [o for o, _ in self.pairs])
+        """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them."""
+        present = self.read([o for o, _ in self.pairs])
         checkpoints.save(path, [(key, o, present[o.handle]) for key, o in self._checkpoint_keys()])
 
     def load(self, path: str) -> None:
@@ -234,7 +234,7 @@ class Sync:
             GraphEditError: The checkpoint lacks a value; nothing is assigned.
         """
         values = checkpoints.read(path, self._checkpoint_keys())
-        self._load({c.handle: values[o.handle] for o, c in self.pairs})
+        self.assign([c for _, c in self.pairs], {c.handle: values[o.handle] for o, c in self.pairs})
 
     def _checkpoint_keys(self) -> list[tuple[str, VariableDef]]:
         """Return each original with the name of its value in checkpoints."""
@@ -246,6 +246,10 @@ class Sync:
             raise SessionRefused("There is no session that holds the variables' values; give session=session.")
         variable_values.check_session(model.session, model.graph)
         return TimedSession(model.session, self.patience)
+
+    def read(self, variables: Sequence[VariableDef]) -> dict[str, Any]:
+        """Present values of variables of the source, by handle, read in one run. Raises SessionRefused."""
+        return self._read(self.source, variables)
 
     def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, Any]:
         """Return current values by handle name, read in one run."""
@@ -276,13 +280,12 @@ class Sync:
             dtype = mixing.dtype_of(mixing.handle_of(self.target.graph, c))
             if mixing.is_mixed(dtype):
                 new[c.handle] = mixing.mix_arrays(copies[c.handle], new[c.handle], tau, dtype)
-        self._load(new)
+        self.assign([c for _, c in self.pairs], new)
 
-    def _load(self, new: Mapping[str, Any]) -> None:
-        """Assign values by the copies' handle names, if all of them can be."""
+    def assign(self, variables: Sequence[VariableDef], new: Mapping[str, Any]) -> None:
+        """Assign values by handle to variables of the target, when all of them can be. Raises SessionRefused."""
         session = self._session(self.target)
-        copies = [c for _, c in self.pairs]
-        for c in copies:
+        for c in variables:
             ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []
             if len(ends) < 2:
                 raise SessionRefused(f"Variable {c.name!r} has no initializer that could give it a value.", [c.handle])
@@ -294,7 +297,7 @@ class Sync:
                         "variables of one shape.",
                         [c.handle],
                     )
-        variable_values.load_values(session, copies, new)
+        variable_values.load_values(session, variables, new)
 
 
 def check_tau(tau: Any) -> None:

@@ -1,57 +1,92 @@
-"""Finds which variables of two models belong together: by name, by a mapping, by layers."""
+"""Which variables of one model belong to which of another: by name, by path, by a mapping, by layers, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from tfgraphwidget.argument_checks import check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import did_you_mean
 
+
+class Named(Protocol):
+    """A variable that has a name: a VariableDef, or one in a store."""
+
+    @property
+    def handle(self) -> str:
+        """The name."""
+
+
+A = TypeVar("A", bound=Named)
+B = TypeVar("B", bound=Named)
 Names = Mapping[str, str] | Callable[[str], str | None] | Iterable[str] | None
 
 
 def match_variables(
-    source: Iterable[VariableDef],
-    target: Iterable[VariableDef],
+    source: Iterable[A],
+    target: Iterable[B],
     names: Names = None,
     *,
     source_scope: str = "",
     target_scope: str = "",
-) -> tuple[tuple[VariableDef, VariableDef], ...]:
-    """Return pairs (variable of the source, variable of the target), in the source's order.
-
-    Names are compared without the models' scopes. An optimizer's slots, such as "w/Adam", go with their variables where
-    both models have them, and are left out otherwise.
+) -> tuple[tuple[A, B], ...]:
+    """Pair the variables of two models by name.
 
     Args:
-        source: The variables of the source.
-        target: The variables of the target.
-        names: Which belong together: None for those of equal name; a mapping {source: target} of variables or scopes;
-            some names or scopes that both have; or a function from a source's name to the target's, None to leave it
-            out.
-        source_scope: The scope of the source.
-        target_scope: The scope of the target.
+        source: The variables of one model.
+        target: The variables of the other.
+        names: Which belong together: None for those of equal name; a mapping {source: target} of variables or of the
+            scopes (layers) that they are in; some names or scopes that both have; or a function from a source's name
+            to the target's, which returns None to leave one out. Beside its name a variable is found by its path in
+            the object that holds it ("layers/0/kernel"), and a layer by its own name wherever it is nested.
+        source_scope: The name scope of the source, which is not part of its names.
+        target_scope: The name scope of the target.
+
+    Returns:
+        Pairs (variable of the source, variable of the target), in the source's order. Slots of an optimizer, such as
+        "w/Adam", go with their variables where both models have them, and are left out otherwise.
 
     Raises:
-        UnknownName: A model lacks a name.
+        UnknownName: Either model lacks a name.
         GraphEditError: There is no pair.
     """
     ours, theirs = _by_name(source, source_scope), _by_name(target, target_scope)
-    source_names = {b: a for a, b in _name_pairs(ours, theirs, names, source_scope, target_scope)}
-    chosen = [(a, b) for b, a in source_names.items()]
+    found = {b: a for a, b in _name_pairs(ours, theirs, names, source_scope, target_scope)}
+    chosen = [(a, b) for b, a in found.items()]
     if not chosen:
         raise GraphEditError(
             f"None of the {len(ours)} variables has the name of one of the target's {len(theirs)}; say which belong "
-            "together: names={'source': 'target'}, of variables or scopes."
+            "together: names={'source': 'target'}, of variables or scopes, or by_order=True for models of one "
+            "architecture."
         )
     places = {name: k for k, name in enumerate(ours)}
     return tuple((ours[a], theirs[b]) for a, b in sorted(chosen, key=lambda pair: places[pair[0]]))
 
 
-def _by_name(variables: Iterable[VariableDef], scope: str) -> dict[str, VariableDef]:
+def match_in_order(source: Iterable[A], target: Iterable[B]) -> tuple[tuple[A, B], ...]:
+    """Pair the first variable of one model with the first of the other, and so on.
+
+    Args:
+        source: The variables of one model, in its order.
+        target: The variables of the other.
+
+    Returns:
+        Pairs (variable of the source, variable of the target).
+
+    Raises:
+        GraphEditError: One model has more variables than the other, or neither has any.
+    """
+    ours, theirs = tuple(source), tuple(target)
+    if len(ours) != len(theirs) or not ours:
+        raise GraphEditError(
+            f"sync: by_order=True pairs all variables, but the source has {len(ours)} and the target {len(theirs)}; "
+            "name those that belong together: names={'source': 'target'}."
+        )
+    return tuple(zip(ours, theirs, strict=True))
+
+
+def _by_name(variables: Iterable[A], scope: str) -> dict[str, A]:
     return {_without_scope(v.handle, scope): v for v in variables}
 
 
@@ -61,39 +96,59 @@ def _without_scope(name: str, scope: str) -> str:
 
 
 def _name_pairs(
-    ours: Mapping[str, VariableDef], theirs: Mapping[str, VariableDef], names: Names, source: str, target: str
+    ours: Mapping[str, Named], theirs: Mapping[str, Named], names: Names, source: str, target: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield pairs of names that both models have."""
+    """Pairs of names that both models have."""
     if names is None:
         yield from ((name, name) for name in ours if name in theirs)
         return
     names = list(names) if isinstance(names, Iterator) else names
     check("sync", "names", names, str | Mapping[str, str] | Iterable[str] | Callable[..., Any])
     if callable(names):
-        results = {name: _call_names(names, name) for name in ours}
-        mapping = {a: b for a, b in results.items() if b is not None}
+        asked = {name: _call_names(names, name) for name in ours}
+        wanted = {a: b for a, b in asked.items() if b is not None}
     elif isinstance(names, Mapping):
-        mapping = {_without_scope(a, source): _without_scope(b, target) for a, b in names.items()}
+        wanted = {_without_scope(a, source): _without_scope(b, target) for a, b in names.items()}
     else:
-        mapping = {
+        wanted = {
             _without_scope(a, source): _without_scope(a, source) for a in ([names] if isinstance(names, str) else names)
         }
-    for a, b in mapping.items():
-        under = [name for name in ours if name == a or name.startswith(f"{a}/")]
+    for a, b in wanted.items():
+        under, there = _under(ours, a), _under(theirs, b)
         if not under:
             raise UnknownName(f"There is no variable {a!r} to copy from.{did_you_mean(a, ours)}", [a])
-        for name in under:
-            counterpart = b + name[len(a) :]
-            if counterpart in theirs:
-                yield name, counterpart
+        for rest, name in under.items():
+            other = b + rest
+            if rest in there:
+                yield name, there[rest]
             elif not _is_slot(name, ours):
-                raise UnknownName(
-                    f"There is no variable {counterpart!r} to copy {name!r} to.{did_you_mean(counterpart, theirs)}"
-                )
+                raise UnknownName(f"There is no variable {other!r} to copy {name!r} to.{did_you_mean(other, theirs)}")
+
+
+def _under(known: Mapping[str, Named], wanted: str) -> dict[str, str]:
+    """What remains of the name behind a variable's, a scope's or a layer's → the name, of each that it means.
+
+    A name goes before a path, and both before a layer of that name that is nested somewhere, if there is only one.
+    """
+    paths = {path: name for name, variable in known.items() if (path := getattr(variable, "path", ""))}
+    for names in ({name: name for name in known}, paths):
+        under = {
+            name[len(wanted) :]: handle
+            for name, handle in names.items()
+            if name == wanted or name.startswith(f"{wanted}/")
+        }
+        if under:
+            return under
+    nested = [(name, f"/{name}".find(f"/{wanted}/")) for name in known]
+    nested = [(name, at) for name, at in nested if at >= 0]
+    if len({name[:at] for name, at in nested}) > 1:
+        some = " and ".join(sorted({repr(name[:at] + wanted) for name, at in nested})[:2])
+        raise UnknownName(f"There are several layers {wanted!r}: {some}; give the whole name.", [wanted])
+    return {name[at + len(wanted) :]: name for name, at in nested}
 
 
 def _call_names(names: Callable[[str], Any], name: str) -> str | None:
-    """Return what a user's function returns for a name."""
+    """The name that a person's function gives for one."""
     try:
         found = names(name)
     except Exception as error:
@@ -103,7 +158,7 @@ def _call_names(names: Callable[[str], Any], name: str) -> str | None:
     return found
 
 
-def _is_slot(name: str, known: Mapping[str, VariableDef]) -> bool:
-    """Return whether a variable is an optimizer's slot, below the variable that it is for: "w/Adam" for "w"."""
+def _is_slot(name: str, known: Mapping[str, Named]) -> bool:
+    """Whether a variable is an optimiser's, kept below the one that it is for: "w/Adam" for "w"."""
     parts = name.split("/")
     return any("/".join(parts[:k]) in known for k in range(1, len(parts)))

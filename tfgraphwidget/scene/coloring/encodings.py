@@ -17,8 +17,8 @@ from tfgraphwidget.graph import COLUMNS, Difference, GraphIndex, Op, definitions
 from tfgraphwidget.hierarchy import (
     FAMILIES,
     count_inside,
-    facts,
     families,
+    find_op_facts,
     outline_of,
     sibling_edges,
     structural_hashes,
@@ -35,7 +35,7 @@ _STEERS = {"constant": 0, "control": 0, "shape": 1, "state": 1}
 def by_type(index: GraphIndex) -> Categories:
     """Op types; for a layer its convolution or matrix product speaks."""
     rank = _ranks(index, {name: _SPEAKS.get(name, 1) for name in FAMILIES})
-    return Categories.of(index.types, counting=facts(index).depends_on_input, rank=rank)
+    return Categories.of(index.types, counting=find_op_facts(index).depends_on_input, rank=rank)
 
 
 def by_dtype(index: GraphIndex) -> Categories:
@@ -73,7 +73,7 @@ def device_text(device: str) -> str:
 
 def by_scope(index: GraphIndex) -> Categories:
     """The outermost scopes; one that holds more than half of what computes gives way to those inside of it."""
-    tree, fed = index.scopes, facts(index).depends_on_input
+    tree, fed = index.scopes, find_op_facts(index).depends_on_input
     size = count_inside(tree.start, tree.stop, tree.order, fed).tolist()
     named = np.zeros(len(tree.names), dtype=np.int32)
     level = [0]

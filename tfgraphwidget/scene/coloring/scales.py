@@ -31,7 +31,7 @@ _TIE = -2
 
 
 @dataclass(frozen=True)
-class Entry:
+class LegendEntry:
     """One line of a legend: `tint` as in the scene's paint, 0 for what has no color; and how many ops have it."""
 
     label: str
@@ -44,7 +44,7 @@ class Legend:
     """What the colors mean: categories as `entries`, or a ramp from `low` to `high`; `notice` is what else to know."""
 
     by: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LegendEntry, ...] = ()
     low: str = ""
     high: str = ""
     notice: str = ""
@@ -69,9 +69,12 @@ class Categories:
 
     @classmethod
     def of(cls, values: Sequence[str], *, counting: Mask | None = None, **more: Any) -> Categories:
-        """The categories of ops that have these labels, "" for none.
+        """Make categories of labels.
 
-        When there are more than colors, those of most ops that are `counting` (bool per op) have one.
+        Args:
+            values: A label per op, "" for none.
+            counting: Which ops count when there are more labels than colors: the most frequent labels get colors.
+            **more: Further fields.
         """
         number: dict[str, int] = {}
         code = np.fromiter((number.setdefault(v, len(number)) for v in values), np.int32, len(values))
@@ -96,11 +99,11 @@ class Categories:
         count = count if self.totals is None else list(self.totals)
         whole = len(self.labels) <= MOST
         shown = len(self.labels) if whole else MOST - 1
-        entries = [Entry(str(self.labels[k]), k + 1, count[k]) for k in range(shown) if count[k]]
+        entries = [LegendEntry(str(self.labels[k]), k + 1, count[k]) for k in range(shown) if count[k]]
         if not whole:
-            entries.append(Entry(f"{len(self.labels) - shown:,} others", MOST, sum(count[shown:])))
+            entries.append(LegendEntry(f"{len(self.labels) - shown:,} others", MOST, sum(count[shown:])))
         if rest and self.none:
-            entries.append(Entry(self.none, 0, rest))
+            entries.append(LegendEntry(self.none, 0, rest))
         return Legend(by, tuple(entries), notice=self.notice)
 
 

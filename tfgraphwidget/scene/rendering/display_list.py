@@ -78,24 +78,31 @@ class DisplayList:
 
 
 def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None) -> DisplayList:
-    """Return the shapes of a scene, or of what touches an area of it (left, top, width, height in pixels)."""
+    """Compute the shapes of a scene.
+
+    Args:
+        scene: The scene.
+        theme: The colors of the theme.
+        paint: The selection and the colors.
+        area: The part to draw as (left, top, width, height) in pixels; None for all.
+    """
     whole: Any = tuple(scene.box[0].tolist())
     area = whole if area is None else area
     pen = _Pen(scene, theme, paint)
-    items = [item for item in np.flatnonzero(_touching(scene.box, area)).tolist() if item]
+    items = [item for item in np.flatnonzero(_touches(scene.box, area)).tolist() if item]
     opened = [item for item in items if scene.kind[item] == OPEN]
     others = [item for item in items if scene.kind[item] != OPEN]
     return DisplayList(
         area,
         theme,
-        tuple(pen.opened(item) for item in opened),
-        tuple(way for edge in range(len(scene.source)) if (way := pen.way(edge, area)) is not None),
+        tuple(pen.open_scope(item) for item in opened),
+        tuple(way for edge in range(len(scene.source)) if (way := pen.polyline(edge, area)) is not None),
         tuple(box for item in others for box in pen.boxes(item)),
         tuple(label for item in (*others, *opened) for label in pen.labels(item)),
     )
 
 
-def _touching(box: npt.NDArray[Any], area: Area) -> npt.NDArray[np.bool_]:
+def _touches(box: npt.NDArray[Any], area: Area) -> npt.NDArray[np.bool_]:
     left, top, width, height = area
     touching: npt.NDArray[np.bool_] = (
         (box[:, 0] <= left + width)
@@ -117,7 +124,7 @@ class _Pen:
             self._level[item] = self._level[parent] + 1 if item else 0
         self._chips = np.bincount(scene.parent[scene.kind == BADGE], minlength=len(scene))
 
-    def opened(self, item: int) -> Box:
+    def open_scope(self, item: int) -> Box:
         """The area of an open scope or group."""
         scene, theme = self._scene, self._theme
         levels = theme.training if scene.part[item] else theme.levels
@@ -166,14 +173,14 @@ class _Pen:
             return self._theme.training[3]
         return FAMILIES[family][self._dark]
 
-    def way(self, edge: int, area: Area) -> Polyline | None:
+    def polyline(self, edge: int, area: Area) -> Polyline | None:
         """A line; None where there is none or outside of the area."""
         scene, theme = self._scene, self._theme
         points = scene.route[scene.route_start[edge] : scene.route_start[edge + 1]].astype(float)
         if len(points) < 2:
             return None
         low, high = points.min(axis=0), points.max(axis=0)
-        if not _touching(np.array([[*low, *(high - low)]]), area)[0]:
+        if not _touches(np.array([[*low, *(high - low)]]), area)[0]:
             return None
         source, target = int(scene.source[edge]), int(scene.target[edge])
         if source and scene.parent[target] == source and points[0][1] - scene.box[source, 1] <= HEADER + 2:
@@ -200,7 +207,7 @@ class _Pen:
             return
         if kind == OPEN:
             text = f"{sign}{name}" + (f"  ×{members}" if members else "")
-            text, rim = shorten(text, (w - 20) / TEXT), self.opened(item).fill
+            text, rim = shorten(text, (w - 20) / TEXT), self.open_scope(item).fill
             yield Label(x + 12, y + HEADER / 2 + 1, text, TEXT, theme.text, middle=False, rim=rim)
             return
         chips = int(self._chips[item])

@@ -57,10 +57,17 @@ def draw(
     dark: bool = False,
     area: Area | None = None,
 ) -> Axes:
-    """The scene, or an `area` of it (left, top, width, height), on matplotlib axes, one unit per pixel of the scene.
+    """Draw a scene on matplotlib axes, one unit per pixel. pyplot is not used: nothing is shown or kept.
 
-    Without `ax` on a new figure of fitting size. `paint` has the selection and the colors. pyplot is not used:
-    nothing is shown or kept behind the caller's back.
+    Args:
+        scene: The scene.
+        ax: The axes; None for those of a new figure of fitting size.
+        paint: The selection and the colors.
+        dark: Whether to use the dark theme.
+        area: The part to draw as (left, top, width, height) in pixels; None for all.
+
+    Returns:
+        The axes.
     """
     display = build_display_list(scene, DARK if dark else LIGHT, paint, area)
     left, top, width, height = display.area
@@ -94,7 +101,18 @@ def save(
     dark: bool = False,
     area: Area | None = None,
 ) -> None:
-    """Write the picture, or an `area` of it, as .svg, .png or .pdf; GraphEditError for another suffix."""
+    """Write a picture in the format of the suffix.
+
+    Args:
+        scene: The scene.
+        path: A file name that ends in .svg, .png or .pdf.
+        paint: The selection and the colors.
+        dark: Whether to use the dark theme.
+        area: The part to draw as (left, top, width, height) in pixels; None for all.
+
+    Raises:
+        GraphEditError: For another suffix.
+    """
     path = FilePath(path)
     if path.suffix.lower() not in _SUFFIXES:
         raise GraphEditError(f"A picture cannot be saved as {path.name!r}; use a name that ends in .svg, .png or .pdf.")
@@ -111,7 +129,16 @@ def write(
     dark: bool = False,
     area: Area | None = None,
 ) -> None:
-    """Write the picture, or an `area` of it, as "svg", "png" or "pdf"."""
+    """Write a picture to a file object.
+
+    Args:
+        scene: The scene.
+        file: A binary file.
+        kind: "svg", "png" or "pdf".
+        paint: The selection and the colors.
+        dark: Whether to use the dark theme.
+        area: The part to draw as (left, top, width, height) in pixels; None for all.
+    """
     if kind == "svg":
         head = '<?xml version="1.0" encoding="UTF-8"?>\n'
         file.write((head + svg(scene, paint=paint, dark=dark, area=area)).encode())
@@ -167,7 +194,7 @@ def _outline(box: Box) -> Path:
 def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float) -> None:
     ax.add_collection(
         PathCollection(
-            [_rounded(way.points) for way in lines],
+            [_round(way.points) for way in lines],
             facecolors="none",
             edgecolors=[way.line for way in lines],
             linewidths=[way.thick * point for way in lines],
@@ -181,7 +208,7 @@ def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float) -> None:
     ax.add_collection(PathCollection(heads, facecolors=[way.line for way in with_heads], edgecolors="none", zorder=3.0))
 
 
-def _rounded(way: Points) -> Path:
+def _round(way: Points) -> Path:
     points, codes = [way[0]], [Path.MOVETO]
     for before, corner, after in zip(way, way[1:], way[2:], strict=False):
         a, b = before - corner, after - corner

@@ -25,7 +25,17 @@ _RADIUS = 8.0
 
 
 def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: Area | None = None) -> str:
-    """An SVG document of a scene, or of an `area` of it (left, top, width, height), one unit a pixel."""
+    """Draw a scene as an SVG document with one unit per pixel.
+
+    Args:
+        scene: The scene.
+        paint: The selection and the colors.
+        dark: Whether to use the dark theme.
+        area: The part to draw as (left, top, width, height) in pixels; None for all.
+
+    Returns:
+        The document.
+    """
     display = build_display_list(scene, DARK if dark else LIGHT, paint, area)
     left, top, width, height = display.area
     start = (
@@ -57,14 +67,14 @@ def _box(box: Box) -> str:
 
 def _polyline(line: Polyline) -> str:
     dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in line.dash)}"' if line.dash else ""
-    path = f'<path d="{_rounded(line.points)}" stroke="{line.line}" stroke-width="{line.thick:.2g}"{dash}/>'
+    path = f'<path d="{_round(line.points)}" stroke="{line.line}" stroke-width="{line.thick:.2g}"{dash}/>'
     if not line.head:
         return path
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow_head(line.points, 5 + line.thick).tolist())
     return f'{path}<polygon points="{corners}" fill="{line.line}"/>'
 
 
-def _rounded(points: Points) -> str:
+def _round(points: Points) -> str:
     """The path data of a way with round corners."""
     corners = [(float(x), float(y)) for x, y in points]  # NumPy takes ten times as long for so few numbers
     steps = [f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"]

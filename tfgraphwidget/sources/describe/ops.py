@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph import GraphIndex, bytes_text, shape_text
+from tfgraphwidget.graph import CONSTANTS, GraphIndex, bytes_text, shape_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
-from tfgraphwidget.tf_types import AttrValue
+from tfgraphwidget.tf_types import AttrValue, NodeDef
 
 _LONGEST = 200
 _MOST_SHOWN = 16
 _UNREADABLE = "unreadable"
+_NOT_SETTABLE = (None, "func", "placeholder", "tensor")  # kinds of AttrValue; a tensor is set by `set_constant`
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,24 @@ class TensorDescription:
 
 
 @dataclass(frozen=True)
+class AttributeDescription:
+    """Facts of an attribute; `settable`: the text is whole, and the Python of a value that `set_attr` takes."""
+
+    name: str
+    text: str
+    settable: bool
+
+
+@dataclass(frozen=True)
 class OpDescription:
-    """Facts of an op; attributes are (name, text) pairs in name order."""
+    """Facts of an op; attributes are in name order. `value` is the Python of a small constant's value, else ""."""
 
     device: str
     inputs: tuple[TensorDescription, ...]
     outputs: tuple[TensorDescription, ...]
     control_inputs: tuple[str, ...]
-    attributes: tuple[tuple[str, str], ...]
+    attributes: tuple[AttributeDescription, ...]
+    value: str
 
 
 def describe_op(index: GraphIndex, i: int) -> OpDescription:
@@ -62,8 +73,24 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
             _tensor(index, i, port, dtype, readers.get(port, [])) for port, dtype in enumerate(index.dtypes(i))
         ),
         control_inputs=tuple(index.names[c] for c in index.control_lists[i]),
-        attributes=tuple((name, attribute_text(value)) for name, value in sorted(node.attr.items())),
+        attributes=tuple(_attribute(name, value) for name, value in sorted(node.attr.items())),
+        value=_value(node) if index.types[i] in CONSTANTS else "",
     )
+
+
+def _attribute(name: str, value: Any) -> AttributeDescription:
+    text = attribute_text(value)
+    is_python = value.WhichOneof("value") not in _NOT_SETTABLE and not (value.list.func or value.list.tensor)
+    is_whole = text != _UNREADABLE and len(text) < _LONGEST
+    return AttributeDescription(name, text, is_python and is_whole and not name.startswith("_"))
+
+
+def _value(node: NodeDef) -> str:
+    try:
+        text = _elements(node.attr["value"].tensor)
+    except Exception:  # a damaged constant
+        return ""
+    return text if len(text) < _LONGEST else ""
 
 
 def _tensor(index: GraphIndex, op: int, port: int, dtype: str, peers: list[str]) -> TensorDescription:
@@ -128,14 +155,19 @@ _FORMATTERS: dict[str, Callable[[Any], str]] = {
 
 def _constant(proto: Any) -> str:
     """A constant's dtype and shape, and its elements when there are few."""
-    shape = shape_from_proto(proto.tensor_shape)
-    head = f"{_dtype(proto.dtype)} {shape_text(shape)}"
-    if shape is None or None in shape or np.prod([float(size or 0) for size in shape]) > _MOST_SHOWN:
-        return head
+    head = f"{_dtype(proto.dtype)} {_shape(proto.tensor_shape)}"
     try:
-        return f"{head} {_decode(tf_protos.array_of(proto).tolist())!r}"
+        return f"{head} {_elements(proto)}".rstrip()
     except Exception:
         return f"{head} {_UNREADABLE}"
+
+
+def _elements(proto: Any) -> str:
+    """The elements of a constant as Python, when there are few; else ""."""
+    shape = shape_from_proto(proto.tensor_shape)
+    if shape is None or None in shape or np.prod([float(size or 0) for size in shape]) > _MOST_SHOWN:
+        return ""
+    return repr(_decode(tf_protos.array_of(proto).tolist()))
 
 
 def _decode(elements: Any) -> Any:

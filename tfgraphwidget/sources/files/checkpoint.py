@@ -15,10 +15,18 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
+from tfgraphwidget.tf_types import DType
 
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written
 _FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
 _SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
+
+
+def is_checkpoint(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is the prefix of a checkpoint's files, "m.ckpt", or one of them, and no file of a graph."""
+    prefix = _FILE.sub("", os.fspath(path))
+    names_graph = os.fspath(path).endswith(".meta") or _is(Path.exists, Path(prefix))
+    return not names_graph and _is(Path.is_file, Path(f"{prefix}.index"))
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,7 @@ class Checkpoint:
 
     def value(self, name: str) -> Any:
         """The numpy value of that name; GraphEditError when TensorFlow cannot read it, or it cannot be in the files."""
-        dtype = self._dtypes[name]
+        dtype = self.dtypes[name]
         size = math.prod(self.shapes[name]) * (1 if dtype.name == "string" else dtype.size)
         if size > self._bytes:  # TensorFlow makes room for it before it looks
             raise GraphEditError(
@@ -140,8 +148,9 @@ class Checkpoint:
         return tf_protos.checkpoint_reader(self.prefix)
 
     @cached_property
-    def _dtypes(self) -> Mapping[str, Any]:
-        dtypes: Mapping[str, Any] = self._read(lambda reader: reader.get_variable_to_dtype_map())
+    def dtypes(self) -> Mapping[str, DType]:
+        """Name of each value -> its dtype; GraphEditError when TensorFlow cannot read the checkpoint."""
+        dtypes: Mapping[str, DType] = self._read(lambda reader: reader.get_variable_to_dtype_map())
         return dtypes
 
     @cached_property

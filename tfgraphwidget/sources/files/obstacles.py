@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLES, doors
+from tfgraphwidget.graph import HANDLES, called_functions
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
@@ -97,7 +97,7 @@ def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
 def _endless(body: NodeBody) -> Iterator[Obstacle]:
     """TensorFlow follows calls when it imports a graph; endless recursion would end the process."""
     library = {name: body.function(name) for name in body.functions()}
-    called = {door.function: node.name for node in body.protos for door in doors(node, library)}
+    called = {door.function: node.name for node in body.protos for door in called_functions(node, library)}
     for name, why in endless_functions(library, called).items():
         if why in (ITSELF, TOO_DEEP):
             yield Obstacle(

@@ -22,6 +22,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 )
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
+from tfgraphwidget.tf_types import DType
 
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -36,6 +37,28 @@ class FileStoredData:
         """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`."""
         checkpoint, key = self._place(handle)
         return tuple(checkpoint.shapes[key])
+
+    def key(self, handle: str) -> str | None:
+        """The name of a variable's value in the checkpoint; None when it has none."""
+        try:
+            return self._place(handle)[1]
+        except SessionRefused:
+            return None
+
+    def variable_name(self, handle: str) -> str:
+        """The name of a variable's object where the file stores objects, or else the handle op's."""
+        return self._object_names.get(handle) or handle
+
+    @cached_property
+    def _object_names(self) -> dict[str, str]:
+        objects = self._file.meta.object_graph_def.nodes
+        numbers = saved_variables(self._file.meta, self._file.body.protos)
+        return {handle: objects[number].variable.name for handle, number in numbers.items()}
+
+    def dtype(self, handle: str) -> DType:
+        """The dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
+        checkpoint, key = self._place(handle)
+        return checkpoint.dtypes[key]
 
     def value(self, handle: str) -> np.ndarray[Any, Any]:
         """The value of the variable of that handle op. Raises SessionRefused when there is none."""

@@ -15,7 +15,16 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import PLACEHOLDERS, TABLE_INITIALIZERS, Held, Pairs, Table, VariableDef, build, definitions
+from tfgraphwidget.graph import (
+    PLACEHOLDERS,
+    TABLE_INITIALIZERS,
+    BodyState,
+    Pairs,
+    Table,
+    VariableDef,
+    build,
+    definitions,
+)
 from tfgraphwidget.naming import listed
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
@@ -24,7 +33,7 @@ from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tf_internals import FuncGraph, is_closed
 
 
-def captured_state(source: Source, body: Body) -> Held:
+def captured_state(source: Source, body: Body) -> BodyState:
     """The state behind the ops of a function's body.
 
     Args:
@@ -32,7 +41,7 @@ def captured_state(source: Source, body: Body) -> Held:
         body: The body of one of its functions.
 
     Returns:
-        A `graph.captured_state.Held`: the names of the ops that represent state, and the state's values.
+        A `graph.captured_state.BodyState`: the names of the ops that represent state, and the state's values.
     """
     first = source.body
     if isinstance(first, GraphBody) and isinstance(first.graph, FuncGraph):

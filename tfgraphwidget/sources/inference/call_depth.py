@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tfgraphwidget.graph import doors
+from tfgraphwidget.graph import called_functions
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -59,7 +59,7 @@ def _size(
 
 
 def _calls(definition: FunctionDef, functions: Mapping[str, FunctionDef]) -> list[str]:
-    return [door.function for node in definition.node_def for door in doors(node, functions)]
+    return [door.function for node in definition.node_def for door in called_functions(node, functions)]
 
 
 def _calls_a_parameter(definition: FunctionDef) -> bool:

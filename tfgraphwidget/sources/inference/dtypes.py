@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
 
 # No op has more outputs; a damaged attribute may say so.
 MOST_OUTPUTS = 1 << 15
 
 
-def dtype_number(name: str) -> int:
+def dtype_number(name: str) -> DataType.ValueType:
     """The number of the DataType of that name; 0 if there is none."""
-    return _numbers().get(name, 0)
+    return cast("DataType.ValueType", _numbers().get(name, 0))
 
 
 @cache

@@ -12,12 +12,21 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, REF_HANDLES, SHAPE_EQUIVALENTS, Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    PLACEHOLDERS,
+    REF_HANDLES,
+    SHAPE_EQUIVALENTS,
+    ReshapedTyping,
+    Shape,
+    Shapes,
+    Typing,
+)
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
-from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorShapeProto
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, TensorShapeProto
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
@@ -56,13 +65,13 @@ class NodeTyping:
         own = _own_shape(node)
         return own if own is not None else self._inferred_shape(op, port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
     @cached_property
     def _by_name(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfgraphwidget.graph import Member, Reshaped, Shape, Shapes, Typing, VariableDef
+from tfgraphwidget.graph import Member, ReshapedTyping, Shape, Shapes, Typing, VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
 from tfgraphwidget.sources.live.captures import Captures
@@ -18,7 +18,7 @@ from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
-from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
@@ -44,13 +44,13 @@ class LiveTyping:
         """The static shape of an output; None when it is unknown."""
         return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
 
 class Stamp(NamedTuple):

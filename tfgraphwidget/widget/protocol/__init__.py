@@ -7,8 +7,10 @@ one binary buffer whose layout `fields` gives. `wire` reads and writes.
 
 from tfgraphwidget.widget.protocol.replies import (
     Around,
+    Attribute,
     Door,
     Drawn,
+    Edited,
     Entry,
     Examined,
     Field,
@@ -83,6 +85,7 @@ from tfgraphwidget.widget.protocol.requests import (
 
 __all__ = [
     "Around",
+    "Attribute",
     "Boundary",
     "Change",
     "Choose",
@@ -93,6 +96,7 @@ __all__ = [
     "Door",
     "Drawn",
     "Edit",
+    "Edited",
     "Enter",
     "Entry",
     "Examine",

@@ -62,8 +62,21 @@ class Around:
 
 
 @dataclasses.dataclass(frozen=True)
+class Attribute:
+    """An attribute of an op; `settable`: its text is Python that SetAttr takes, whole."""
+
+    name: str
+    text: str
+    settable: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class Inspected:
-    """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost."""
+    """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost.
+
+    `shape` and `value` are what forms begin with, as Python: the static shape of the first output, and the value of a
+    small constant; "" where they are unknown.
+    """
 
     name: str
     op_type: str = ""
@@ -73,7 +86,9 @@ class Inspected:
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     control_inputs: tuple[str, ...] = ()
-    attributes: tuple[tuple[str, str], ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+    shape: str = ""
+    value: str = ""
     doors: tuple[Door, ...] = ()
     around: tuple[Around, ...] = ()
 
@@ -158,8 +173,8 @@ class State:
     `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
-    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
-    `notice` is what just happened, or "". While `comparing`, `changes` are the ops "added", "removed" and "changed".
+    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first.
+    While `comparing`, `changes` are the ops "added", "removed" and "changed".
     `colours` are the ways to colour the drawing, `legend` what the colours mean, or null. `hidden` ops and `pinned`
     items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
@@ -189,7 +204,6 @@ class State:
     direction: Literal["down", "right"]
     likely: tuple[str, ...]
     pinned: int
-    notice: str
 
 
 _FEW = 16  # elements that are all shown
@@ -223,12 +237,29 @@ def _number(number: Any) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
+class Edited:
+    """What an edit has done: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes.
+
+    A pair for a scope is for all that is in it, too. `inspected` describes the op or scope that the request names, by
+    its new name; null if there is none any more.
+    """
+
+    text: str
+    renamed: tuple[tuple[str, str], ...]
+    inspected: Inspected | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Drawn:
-    """A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone."""
+    """A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone.
+
+    `edited` is what an edit has done, which has succeeded then; null in the replies to other requests.
+    """
 
     state: State
     fields: tuple[Field, ...]
     focus: str
+    edited: Edited | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -179,8 +179,15 @@ class Form:
     device: str = ""
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EditRequest:
+    """An edit. `inspected` is the op or scope that the view's inspector shows, or ""; the reply describes it anew."""
+
+    inspected: str = ""
+
+
 @dataclasses.dataclass(frozen=True)
-class Clone(Form):
+class Clone(Form, EditRequest):
     """Copy a part into a name scope."""
 
 
@@ -190,12 +197,12 @@ class Preview(Form):
 
 
 @dataclasses.dataclass(frozen=True)
-class Undo:
+class Undo(EditRequest):
     """Take the last edit back."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Redo:
+class Redo(EditRequest):
     """Do again what was undone last."""
 
 
@@ -206,12 +213,12 @@ class OneOf:
     options: Callable[[], tuple[str, ...]]
 
 
-Verb = Annotated[str, OneOf(registry.requested)]
+Verb = Annotated[str, OneOf(registry.requested_verbs)]
 """The verb of an edit that the browser may ask for: those of `edits.registry`."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class Change(EditRequest):
     """Edit the graph by the editor's method `verb`.
 
     `what` are its first arguments, by name; nothing stands for the selection. Further arguments are named in `keys`;
@@ -225,14 +232,14 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
-class Mend:
+class Mend(EditRequest):
     """Do what a refusal offered, by its line of Python."""
 
     line: str
 
 
 @dataclasses.dataclass(frozen=True)
-class Jump:
+class Jump(EditRequest):
     """Undo or redo until so many edits are done."""
 
     to: int

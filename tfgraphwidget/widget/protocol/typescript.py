@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
+    Attribute,
     Door,
+    Edited,
     Entry,
     Field,
     Group,
@@ -29,7 +31,7 @@ from tfgraphwidget.widget.protocol import (
 )
 
 _PARTS = (
-    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Hit, Held, Slot, Image, Offer),
+    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
     *(FormField, EditButton),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
@@ -99,5 +101,7 @@ def _ts(hint: Any) -> str:
         return f"({inner})[]" if "|" in inner else f"{inner}[]"
     if origin is tuple:
         return f"[{', '.join(_ts(a) for a in args)}]"
+    if hint in get_args(Reply):  # as a part of another reply it has no type
+        return f'Omit<{hint.__name__}, "type">'
     plain = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
     return plain.get(hint) or cast("str", hint.__name__)

@@ -30,24 +30,20 @@ export function createCloneForm(parts: Parts): HTMLElement {
     event.preventDefault();
     busy = true;
     ask();
-    await actions.clone(form.value());
-    busy = false;
     // The name is taken now; after a refusal it stays, to be corrected.
-    if (store.value.status?.kind === "notice") form.into.value = store.value.state?.proposal ?? "";
+    if (await actions.clone(form.value())) form.into.value = store.value.state?.proposal ?? "";
+    busy = false;
     ask();
   });
   const root = section("Clone", {}, [], form.root);
   let proposed = "";
-  let edits = 0;
   store.watch(["state"], ({ state }) => {
     root.hidden = !state || state.selected_ops === 0;
     if (!state) return;
     // A name that the user typed stays until it is used.
     const { into } = form;
-    const untouched = into.value === proposed || into.value === "";
-    if (untouched || state.code.length > edits) into.value = state.proposal;
+    if (into.value === proposed || into.value === "") into.value = state.proposal;
     proposed = state.proposal;
-    edits = state.code.length;
     form.propose(state.values);
     ask();
   });

@@ -48,22 +48,6 @@ function fieldOf({ known: source, ...field }: FormField, known: Known): Field {
 }
 
 /** What forms begin with, of the op or scope that is looked at. */
-function knownOf({ name, device, outputs: [tensor], attributes }: Inspected): Known {
-  return {
-    name: name.replace(/\/$/, ""),
-    device,
-    shape: shapeOf(tensor?.shape ?? ""),
-    dtype: tensor?.dtype ?? "",
-    value: constantOf(attributes.find(([key]) => key === "value")?.[1] ?? ""),
-  };
-}
-
-/** An unknown shape is left empty, and is not changed. */
-function shapeOf(text: string): string {
-  return text.startsWith("(") ? text : "";
-}
-
-/** "int32 (2) [1, 2]" → "[1, 2]"; "" where the value is too long to be shown. */
-export function constantOf(text: string): string {
-  return /^\S+ \([^)]*\) (.+)$/.exec(text)?.[1] ?? "";
+function knownOf({ name, device, outputs: [tensor], shape, value }: Inspected): Known {
+  return { name: name.replace(/\/$/, ""), device, shape, dtype: tensor?.dtype ?? "", value };
 }

@@ -38,7 +38,7 @@ export function createHistory(parts: Parts): HTMLElement {
 }
 
 /** One entry for each state that one can go to, the opened graph first. */
-function stepsOf({ code, ahead }: State, jump: (to: number) => Promise<void>): HTMLElement[] {
+function stepsOf({ code, ahead }: State, jump: (to: number) => Promise<unknown>): HTMLElement[] {
   const entry = (to: number, text: string, line: string | undefined) =>
     element(
       "li",

@@ -17,9 +17,12 @@ export function createOpDetails({ store, actions }: Parts): HTMLElement {
   const root = element("div", { class: "tgw-examined" });
   const open = new Set(OPEN_FIRST);
   const again = (name: string) => actions.examine(name);
+  let last = "";
   store.watch(["details"], ({ details, examined }) => {
     if (examined && examined.name !== details?.name) store.set({ examined: null });
-    if (details) void actions.examine(details.name);
+    const key = details ? examinedKey(details) : "";
+    if (details && key !== last) void actions.examine(details.name);
+    last = key;
   });
   store.watch(["details", "examined"], ({ details, examined }) => {
     const shown = isAbout(examined, details) ? examined : null;
@@ -29,6 +32,12 @@ export function createOpDetails({ store, actions }: Parts): HTMLElement {
     root.replaceChildren(...summary, ...(shown ? folds(shown, open, again) : []));
   });
   return root;
+}
+
+/** What the value, signature and documentation depend on: not on consumers, so that a clone requests nothing. */
+export function examinedKey({ name, op_type, attributes, doors, outputs }: Inspected): string {
+  const types = op_type === "" ? [] : outputs.map(({ dtype, shape }) => [dtype, shape]);
+  return JSON.stringify([name, op_type, attributes, doors, types]);
 }
 
 /** Whether a reply is about the inspected item. */

@@ -114,22 +114,16 @@ export function controlsOf({ name, control_inputs: names }: Inspected, parts: Pa
   return [titledField(`Control inputs (${names.length})`, list)];
 }
 
-/**
- * Attributes with an underscore are internal, a tensor's value is set as a constant, and a shortened value would
- * be stored as it is shown.
- */
-export const isSettable = (name: string, value: string): boolean => !/^_|^value:|…$/.test(`${name}:${value}`);
-
-export function attributesOf({ name: op, attributes: pairs }: Inspected, parts: Parts): HTMLElement[] {
-  if (pairs.length === 0) return [];
+export function attributesOf({ name: op, attributes }: Inspected, parts: Parts): HTMLElement[] {
+  if (attributes.length === 0) return [];
   const list = element("dl", { class: "tgw-facts tgw-attributes" });
-  for (const [name, value] of pairs) {
+  for (const { name, text: value, settable } of attributes) {
     const slot = element("div", { class: "tgw-form-slot" });
     const fields = [{ key: "value", label: name, initial: value, python: true }];
     const edit = pencilButton(`Set ${name}`, slot, fields, parts, ({ value: text = "" }) =>
       parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text.trim() }),
     );
-    const tools = isSettable(name, value) && !parts.readOnly ? [edit] : [];
+    const tools = settable && !parts.readOnly ? [edit] : [];
     const shown = element(
       "div",
       { class: "tgw-titled" },

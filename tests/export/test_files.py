@@ -126,7 +126,7 @@ def test_a_graph_def_that_does_not_read_back_is_not_written(
 ) -> None:
     path = tgw.edit(line).save(tmp_path / f"g{suffix}")
     old = path.read_bytes()
-    monkeypatch.setattr(graph_defs, "read", lambda _: graph_def())
+    monkeypatch.setattr(graph_defs, "read_graph_def", lambda _: graph_def())
     with pytest.raises(GraphEditError, match="does not read back"):
         tgw.edit(line).save(path)
     assert path.read_bytes() == old

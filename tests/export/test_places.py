@@ -18,7 +18,7 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, v1
-from tests.test_writing import closed_by_python, interrupted_at_each_line
+from tests.export.test_writing import closed_by_python, interrupted_at_each_line
 from tfgraphwidget import writable
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
@@ -105,7 +105,7 @@ def test_an_interrupt_while_any_kind_of_file_is_saved_leaves_the_old_one_or_the_
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.test_export_places import save, small, weigh
+from tests.export.test_places import save, small, weigh
 from tfgraphwidget import writable
 
 editor, path = next(small.__wrapped__()), Path(sys.argv[1])

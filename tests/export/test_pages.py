@@ -1,6 +1,6 @@
 """The page that `editor.save("view.html")` writes: what it carries, and that names cannot break out of it.
 
-`python -m tests.test_export_pages` writes the golden pages again, which vitest composes (offline/page.test.ts).
+`python -m tests.export.test_pages` writes the golden pages again, which vitest composes (offline/page.test.ts).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html import page as pages
-from tfgraphwidget.export.html.page_data import Unpacked, packed, unpacked
+from tfgraphwidget.export.html.page_data import PageTables, pack_page, unpack_page
 from tfgraphwidget.graph import query
 from tfgraphwidget.sources import describe_op
 
-GOLDEN = Path(__file__).parent / "golden" / "pages.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
 
 
-def here(data: bytes) -> Unpacked:
+def here(data: bytes) -> PageTables:
     """The room that one stands in, of packed data."""
-    page, rooms = unpacked(data)
+    page, rooms = unpack_page(data)
     return rooms[page["way"][-1][1]]
 
 
-def read(editor: GraphEditor) -> Unpacked:
+def read(editor: GraphEditor) -> PageTables:
     """What a page of an editor would carry of the room that one stands in."""
-    return here(packed(page_input(editor.core)))
+    return here(pack_page(page_input(editor.core)))
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
         rows = range(columns["attribute_start"][op], columns["attribute_start"][op + 1])
         values = head["values"]
         told = [(text[columns["attribute_name"][row]], values[columns["attribute_value"][row]][0]) for row in rows]
-        assert tuple(told) == facts.attributes
+        assert told == [(each.name, each.text) for each in facts.attributes]
         assert text[columns["op_type"][op]] == index.types[op]
         sources = columns["input_op"][columns["input_start"][op] : columns["input_start"][op + 1]]
         assert [head["names"][source] for source in sources] == [index.names[s] for s in index.input_lists[op]]
@@ -89,12 +89,12 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
 def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor: GraphEditor) -> None:
     mlp_editor.mark("x:0", "net/logits:0")
     mlp_editor.color_by("type")
-    data = packed(page_input(mlp_editor.core))
+    data = pack_page(page_input(mlp_editor.core))
     head, columns = here(data)
     assert mlp_editor.selection is not None
     assert [head["names"][op] for op in head["selected"]] == list(mlp_editor.selection.ops)
     assert (head["inputs"], head["outputs"]) == (["x:0"], ["net/logits:0"])
-    assert unpacked(data)[0]["colour"] == "type"
+    assert unpack_page(data)[0]["colour"] == "type"
     by = [legend["by"] for legend in head["legends"]]
     assert {"type", "dtype", "scope", "parameters"} <= set(by)
     assert columns[f"child_tint_{by.index('type')}"].any()
@@ -103,12 +103,12 @@ def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor:
 def test_reckoning_the_colours_changes_nothing_in_the_editor(mlp_editor: GraphEditor) -> None:
     mlp_editor.color_by("dtype")
     before = mlp_editor.legend
-    packed(page_input(mlp_editor.core))
+    pack_page(page_input(mlp_editor.core))
     assert mlp_editor.legend == before
 
 
 def test_the_same_drawing_gives_the_same_bytes(mlp_editor: GraphEditor) -> None:
-    assert packed(page_input(mlp_editor.core)) == packed(page_input(mlp_editor.core))
+    assert pack_page(page_input(mlp_editor.core)) == pack_page(page_input(mlp_editor.core))
 
 
 @pytest.mark.parametrize("name", sorted({*GRAPHS} - {"ten thousand in a row", "an op with 5,000 inputs"}))
@@ -182,7 +182,7 @@ def test_saving_a_page_warns_of_nothing_and_edits_nothing(mlp_editor: GraphEdito
 
 def test_today_s_pages_have_the_golden_form() -> None:
     for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
-        was, now = unpacked(base64.b64decode(golden["data"])), unpacked(packed(page_input(editor.core)))
+        was, now = unpack_page(base64.b64decode(golden["data"])), unpack_page(pack_page(page_input(editor.core)))
         assert sorted(was[0]) == sorted(now[0])
         for (old, _), (new, _) in zip(was[1], now[1], strict=True):
             assert sorted(old) == sorted(new)
@@ -205,7 +205,7 @@ def repeated(x: Any, step: Any) -> Any:
 
 def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     editor = tgw.edit(called)
-    page, rooms = unpacked(packed(page_input(editor.core)))
+    page, rooms = unpack_page(pack_page(page_input(editor.core)))
     assert page["way"] == [["tf.function 'called'", 0]]
     first = rooms[0].head
     calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["doors"]]
@@ -232,7 +232,7 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
     def inner(x: Any) -> Any:
         return tf.nn.relu(x)
 
-    _, rooms = unpacked(packed(page_input(tgw.edit(both).core)))
+    _, rooms = unpack_page(pack_page(page_input(tgw.edit(both).core)))
     assert [len(room.head["doors"]) for room in rooms] == [2, 0]
     assert {door[4] for door in rooms[0].head["doors"]} == {1}
 
@@ -249,7 +249,7 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
     editor, door = inside_of_called()
     editor.enter("while", "body")
     editor.open_all()
-    page, rooms = unpacked(packed(page_input(editor.core)))
+    page, rooms = unpack_page(pack_page(page_input(editor.core)))
     assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
     assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor.index.names)
     outer = next(entry for entry in rooms[1].head["doors"] if entry[1] == "body")
@@ -260,14 +260,14 @@ def test_an_edited_body_is_shown_as_it_is_now() -> None:
     editor, door = inside_of_called()
     editor.rename("x", "renamed")
     editor.leave()
-    _, rooms = unpacked(packed(page_input(editor.core)))
+    _, rooms = unpack_page(pack_page(page_input(editor.core)))
     behind = next(entry[4] for entry in rooms[0].head["doors"] if rooms[0].head["names"][entry[0]] == door)
     assert "renamed" in rooms[behind].head["names"]
 
 
 def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
-    _, rooms = unpacked(packed(page_input(tgw.edit(called).core)))
+    _, rooms = unpack_page(pack_page(page_input(tgw.edit(called).core)))
     ways = [door for room in rooms for door in room.head["doors"]]
     left = [door for door in ways if door[4] < 0]
     assert 0 < len(left) < len(ways)
@@ -284,7 +284,7 @@ def test_a_function_that_calls_itself_does_not_end_the_page() -> None:
     function.ret["y"] = "more:y:0"
     held.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
     held.node.add(name="call", op="again", input=["x"])
-    _, rooms = unpacked(packed(page_input(tgw.edit(held).core)))
+    _, rooms = unpack_page(pack_page(page_input(tgw.edit(held).core)))
     assert [len(room.head["doors"]) for room in rooms] == [1, 1]
     assert rooms[1].head["doors"][0][4] == 1
 
@@ -294,7 +294,7 @@ def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:
     file.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
     page = tgw.edit(file).save(tmp_path / "view.html").read_text(encoding="utf-8")
     data = base64.b64decode(re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', page, re.DOTALL)[0])
-    assert unpacked(data)[0]["way"] == [["net.pb", 0]]
+    assert unpack_page(data)[0]["way"] == [["net.pb", 0]]
     assert str(tmp_path) not in page
 
 
@@ -303,12 +303,12 @@ def test_the_golden_queries_are_answered_so_by_a_kernel() -> None:
         assert golden["asked"] == asked(editor)
 
 
-QUERIES = (Path(__file__).parent / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
+QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
 
 
 def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
     """The ops that queries mean to a kernel; None for what is no query."""
-    answers = {text: query.found(editor.index, text) for text in QUERIES}
+    answers = {text: query.search(editor.index, text) for text in QUERIES}
     return {text: None if answer.why else answer.ops for text, answer in answers.items()}
 
 
@@ -330,7 +330,7 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
     arrays = ("kind", "parent", "family", "aside", "count", "source", "target", "tensors", "loop", "route_start")
     return {
         "name": name,
-        "data": base64.b64encode(packed(page_input(editor.core))).decode(),
+        "data": base64.b64encode(pack_page(page_input(editor.core))).decode(),
         "names": list(scene.names),
         "labels": list(scene.labels),
         **{array: getattr(scene, array).tolist() for array in arrays},

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfgraphwidget.export.verification.round_trip import difference
-from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
+from tfgraphwidget.export.verification.round_trip import describe_difference
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 
 NAN, INF = np.nan, np.inf
 
@@ -27,7 +27,7 @@ NAN, INF = np.nan, np.inf
     ],
 )
 def test_these_are_the_same(wanted: Any, got: Any) -> None:
-    assert difference(wanted, got) == ""
+    assert describe_difference(wanted, got) == ""
 
 
 @pytest.mark.parametrize(
@@ -46,28 +46,28 @@ def test_these_are_the_same(wanted: Any, got: Any) -> None:
     ],
 )
 def test_these_are_not(wanted: Any, got: Any, sentence: str) -> None:
-    assert difference(wanted, got) == sentence
+    assert describe_difference(wanted, got) == sentence
 
 
 def test_values_are_made_of_the_right_dtypes_and_shapes() -> None:
     dtypes = (tf.float32, tf.bfloat16, tf.int32, tf.uint8, tf.bool, tf.string, tf.complex64)
-    wanted = [Wanted(dtype.name, dtype, (None, 3)) for dtype in dtypes]
-    for values in made_up(wanted):
+    wanted = [InputSpec(dtype.name, dtype, (None, 3)) for dtype in dtypes]
+    for values in generate_feeds(wanted):
         for dtype in dtypes:
             value = tf.constant(values[dtype.name])
             assert (value.dtype, value.shape[1:]) == (dtype, [3])
             assert not dtype.is_integer or not np.any(values[dtype.name] < 0)
-    first, again = next(made_up(wanted)), next(made_up(wanted))
+    first, again = next(generate_feeds(wanted)), next(generate_feeds(wanted))
     assert all(np.array_equal(first[key], again[key]) for key in first)
 
 
 def test_unknown_ranks_are_tried_one_after_the_other() -> None:
-    ranks = [values["x"].ndim for values in made_up([Wanted("x", tf.float32, None)])]
+    ranks = [values["x"].ndim for values in generate_feeds([InputSpec("x", tf.float32, None)])]
     assert {0, 1, 2, 3, 4} <= set(ranks)
     assert ranks[0] == 1
 
 
 def test_of_known_shapes_only_the_filling_differs() -> None:
-    values = [values["x"] for values in made_up([Wanted("x", tf.float32, (2,))])]
+    values = [values["x"] for values in generate_feeds([InputSpec("x", tf.float32, (2,))])]
     assert [value.shape for value in values] == [(2,)] * 3
     assert [value.tolist() for value in values[1:]] == [[1, 1], [0, 0]]

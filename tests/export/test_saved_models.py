@@ -288,7 +288,9 @@ def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(round_trip, way, wrong)
 
 
-@pytest.mark.parametrize(("way", "name"), [("_in_session", "compat.v1"), ("_eagerly", r"tf\.saved_model\.load\)")])
+@pytest.mark.parametrize(
+    ("way", "name"), [("_load_in_session", "compat.v1"), ("_load_eagerly", r"tf\.saved_model\.load\)")]
+)
 def test_a_model_that_loads_to_other_numbers_is_not_written(
     editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, name: str
 ) -> None:
@@ -311,7 +313,7 @@ def test_random_numbers_are_compared_by_what_they_are(tmp_path: Path, monkeypatc
         x = v1.placeholder(tf.float32, [None, 8], name="x")
         tf.nn.dropout(x, 0.5, name="y")
     tgw.edit(graph).save(tmp_path / "sm", "x", "y/SelectV2")
-    difference_of(lambda value: value.astype(np.float64), monkeypatch, "_in_session")
+    difference_of(lambda value: value.astype(np.float64), monkeypatch, "_load_in_session")
     with pytest.raises(GraphEditError, match=r"is float64 of shape .* in place of float32"):
         tgw.edit(graph).save(tmp_path / "sm", "x", "y/SelectV2")
 
@@ -389,7 +391,7 @@ def test_an_edited_keras_model_is_written_as_it_is_now(tmp_path: Path, monkeypat
     ((key, got),) = both(tmp_path / "sm", {name: -ONES}).items()
     kernel, bias = model.get_weights()
     assert np.allclose(got, -ONES @ kernel + bias)
-    difference_of(lambda value: value - 1, monkeypatch, "_eagerly")
+    difference_of(lambda value: value - 1, monkeypatch, "_load_eagerly")
     with pytest.raises(GraphEditError, match="gives something else than the graph does"):
         editor.save(tmp_path / "sm")
     assert np.array_equal(both(tmp_path / "sm", {name: -ONES})[key], got)

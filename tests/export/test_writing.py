@@ -191,7 +191,7 @@ def test_an_interrupt_while_the_files_are_written_leaves_nothing(tmp_path: Path)
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.test_writing import CASES, Interrupted, ours, plant, tree_of, save
+from tests.export.test_writing import CASES, Interrupted, ours, plant, tree_of, save
 from tfgraphwidget.writable import recover
 
 case, place = sys.argv[1], Path(sys.argv[2])

@@ -1,22 +1,22 @@
-"""Doors: the functions that an op calls, as its NodeDef says."""
+"""References to the functions that an op calls."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from tfgraphwidget.graph.extras import Beside
+from tfgraphwidget.graph.extras import GraphExtras
 from tfgraphwidget.tf_types import NodeDef
 
 
-class Door(NamedTuple):
+class FunctionRef(NamedTuple):
     """One function of an op; `label` is what the op uses it as: "f", "cond", "body", "branches[1]"."""
 
     label: str
     function: str
 
 
-def doors(node: NodeDef, functions: Collection[str]) -> tuple[Door, ...]:
+def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[FunctionRef, ...]:
     """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its condition,
     and what an If does before what it does else.
 
@@ -24,26 +24,32 @@ def doors(node: NodeDef, functions: Collection[str]) -> tuple[Door, ...]:
     """
     if not functions:
         return ()
-    found = [Door("", node.op)] if node.op in functions else []
+    found = [FunctionRef("", node.op)] if node.op in functions else []
     for label, value in node.attr.items():
         kind = value.WhichOneof("value")
         if kind == "func":
-            found.append(Door(label, value.func.name))
+            found.append(FunctionRef(label, value.func.name))
         elif kind == "list":
-            found += [Door(f"{label}[{k}]", held.name) for k, held in enumerate(value.list.func)]
+            found += [FunctionRef(f"{label}[{k}]", held.name) for k, held in enumerate(value.list.func)]
     known = (door for door in found if door.function in functions)
     return tuple(sorted(known, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
 
 
-def calls(functions: Collection[str], library: Beside, nodes: Iterable[NodeDef]) -> dict[str, None]:
-    """The functions that NodeDefs call, and those that these call, their gradients included; callers first.
+def reachable_functions(functions: Collection[str], library: GraphExtras, nodes: Iterable[NodeDef]) -> dict[str, None]:
+    """Find the functions that NodeDefs call directly or through other functions, gradients included.
 
-    `functions` are the names of those that `library` holds.
+    Args:
+        functions: The names of the functions in `library`.
+        library: The extras of the graph that has the functions.
+        nodes: The NodeDefs.
+
+    Returns:
+        The names as keys, callers before the functions they call.
     """
     found: dict[str, None] = {}
     stack = list(nodes) if functions else []
     while stack:
-        wanted = [door.function for door in doors(stack.pop(), functions)]
+        wanted = [door.function for door in called_functions(stack.pop(), functions)]
         while wanted:
             name = wanted.pop()
             if name not in found:

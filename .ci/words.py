@@ -1,0 +1,97 @@
+"""Words that docstrings, messages and comments do not use: each with what to write. `make lint` runs this.
+
+python .ci/words.py          # lists them by file and line, and exits with 1 if there are any
+python .ci/words.py --count  # how often each occurs
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+NOT_OURS = ("graph_editor",)  # names, parameters and sentences of tf.contrib.graph_editor
+
+WORDS = {
+    r"whoever|who(?= reads| has| wants| gives)": "name the actor: you, the editor, TensorFlow",
+    r"what nobody reads|nobody reads": "unused output, output without consumers",
+    r"nobody|somebody": "name the actor, or use the passive",
+    r"(?:is|are|was) told (?:of|by|that)|tells? of": "is reported, lists, shows",
+    r"lets? go of|takes? along|taken along": "removes, also copies",
+    r"comes? along": "is copied too",
+    r"anew": "again",
+    r"dear(?:est|er)?": "expensive",
+    r"the very": "the same, byte for byte",
+    r"keeps? the books": "bookkeeping ops",
+    r"lacks? for": "is missing",
+    r"rooms?": "function body, current graph",
+    r"doors?": "called function, FunctionRef",
+    r"strangers?": "untrusted, unknown",
+    r"stands? for itself|one stands": "is, is placed",
+    r"at the first question|first asked for": "on first use",
+    r"colours?|coloured|colouring": "color",
+    r"(?:optim|initial|normal|minim|maxim|recogn|organ|serial|visual|summar)is(?:e[sdr]?|ers|ing|ations?)": "-ize",
+    r"behaviours?|centres?|neighbours?|catalogues?|grey": "American spelling, as in TensorFlow",
+}
+PATTERN = re.compile("|".join(rf"(?P<w{k}>\b(?:{word})\b)" for k, word in enumerate(WORDS)), re.IGNORECASE)
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, text) of each comment and of each string with a space in it: docstrings and sentences."""
+    text = path.read_text(encoding="utf-8")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield node.lineno, node.value
+
+
+def plain(text: str) -> str:
+    """The text without what is quoted as code: names between backticks and quotation marks, and examples."""
+    text = re.sub(r"^\s*(?:>>>|\.\.\.) .*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)", lambda found: " " * len(found[0]), text)
+
+
+def script_prose(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, text) of the comments and sentences of a TypeScript module."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for found in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]* [^`]*`|\"[^\"]* [^\"]*\"", line):
+            yield number, found[0].strip('`"')
+
+
+def findings() -> Iterator[tuple[str, int, str, str]]:
+    """(file, line, what is written, what to write) of each word."""
+    advice = list(WORDS.values())
+    scripts = [(path, script_prose) for path in sorted((ROOT / "labextension" / "src").rglob("*.ts"))]
+    modules = [(path, prose) for path in sorted((ROOT / "tfgraphwidget").rglob("*.py"))]
+    for path, read in (*modules, *scripts):
+        if set(NOT_OURS) & set(path.parts):
+            continue
+        for line, text in read(path):
+            bare = plain(text)
+            for found in PATTERN.finditer(bare):
+                at = line + bare.count("\n", 0, found.start())
+                yield str(path.relative_to(ROOT)), at, found[0], advice[int((found.lastgroup or "w0")[1:])]
+
+
+def main() -> int:
+    """Print the findings."""
+    found = list(findings())
+    if "--count" in sys.argv:
+        for word, count in Counter(word.lower() for _, _, word, _ in found).most_common():
+            print(count, word)  # noqa: T201
+        return bool(found)
+    for file, line, word, advice in found:
+        print(f"{file}:{line}: {word!r}: {advice}")  # noqa: T201
+    return bool(found)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,90 @@
+"""An op and a scope of one name are pinned each for itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfgraphwidget as tgw
+from tfgraphwidget.visible.visible_graph import OP
+
+
+@pytest.fixture
+def twins():
+    """An op and a scope that are both called `a`, and an op with a slash behind, all in view."""
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+
+    graph = GraphDef()
+    for name, op_type, *inputs in (
+        ("x", "Placeholder"),
+        ("a", "Relu", "x"),
+        ("a/b", "Relu", "a"),
+        ("a/c", "Tanh", "a/b"),
+        ("y", "Relu", "a/c"),
+        ("f/", "NoOp"),
+    ):
+        node = graph.node.add(name=name, op=op_type, input=inputs)
+        if op_type != "NoOp":
+            node.attr["dtype" if op_type == "Placeholder" else "T"].type = 1
+    editor = tgw.edit(graph)
+    editor.open_all()
+    return editor
+
+
+def pinned_in(editor):
+    scene = editor.scene()
+    return [(scene.names[i], "op" if scene.kind[i] == OP else "scope") for i in np.flatnonzero(scene.pinned).tolist()]
+
+
+def inner(editor):
+    """Where everything in the scope `a` is, from its corner."""
+    scene = editor.scene()
+    scope = next(i for i, name in enumerate(scene.names) if name == "a" and scene.kind[i] != OP)
+    return scene.box[scene.parent == scope, :2] - scene.box[scope, :2]
+
+
+def test_a_scope_is_pinned_without_the_op_of_its_name(twins):
+    before = inner(twins)
+    twins.pin("a/", 400, 300)
+    assert pinned_in(twins) == [("a", "scope")]
+    assert np.allclose(inner(twins), before, atol=0.01)
+    twins.close("a")
+    assert pinned_in(twins) == [("a", "scope")]
+
+
+def test_an_op_is_pinned_without_the_scope_of_its_name(twins):
+    twins.pin("a", 400, 300)
+    assert pinned_in(twins) == [("a", "op")]
+    twins.close("a")
+    assert pinned_in(twins) == []
+    assert twins.core.view.with_open(["a"]).pinned == twins.core.view.pinned
+    twins.open("a")
+    assert pinned_in(twins) == [("a", "op")]
+    twins.hide("a")
+    assert pinned_in(twins) == []
+
+
+def test_each_is_let_go_alone(twins):
+    twins.pin("a", 400, 300)
+    twins.pin("a/", 500, 400)
+    assert pinned_in(twins) == [("a", "scope"), ("a", "op")]
+    twins.unpin("a/")
+    assert pinned_in(twins) == [("a", "op")]
+    twins.pin("a/", 500, 400)
+    twins.unpin("a")
+    assert pinned_in(twins) == [("a", "scope")]
+    twins.unpin("a")
+    assert pinned_in(twins) == []
+
+
+def test_a_closed_scope_is_meant_where_no_op_of_its_name_is_seen(twins):
+    twins.close("a")
+    twins.pin("a", 400, 300)
+    twins.open("a")
+    assert pinned_in(twins) == [("a", "scope")]
+
+
+def test_an_op_may_end_in_a_slash_and_others_be_asked_for_with_one(twins):
+    twins.pin("f/", 400, 300)
+    twins.pin("y/", 300, 300)
+    assert pinned_in(twins) == [("y", "op"), ("f/", "op")]

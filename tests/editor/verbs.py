@@ -1,0 +1,398 @@
+"""Every public verb on every kind of source: what happens, as a table.
+
+`python -m tests.editor.verbs` writes docs/verbs.md; tests/editor/test_every_verb.py compares it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+
+v1 = tf.compat.v1
+PAGE = Path(__file__).parents[2] / "docs" / "verbs.md"
+
+
+def sequential() -> keras.Model:
+    layers = [keras.layers.Dense(8, activation="relu"), keras.layers.BatchNormalization(), keras.layers.Dense(3)]
+    return keras.Sequential([keras.Input((4,)), *layers])
+
+
+def functional() -> keras.Model:
+    x = keras.Input((4,))
+    hidden = keras.layers.Dense(8, activation="relu")(x)
+    return keras.Model(x, [keras.layers.Dense(3)(hidden) * 2.0, hidden])
+
+
+class Subclassed(keras.Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden, self.out = keras.layers.Dense(8, activation="relu"), keras.layers.Dense(3)
+
+    def call(self, x: Any) -> Any:
+        return self.out(self.hidden(x)) * 2.0
+
+
+class Module(tf.Module):
+    """Two functions and two variables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w, self.b = tf.Variable(tf.ones([4, 8]) / 4.0, name="w"), tf.Variable(tf.zeros([8]), name="b")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
+    def hidden(self, x: Any) -> Any:
+        return tf.nn.relu(tf.matmul(x, self.w) + self.b) * 2.0
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
+    def twice(self, x: Any) -> Any:
+        return {"y": self.hidden(x) * 2.0, "x": tf.nn.relu(x)}
+
+
+def graph_with(build: Callable[[Any], Any]) -> tuple[tf.Graph, Any]:
+    """A graph x → w → Relu → `build` → out, and its session with values."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        w = v1.get_variable("w", [4, 8], initializer=v1.initializers.random_uniform(seed=1), use_resource=True)
+        out = tf.identity(build(tf.nn.relu(tf.matmul(x, w))) * 2.0, "out")
+        v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(out), name="train")
+        session = v1.Session()
+        session.run(v1.global_variables_initializer())
+    return graph, session
+
+
+def called(x: Any) -> Any:
+    """A call of a function."""
+    inner = tf.function(lambda y: tf.nn.relu(y) * 2.0, autograph=False)
+    return inner(x)
+
+
+def controlled(x: Any) -> Any:
+    """While, If, Case and map_fn as functional ops."""
+    x = tf.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, tf.nn.relu(y) * 0.5), (0, x))[1]
+    x = tf.cond(tf.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: x - 1.0)
+    x = tf.switch_case(tf.constant(1), [lambda: x, lambda: x + 1.0])
+    return tf.map_fn(lambda row: tf.nn.relu(row) * 3.0, x)
+
+
+@contextmanager
+def functional_control_flow() -> Iterator[None]:
+    v1.enable_control_flow_v2()
+    try:
+        yield
+    finally:
+        v1.disable_control_flow_v2()
+
+
+@dataclass
+class Sources:
+    """How each kind is opened; files are written once to a folder."""
+
+    folder: Path
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def kinds(self) -> dict[str, Callable[[], GraphEditor]]:
+        return {
+            "graph and session": lambda: self.live("plain", tf.identity),
+            "graph with calls": lambda: self.live("calls", called),
+            "graph with While, If, Case": lambda: self.live("control", controlled),
+            "`tf.function`": lambda: tgw.edit(self.once("module", Module).hidden),
+            "nested `tf.function`": lambda: tgw.edit(self.once("module", Module).twice),
+            "Keras Sequential": lambda: tgw.edit(self.once("sequential", sequential)),
+            "Keras Functional": lambda: tgw.edit(self.once("functional", functional)),
+            "Keras subclass": lambda: tgw.edit(self.once("subclass", self.subclassed)),
+            "Keras export": lambda: tgw.edit(self.once("export", self.export)),
+            "SavedModel of a module": lambda: tgw.edit(self.once("saved", self.save_module), signature="twice"),
+            "SavedModel of TF 1": lambda: tgw.edit(self.once("v1", self.save_v1)),
+            "`.meta`, checkpoint": lambda: tgw.edit(
+                self.once("meta", self.save_meta), checkpoint=str(self.folder / "m.ckpt")
+            ),
+            "frozen `.pb`": lambda: tgw.edit(self.once("pb", self.save_frozen)),
+        }
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
+    def live(self, key: str, build: Callable[[Any], Any]) -> GraphEditor:
+        def make() -> tuple[tf.Graph, Any]:
+            with functional_control_flow():
+                return graph_with(build)
+
+        graph, session = make()
+        return tgw.edit(graph, session=session)
+
+    def subclassed(self) -> keras.Model:
+        model = Subclassed()
+        model(tf.ones([1, 4]))
+        return model
+
+    def export(self) -> str:
+        sequential().export(str(self.folder / "export"), verbose=False)
+        return str(self.folder / "export")
+
+    def save_module(self) -> str:
+        module, path = Module(), str(self.folder / "saved")
+        signatures = {"hidden": module.hidden, "twice": module.twice}
+        tf.saved_model.save(module, path, signatures=signatures)
+        return path
+
+    def save_v1(self) -> str:
+        path = str(self.folder / "v1")
+        graph, session = graph_with(tf.identity)
+        with graph.as_default(), session:
+            ends = {"x": graph.get_tensor_by_name("x:0")}, {"y": graph.get_tensor_by_name("out:0")}
+            v1.saved_model.simple_save(session, path, *ends)
+        return path
+
+    def save_meta(self) -> str:
+        path = str(self.folder / "m.ckpt")
+        graph, session = graph_with(tf.identity)
+        with graph.as_default(), session:
+            v1.train.Saver().save(session, path)
+        return f"{path}.meta"
+
+    def save_frozen(self) -> str:
+        path = self.folder / "frozen.pb"
+        with functional_control_flow():
+            graph, session = graph_with(lambda x: controlled(called(x)))
+        frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["out"])
+        path.write_bytes(frozen.SerializeToString())
+        return str(path)
+
+
+def first(editor: GraphEditor, op_type: str, holds: Callable[[Any], bool] = lambda _: True) -> str:
+    """The name of the first op of a type in the current graph, or in the functions that its ops call, then entered."""
+    depth = len(editor.breadcrumb) - 1
+    for node in editor.index.nodes:
+        if node.op == op_type and holds(node):
+            return str(node.name)
+    for name in editor.index.names:
+        for called in editor.called_functions(name):
+            editor.enter(name, called.label)
+            with suppress(LookupError):
+                return first(editor, op_type, holds)
+            editor.leave(depth)
+    raise LookupError(op_type)
+
+
+def relu(editor: GraphEditor) -> str:
+    return first(editor, "Relu")
+
+
+def ends(editor: GraphEditor) -> tuple[list[str], list[str]]:
+    """Input and output of the Relu."""
+    name = relu(editor)
+    given = editor.index.nodes[editor.index.op(name)].input[0]
+    return [given if ":" in given else f"{given}:0"], [f"{name}:0"]
+
+
+def consumer(editor: GraphEditor) -> tuple[str, int]:
+    """The op that reads the Relu, and at which input."""
+    name = relu(editor)
+    op = editor.index.op(name)
+    reader = editor.index.nodes[editor.index.consumer_lists[op][0]]
+    return reader.name, next(k for k, text in enumerate(reader.input) if text.partition(":")[0] == name)
+
+
+def constant(editor: GraphEditor) -> str:
+    """The constant 2.0."""
+    editor.leave(0)
+    return f"{first(editor, 'Const', lambda node: node.attr['value'].tensor.float_val[:] == [2.0])}:0"
+
+
+def results(editor: GraphEditor) -> list[list[str]]:
+    """The outputs of a graph that has no function's results."""
+    return [["out:0"]] if "out" in editor.index.ids else []
+
+
+def weight(editor: GraphEditor) -> str:
+    found = list(editor.trainable_variables())
+    if not found:
+        raise LookupError("variables")
+    return str(found[0])
+
+
+def feeds(editor: GraphEditor) -> dict[str, Any]:
+    wanted = [name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Placeholder"]
+    return {f"{name}:0": np.ones([2, 4], np.float32) for name in wanted[:1]}
+
+
+Verb = Callable[[GraphEditor, Path], Any]
+LOOKS: dict[str, Verb] = {
+    "between": lambda e, _: e.between(*ends(e)),
+    "code": lambda e, _: e.code(),
+    "color_by": lambda e, _: e.color_by("type"),
+    "compare": lambda e, _: e.compare(feeds(e)),
+    "cost": lambda e, _: e.cost(),
+    "diff": lambda e, _: e.diff(),
+    "draw": lambda e, _: e.svg(),
+    "enter": lambda e, _: relu(e),
+    "extract": lambda e, _: e.extract(*ends(e)),
+    "find": lambda e, _: e.find("Relu"),
+    "function": lambda e, _: e.function(),
+    "measure": lambda e, _: e.measure(ends(e)[1], feeds(e)),
+    "module": lambda e, _: e.module(),
+    "networkx": lambda e, _: e.networkx(),
+    "preview": lambda e, _: e.preview(*ends(e), into="looked"),
+    "probe": lambda e, _: e.probe(ends(e)[1], feeds(e)),
+    "script": lambda e, _: e.script(),
+    "table": lambda e, _: e.table(),
+    "trainable_variables": lambda e, _: e.trainable_variables(),
+    "save .pb": lambda e, to: e.save(to / "a.pb"),
+    "save .pbtxt": lambda e, to: e.save(to / "a.pbtxt"),
+    "save .meta": lambda e, to: e.save(to / "a.meta"),
+    "save SavedModel": lambda e, to: e.save(to / "saved/"),
+    "save .html": lambda e, to: e.save(to / "a.html"),
+    "save .svg": lambda e, to: e.save(to / "a.svg"),
+    "save .dot": lambda e, to: e.save(to / "a.dot"),
+    "save .graphml": lambda e, to: e.save(to / "a.graphml"),
+    "to_tensorboard": lambda e, to: e.to_tensorboard(to / "logs"),
+}
+EDITS: dict[str, Verb] = {
+    "add": lambda e, _: e.add(tgw.example().graph.as_graph_def(), into="added"),
+    "add_control_inputs": lambda e, _: e.add_control_inputs(relu(e), first(e, "Placeholder")),
+    "bypass": lambda e, _: e.bypass(relu(e)),
+    "clone": lambda e, _: e.clone(*ends(e), into="cloned"),
+    "connect": lambda e, _: e.connect(ends(e)[0][0], *consumer(e)),
+    "detach": lambda e, _: e.detach(relu(e), inputs=False),
+    "fold_batch_norm": lambda e, _: e.fold_batch_norm(),
+    "freeze": lambda e, _: e.freeze(*results(e)),
+    "grow": lambda e, _: e.grow(ends(e)[1], tf.nn.tanh, into="grown"),
+    "insert": lambda e, _: e.insert(ends(e)[1][0], tf.nn.tanh),
+    "place": lambda e, _: e.place(relu(e), "/cpu:0"),
+    "remove": lambda e, _: e.remove(relu(e), readers=True),
+    "rename": lambda e, _: e.rename(relu(e), "renamed"),
+    "replace": lambda e, _: e.replace(relu(e), tf.nn.tanh),
+    "replace_input": lambda e, _: e.replace_input(next(iter(feeds(e))), shape=[2, 4]),
+    "reroute": lambda e, _: e.reroute(ends(e)[1][0], ends(e)[0][0]),
+    "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
+    "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
+    "set_trainable": lambda e, _: e.set_trainable(weight(e)),
+    "strip_training": lambda e, _: e.strip_training(*results(e)),
+    "swap": lambda e, _: e.swap(ends(e)[0][0], ends(e)[1][0], never=[relu(e)]),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call did: "ok", the sentence of a refusal, or an error that is a defect."""
+
+    text: str
+    is_defect: bool = False
+
+
+def outcome(call: Callable[[], Any]) -> Outcome:
+    try:
+        call()
+    except GraphEditError as error:
+        return Outcome(generic(str(error)))
+    except LookupError:
+        return Outcome("no op of that kind")
+    except Exception as error:
+        return Outcome(f"{type(error).__name__}: {error}", is_defect=True)
+    return Outcome("ok")
+
+
+# The sentences that say that there is nothing to do in this network.
+IDLE = ("There is no batch normali", "so there is nothing to strip", "no op of that kind")
+
+
+def generic(sentence: str) -> str:
+    """A refusal without the names of this process."""
+    sentence = re.sub(r"(/[\w.-]+)+/(?=[\w.-]+)", "…/", sentence)
+    return re.sub(r"\d+", "N", sentence)
+
+
+def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
+    """By verb and kind. Edits are undone; what is left then is compared with what was there."""
+    folder = Path(tempfile.mkdtemp())
+    found: dict[str, dict[str, Outcome]] = {verb: {} for verb in (*LOOKS, *EDITS)}
+    try:
+        for kind, opened in Sources(folder).kinds().items():
+            if kinds and kind not in kinds:
+                continue
+            editor = opened()
+            for verb, look in LOOKS.items():
+                to = Path(tempfile.mkdtemp(dir=folder))
+                editor.leave(0)
+                relu(editor)
+                found[verb][kind] = outcome(lambda look=look, to=to, editor=editor: look(editor, to))
+            for verb, edit in EDITS.items():
+                found[verb][kind] = outcome(lambda edit=edit, opened=opened: run_edit(opened(), edit, folder))
+    finally:
+        shutil.rmtree(folder)
+    return found
+
+
+def run_edit(editor: GraphEditor, edit: Verb, folder: Path) -> None:
+    """Edit, make the function or the file of it, and undo.
+
+    Raises what the edit raises, and AssertionError if undo leaves a difference.
+    """
+    relu(editor)
+    before = editor.diff()
+    assert not before, before
+    done = len(editor.history.done)
+    edit(editor, folder)
+    editor.leave(0)
+    if editor.graph is None and editor.core.source.stored is None:
+        editor.module()
+    else:
+        editor.save(Path(tempfile.mkdtemp(dir=folder)) / "edited.pb")
+    while len(editor.history.done) > done:
+        editor.undo()
+        left = editor.diff()
+        assert not left, f"undo leaves {left!r}"
+
+
+def cell(result: Outcome, sentences: dict[str, int]) -> str:
+    """What the table shows of a call; a refusal is the number of its sentence."""
+    if result.text == "ok":
+        return "✓"
+    if any(sentence in result.text for sentence in IDLE):
+        return "-"
+    return str(sentences.setdefault(result.text, len(sentences) + 1))
+
+
+def page(found: dict[str, dict[str, Outcome]]) -> str:
+    """The table as Markdown; refusals are numbered below it."""
+    kinds = list(next(iter(found.values())))
+    sentences: dict[str, int] = {}
+    lines = [f"| | {' | '.join(kinds)} |", f"|---|{'---|' * len(kinds)}"]
+    for verb, by_kind in found.items():
+        cells = [cell(by_kind[kind], sentences) for kind in kinds]
+        lines.append(f"| `{verb}` | {' | '.join(cells)} |")
+    notes = [f"{number}. {sentence}" for sentence, number in sentences.items()]
+    head = (
+        "# What works on which source\n\n"
+        "Every verb of the editor on every kind of source, on a network of a few layers. ✓ works, - has nothing to do\n"
+        "here; a number is the sentence of the refusal below. `python -m tests.editor.verbs` writes this page.\n"
+    )
+    return "\n".join((head, *lines, "", *notes, ""))
+
+
+if __name__ == "__main__":
+    found = outcomes(sys.argv[1:])
+    for verb, by_kind in found.items():
+        for kind, result in by_kind.items():
+            if result.is_defect:
+                print(f"{verb} on {kind}: {result.text[:300]}")  # noqa: T201
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(found), encoding="utf-8")

@@ -1,0 +1,41 @@
+"""`pytest -m no_tensorflow`: the tests that need no TensorFlow, run where it cannot be imported."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+MARKER = "no_tensorflow"
+_SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__"})
+
+
+@cache
+def is_selected(path: Path) -> bool:
+    """Whether a module has a test with the marker, or a folder has such a module."""
+    if path.is_dir():
+        return path.name not in _SKIPPED and any(map(is_selected, path.iterdir()))
+    return path.suffix == ".py" and path.name.startswith("test_") and f"mark.{MARKER}" in path.read_text("utf-8")
+
+
+class WithoutTensorFlow:
+    """A plugin of pytest: modules without the marker are not imported, and every import of TensorFlow fails."""
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """pytest would import all modules to see their markers, and with them TensorFlow."""
+        return None if is_selected(collection_path) else True
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        sys.meta_path.insert(0, self)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        sys.meta_path.remove(self)
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Answer as an environment without TensorFlow would."""
+        if name.partition(".")[0] == "tensorflow":
+            raise ModuleNotFoundError(f"{name}: a test with the marker {MARKER} imports TensorFlow", name=name)
+        return None

@@ -1,0 +1,10 @@
+"""What tests read out of replies."""
+
+from tfgraphwidget.widget import protocol as p
+
+
+def text_of(reply: p.Reply) -> str:
+    """What an edit has done, in words."""
+    assert isinstance(reply, p.Drawn)
+    assert reply.edited is not None
+    return reply.edited.text

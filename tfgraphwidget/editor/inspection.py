@@ -1,0 +1,202 @@
+"""Inspection: what is known of an op or a scope, as the inspector shows it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.editor.evaluation import original_name
+from tfgraphwidget.edits import track_boundary
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import CONSTANTS, HANDLES, Conditional, FunctionRef, Loop, enclosing_blocks, frame
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.measure import Stats
+from tfgraphwidget.runtime.session import current_values
+from tfgraphwidget.sources import (
+    AttributeDescription,
+    Documentation,
+    OpDescription,
+    TensorDescription,
+    body_signature,
+    definition_signature,
+    describe_op,
+    documentation,
+    live_origin,
+)
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.state import EditorCore
+
+COLUMNS = ("section", "name", "text")
+_NONE = OpDescription("", (), (), (), (), "")
+
+
+class Inspection:
+    """What is known of an op or a scope; made by `editor.inspect`. In a notebook it shows itself as a table.
+
+    Values are read when they are asked for, and the graph, the session and the variables stay as they are.
+
+    Attributes:
+        name: The name of the op or scope.
+        op_type: The type of the op; "" for a scope.
+        ops: How many ops it has: 1 for an op.
+        variables: How many variables it holds.
+        device: The device that the op is placed on; "" if TensorFlow chooses.
+        inputs: The tensors that it reads, with dtype, static shape and the ops that compute them.
+        outputs: The tensors that it computes, with the ops that read them.
+        control_inputs: The ops that run before it.
+        attributes: Its attributes, as text.
+        functions: The functions that it calls.
+        frames: The loops and conditionals around it, innermost first.
+    """
+
+    def __init__(self, core: EditorCore, name: str) -> None:
+        index = core.view.index
+        self._core = core
+        facts = _NONE
+        if split_tensor(name)[0] in index.ids:
+            op = index.op(name)
+            facts = describe_op(index, op)
+            self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
+            self.variables = int(self.op_type in HANDLES)
+            self.functions: tuple[FunctionRef, ...] = core.navigator.doors(self.name)
+            self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
+            self.inputs, self.outputs = facts.inputs, facts.outputs
+        else:
+            part = core.view.holding(name)
+            self.name, self.op_type, self.ops, self.variables = name, "", len(part), len(part.variables)
+            self.functions, self.frames = (), ()
+            self.inputs, self.outputs = (tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs))
+        self.device, self.control_inputs = facts.device, facts.control_inputs
+        self.attributes: tuple[AttributeDescription, ...] = facts.attributes
+        self.constant: str = facts.value
+
+    def _original_name(self, name: str) -> str:
+        """The name of an op before edits."""
+        return original_name(name, (patch.renamed for patch in self._core.executor.patches()))
+
+    @property
+    def value(self) -> Stats | None:
+        """The value of its variable or constant with dtype, shape, minimum, mean and maximum; None for other ops.
+
+        `why_no_value` says why a variable has none.
+        """
+        return self._value[0]
+
+    @property
+    def why_no_value(self) -> str:
+        """Why the value of the variable or constant is not known; "" for other ops, and where it is known."""
+        return self._value[1]
+
+    @cached_property
+    def _value(self) -> tuple[Stats | None, str]:
+        core, index = self._core, self._core.view.index
+        body = core.view.body
+        fixed = body.constants.get(self._original_name(self.name))
+        op = current_values.find_state_op(index, self.name)
+        place = current_values.ValueContext(core.source, core.target.index, body)
+        constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
+        try:
+            if constant is not None:
+                dtype, value = current_values.constant_value(constant)
+            elif op is not None:
+                was = self._original_name(index.names[op])
+                dtype, value = current_values.variable_value(place, index, op, was)
+            else:
+                return None, ""
+        except GraphEditError as error:
+            return None, error.why
+        return Stats(self.name, dtype, value), ""
+
+    @cached_property
+    def documentation(self) -> Documentation:
+        """TensorFlow's documentation of the op type: a summary, and a text for each input, output and attribute."""
+        if not self.op_type:
+            return Documentation()
+        return documentation(self.op_type, self._core.view.index.typing.definition(self.op_type))
+
+    @cached_property
+    def origin(self) -> tuple[str, ...]:
+        """The lines of Python that made the op, innermost last: those of its graph, or of the file it came from."""
+        if not self.op_type:
+            return ()
+        core = self._core
+        function, old = core.navigator.function, self._original_name(self.name)
+        if core.source.stored is not None and (found := core.source.stored.created(old, function)):
+            return found
+        return live_origin(core.source.body, core.view.body, (old, self.op_type), function)
+
+    @cached_property
+    def signature(self) -> tuple[tuple[str, str, str], ...]:
+        """Arguments and results, as (sort, name, dtype and shape), of the functions that it calls.
+
+        For an argument or a result of the current function, and for "/", they are those of the current function.
+        """
+        return tuple(self._signature())
+
+    def _signature(self) -> Iterator[tuple[str, str, str]]:
+        core, index, body = self._core, self._core.view.index, self._core.view.body
+        for called in self.functions:
+            op = index.ids[self.name]
+            shapes = [] if called.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
+            for sort, name, text in definition_signature(body.function(called.function), shapes):
+                yield f"{called.label} {sort}" if len(self.functions) > 1 else sort, name, text
+        arguments, returns = track_boundary(body.arguments, body.returns, core.executor.patches())
+        ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
+        if self.name in ends or (self.name.strip("/") == "" and ends):
+            yield from body_signature(index, arguments, returns)
+
+    def rows(self) -> list[dict[str, str]]:
+        """All of it as dicts with the keys "section", "name" and "text"."""
+        return [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()]
+
+    def table(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        return frame(self.rows(), COLUMNS)
+
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        head = {
+            "type": self.op_type,
+            "device": self.device,
+            "ops": "" if self.op_type else f"{self.ops:,}",
+            "variables": f"{self.variables:,}" if self.variables else "",
+        }
+        yield from (("", name, text) for name, text in head.items() if text)
+        for section, tensors in (("input", self.inputs), ("output", self.outputs)):
+            for tensor in tensors:
+                yield section, tensor.name, f"{tensor.dtype} {tensor.shape}".strip()
+        yield from (("control input", name, "") for name in self.control_inputs)
+        yield from (("attribute", each.name, each.text) for each in self.attributes)
+        yield from (("function", called.function, called.label) for called in self.functions)
+        yield from ((type(each).__name__.lower(), each.name, f"{len(each.ops):,} ops") for each in self.frames)
+        if self.value is not None:
+            names = ("dtype", "shape", "minimum", "mean", "maximum", "", "histogram")
+            yield from (("value", name, text) for name, text in zip(names, self.value.row(), strict=True) if text)
+        elif self.why_no_value:
+            yield "value", "", self.why_no_value
+        yield from (("signature", f"{sort} {name}".strip(), text) for sort, name, text in self.signature)
+        yield from (("made at", "", line) for line in self.origin)
+        if self.documentation.summary:
+            yield "documentation", "", self.documentation.summary
+        yield from (
+            ("documentation", f"{sort} {name}", text) for sort, name, text in self.documentation.arguments if text
+        )
+
+    def __repr__(self) -> str:
+        rows = list(self._rows())
+        widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
+        lines = (f"    {row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}".rstrip() for row in rows)
+        return "\n".join((self.name, *lines))
+
+    def _repr_html_(self) -> str:
+        cell = "<td style='text-align:left'>{}</td>"
+        lines = ("".join(cell.format(html.escape(text)) for text in row) for row in self._rows())
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<table><caption>{html.escape(self.name)}</caption><tbody>{body}</tbody></table>"
+
+
+def _boundary(tensor: str) -> TensorDescription:
+    """A tensor at the boundary of a scope: its op's inspection says the rest."""
+    return TensorDescription(tensor, "", "", (split_tensor(tensor)[0],))

@@ -1,0 +1,89 @@
+"""Plan cache: a click on Clone applies the plan that its preview showed.
+
+A clone's plan depends on the command and on two graphs, that of the originals and that of the copies. An index is
+never changed, and a graph that has changed has another index: so a plan is valid as long as both indexes are the same
+objects. The session, its values and its devices are not in a plan: they are checked and read when it is applied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfgraphwidget.edits import IndexContext, Patch
+from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.graph import GraphIndex
+
+_SIZE = 2  # the form of the panel, and the same form with all state of its own
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    command: Clone
+    index: GraphIndex
+    target: GraphIndex
+    patch: Patch
+
+    def is_for(self, command: Clone, index: GraphIndex, target: GraphIndex) -> bool:
+        """Whether planning the command would give the same patch."""
+        return self.index is index and self.target is target and _is_same(self.command, command)
+
+
+class PlanCache:
+    """Plans of clones that were previewed and not applied yet."""
+
+    def __init__(self) -> None:
+        self._plans: tuple[_Plan, ...] = ()
+
+    def clear(self) -> None:
+        """Forget all plans: the graph has changed."""
+        self._plans = ()
+
+    def sample(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch:
+        """The plan of a preview, which is kept; with `times`, the plan of the first copy.
+
+        Args:
+            command: The clone.
+            index: The graph of the originals.
+            target: The graph of the copies; the same object if it is the same graph.
+
+        Returns:
+            The patch of `target`.
+
+        Raises:
+            GraphEditError: The clone cannot be right. A refusal is not kept.
+        """
+        patch = self._known(command, index, target)
+        if patch is None:
+            patch = command.plan_sample(IndexContext(index, target))
+            self._plans = (_Plan(command, index, target, patch), *self._plans)[:_SIZE]
+        return patch
+
+    def plan(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch:
+        """The plan to apply: the one of the preview, unless that has planned only one of several copies.
+
+        Args:
+            command: The clone.
+            index: The graph of the originals.
+            target: The graph of the copies.
+
+        Returns:
+            The patch of `target`.
+
+        Raises:
+            GraphEditError: The clone cannot be right.
+        """
+        known = self._known(command, index, target)
+        if known is not None and len(command.scopes) == command.sample_size:
+            return known
+        return command.plan(IndexContext(index, target))
+
+    def _known(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch | None:
+        return next((plan.patch for plan in self._plans if plan.is_for(command, index, target)), None)
+
+
+def _is_same(one: Clone, other: Clone) -> bool:
+    """Whether two clones are equal; those that hold arrays are only if they hold the same ones."""
+    try:
+        return one == other
+    except ValueError:  # of numpy, which does not say whether two arrays are equal
+        return False

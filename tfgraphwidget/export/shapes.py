@@ -1,0 +1,22 @@
+"""Static shapes as TensorFlow's classes have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.graph import Shape
+from tfgraphwidget.tf_types import TensorShapeProto
+
+
+def tensor_shape(shape: Shape) -> tf.TensorShape:
+    """The `tf.TensorShape` of a static shape; None is an unknown rank."""
+    dimensions: Any = shape  # types-tensorflow does not know that None is an unknown rank
+    return tf.TensorShape(dimensions)
+
+
+def shape_proto(shape: Shape) -> TensorShapeProto:
+    """The message of a static shape, as attributes of NodeDefs have it."""
+    message: TensorShapeProto = tensor_shape(shape).as_proto()
+    return message

@@ -1,0 +1,361 @@
+"""Variable stores: what holds the values of a model's variables, read and assigned by name.
+
+A store is a live graph with its session, a Keras model or `tf.Module` with its eager variables, or a file with its
+checkpoint. `transfer` moves values from one to another through Python.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.cancellation import held_back
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
+from tfgraphwidget.runtime.sync import mixing
+from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
+from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state
+from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
+
+Array = np.ndarray[Any, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StoredVariable:
+    """A variable in a store.
+
+    Attributes:
+        handle: The name by which the store finds it, "sequential/dense/kernel".
+        path: Another name of it: its place in the object that holds it, "layers/0/kernel", as in a checkpoint; or "".
+        dtype: The dtype of its value.
+        shape: The static shape of its value.
+        definition: The variable of a graph that it is, or None.
+    """
+
+    handle: str
+    dtype: tf.DType
+    shape: tf.TensorShape
+    path: str = ""
+    definition: VariableDef | None = None
+
+
+class VariableStore(Protocol):
+    """Values of variables, by name."""
+
+    @property
+    def title(self) -> str:
+        """What the store is, in a sentence: "Keras model 'sequential'"."""
+
+    @property
+    def scope(self) -> str:
+        """The scope that all names begin with, and that is no part of what the variables are; or ""."""
+
+    @property
+    def variables(self) -> Sequence[StoredVariable]:
+        """The variables, each once, in the model's order."""
+
+    def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
+        """Present values by handle. Raises SessionRefused for a variable without a value."""
+
+    def assign(self, values: Mapping[str, Array]) -> None:
+        """Assign values by handle: all of them, or none. Raises SessionRefused."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphStore:
+    """The variables of a live graph, and the session that holds their values."""
+
+    model: Model
+    definitions: Sequence[VariableDef]
+    scope: str = ""
+    title: str = "the graph"
+
+    @cached_property
+    def variables(self) -> Sequence[StoredVariable]:
+        """The variables in graph order."""
+        handles = [(v, mixing.handle_of(self.model.graph, v)) for v in self.definitions]
+        return tuple(
+            StoredVariable(v.handle, mixing.dtype_of(tensor), mixing.shape_of(tensor), definition=v)
+            for v, tensor in handles
+        )
+
+    def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
+        """Present values in the session, in one run."""
+        return self._sync.read([v.definition for v in variables if v.definition is not None])
+
+    def assign(self, values: Mapping[str, Array]) -> None:
+        """Assign through the variables' own initializers; no op is added."""
+        self._sync.assign([v for v in self.definitions if v.handle in values], values)
+
+    @property
+    def _sync(self) -> Sync:
+        return Sync((), self.model, self.model)
+
+
+@dataclass(frozen=True, eq=False)
+class EagerStore:
+    """`tf.Variable`s that hold their values themselves: those of a Keras model, a tf.Module, a tf.function."""
+
+    title: str
+    by_name: Mapping[str, tf.Variable]
+    paths: Mapping[str, str] = field(default_factory=dict)
+    scope: str = ""
+
+    @cached_property
+    def variables(self) -> Sequence[StoredVariable]:
+        """The variables in the order that their object lists them in."""
+        return tuple(
+            StoredVariable(name, variable.dtype.base_dtype, variable.shape, self.paths.get(name, ""))
+            for name, variable in self.by_name.items()
+        )
+
+    def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
+        """Present values."""
+        with eager_mode():  # a graph of TensorFlow 1 may be the default one
+            return {variable.handle: self._value(variable.handle) for variable in variables}
+
+    def _value(self, name: str) -> Array:
+        try:
+            return np.asarray(self.by_name[name].numpy())
+        except (tf.errors.OpError, NotImplementedError) as error:
+            raise SessionRefused(
+                f"Variable {name!r} of {self.title} has no value; assign one first.", [name]
+            ) from error
+
+    def assign(self, values: Mapping[str, Array]) -> None:
+        """Assign; when one fails, or on an interrupt, those assigned already get their old values again."""
+        with held_back(), eager_mode():
+            before: dict[str, Any] = {}
+            try:
+                for name, value in values.items():
+                    variable = self.by_name[name]
+                    before[name] = variable.read_value()
+                    variable.assign(value)
+            except BaseException as error:
+                for name, old in before.items():
+                    self.by_name[name].assign(old)
+                if isinstance(error, tf.errors.OpError | ValueError):
+                    why = str(error).strip().splitlines()[0].rstrip(".")
+                    raise SessionRefused(f"Variable {name!r} of {self.title} cannot be assigned: {why}.") from error
+                raise
+
+
+@dataclass(frozen=True, eq=False)
+class FileStore:
+    """The values that a file, or the checkpoint beside it, has for its variables. They can only be read."""
+
+    title: str
+    variables: Sequence[StoredVariable]
+    value: Callable[[str], Array] = field(repr=False)
+    scope: str = ""
+
+    def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
+        """Values from the checkpoint."""
+        return {v.handle: np.asarray(self.value(v.definition.handle if v.definition else v.handle)) for v in variables}
+
+    def assign(self, values: Mapping[str, Array]) -> None:  # noqa: ARG002
+        """Refuse: a checkpoint is not changed in place."""
+        raise SessionRefused(
+            f"sync: {self.title} is a file, which is not changed in place; give a live graph, a Keras model or a "
+            "module as the target, and save that."
+        )
+
+
+Pair = tuple[StoredVariable, StoredVariable]
+
+
+def check_pairs(pairs: Iterable[Pair]) -> None:
+    """Raise GraphEditError, naming both variables, where the shapes or dtypes of a pair differ."""
+    for ours, theirs in pairs:
+        for what, a, b, agree in (
+            ("shape", ours.shape, theirs.shape, ours.shape.is_compatible_with(theirs.shape)),
+            ("dtype", ours.dtype.name, theirs.dtype.name, ours.dtype == theirs.dtype),
+        ):
+            if not agree:
+                raise GraphEditError(
+                    f"Variable {ours.handle!r} has {what} {a} and cannot be copied to {theirs.handle!r} of {what} {b}; "
+                    "leave it out: name the variables that belong together.",
+                    [ours.handle, theirs.handle],
+                )
+
+
+def transfer(source: VariableStore, target: VariableStore, pairs: Sequence[Pair], tau: float = 1.0) -> None:
+    """Give the target's variables the source's values; all of them, or none.
+
+    Args:
+        source: Where the values are read.
+        target: Where they are assigned.
+        pairs: The variables that belong together, as (source's, target's).
+        tau: 1 copies; less mixes (1 - tau) of the old value with tau of the new one, where the dtype is a float.
+
+    Raises:
+        GraphEditError: Shapes or dtypes of a pair differ, or tau is not a number from 0 to 1.
+        SessionRefused: A variable has no value, or cannot be assigned.
+    """
+    check_tau(tau)
+    check_pairs(pairs)
+    read = source.read([ours for ours, _ in pairs])
+    values = {theirs.handle: read[ours.handle] for ours, theirs in pairs}
+    mixed = [theirs for _, theirs in pairs if tau != 1 and mixing.is_mixed(theirs.dtype)]
+    old = target.read(mixed) if mixed else {}
+    for variable in mixed:
+        values[variable.handle] = mixing.mix_arrays(old[variable.handle], values[variable.handle], tau, variable.dtype)
+    target.assign(values)
+
+
+def distances(source: VariableStore, target: VariableStore, pairs: Sequence[Pair]) -> dict[str, float]:
+    """How far the values of pairs are apart.
+
+    Args:
+        source: Where the values of the first of each pair are.
+        target: Where those of the second are.
+        pairs: The variables, as (source's, target's).
+
+    Returns:
+        By the source's handle the largest absolute difference of two elements: 0.0 if all are equal; of booleans and
+        strings 1.0 if any differ; infinity for other shapes or dtypes, and where only one is NaN.
+    """
+    ours, theirs = source.read([a for a, _ in pairs]), target.read([b for _, b in pairs])
+    return {
+        a.handle: mixing.distance(ours[a.handle], theirs[b.handle], a.dtype) if a.dtype == b.dtype else math.inf
+        for a, b in pairs
+    }
+
+
+def object_path(key: str) -> str:
+    """The path of an object that a key of a checkpoint names, "layers/0/kernel"; "" for a key of TensorFlow 1."""
+    path, found, _ = key.partition("/.ATTRIBUTES/")
+    return path if found else ""
+
+
+def natural_order(name: str) -> list[Any]:
+    """A key that sorts "variables/10" behind "variables/9"."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def eager_store(model: Any) -> EagerStore | None:
+    """The eager variables of a `tf.Module`, of what `tf.saved_model.load` returns, or of another trackable object.
+
+    Args:
+        model: Any object.
+
+    Returns:
+        The store; its names are those of the variables, or their paths where two have one name. None for an object that
+        tracks no variables.
+    """
+    if isinstance(model, tf.Variable):
+        paths = {"": model}
+    elif isinstance(model, Trackable) and not isinstance(model, FUNCTION | CONCRETE):
+        paths = _own(trackable_variables(model))
+    else:
+        return None
+    unique = {id(variable.handle): path for path, variable in reversed(paths.items())}
+    found = [(path, variable) for path, variable in paths.items() if unique[id(variable.handle)] == path]
+    title = f"{type(model).__name__} {getattr(model, 'name', '')}".strip()
+    return EagerStore(title, *_named_variables([(v.name.removesuffix(":0"), path, v) for path, v in found]))
+
+
+def _own(paths: Mapping[str, T]) -> dict[str, T]:
+    """Variables by path without the second list that a SavedModel of Keras has of them: copies that nothing reads."""
+    is_listed = any(path.startswith("variables/") for path in paths)
+    return {path: v for path, v in paths.items() if not (is_listed and path.startswith("_all_variables/"))}
+
+
+def keras_store(model: Any, *, slots: bool = False) -> EagerStore:
+    """The variables of a Keras model or layer, by Keras's names of them, "sequential/dense/kernel".
+
+    Args:
+        model: The model; its variables must have been built, and lie in TensorFlow.
+        slots: Whether the optimizer's variables belong to it too, each below the variable that it is for.
+
+    Raises:
+        GraphEditError: The model has no variables, or they are not TensorFlow's.
+    """
+    title = f"Keras model {model.name!r}"
+    variables = [(v.path, v.value) for v in model.variables]
+    if not variables or not all(isinstance(v, tf.Variable) for _, v in variables):
+        raise GraphEditError(f"sync: {title} has no variables of TensorFlow; call it on data once, then sync.")
+    objects = {id(v.handle): path for path, v in trackable_variables(model).items()}
+    found = [(path, objects.get(id(v.handle), ""), v) for path, v in variables]
+    optimizer = getattr(model, "optimizer", None) if slots else None
+    if optimizer is not None:
+        kind = type(optimizer).__name__.lower()  # its own name has a number in a process that has several
+        below = sorted(((path.replace("/", "_"), path) for path, _ in variables), key=lambda pair: -len(pair[0]))
+        for slot in optimizer.variables:
+            local = slot.path.removeprefix(f"{optimizer.name}/")
+            owner = next(((flat, path) for flat, path in below if local.startswith(f"{flat}_")), None)
+            name = f"{kind}/{local}"
+            if owner is not None:
+                name = f"{owner[1]}/{kind}/{local.removeprefix(owner[0]).lstrip('_')}"
+            found.append((name, "", slot.value))
+    by_name, paths = _named_variables(found)
+    is_inside = all(name.startswith(f"{model.name}/") for name, _ in variables)
+    return EagerStore(title, by_name, paths, model.name if is_inside else "")
+
+
+def _named_variables(
+    variables: Sequence[tuple[str, str, tf.Variable]],
+) -> tuple[dict[str, tf.Variable], dict[str, str]]:
+    """Variables by name, or by path where several have one name; and the paths by these."""
+    count = Counter(name for name, _, _ in variables)
+    chosen = [(path if count[name] > 1 and path else name, path, v) for name, path, v in variables]
+    return {name: v for name, _, v in chosen}, {name: path for name, path, _ in chosen}
+
+
+def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
+    """The variables of the graph of an opened source; of a function those that it captures.
+
+    Args:
+        source: The source.
+        index: Its graph, as it is now.
+    """
+    if source.graph is not None:
+        return GraphStore(Model(source.graph, source.session), tuple(definitions(index, handles(index)).values()))
+    if source.stored is not None:
+        return _file_store(source.title, source.stored, definitions(index, handles(index)).values())
+    state = captured_state(source, source.body)
+    captured = ((node.name, state.live(node.name)) for node in source.body.nodes() if node.name in state.names)
+    return EagerStore(source.title, {name: value for name, value in captured if hasattr(value, "assign")})
+
+
+def _file_store(title: str, stored: StoredData, variables: Iterable[VariableDef]) -> FileStore:
+    """The values that a file has for variables: of a TensorFlow 2 file each once, in the order of its objects."""
+    by_key: dict[str, VariableDef] = {}
+    for variable in variables:
+        key = stored.key(variable.handle)
+        if key is not None:
+            by_key.setdefault(object_path(key) or variable.handle, variable)  # slices have one key
+    own = _own(by_key)
+    if any(key != variable.handle for key, variable in own.items()):
+        own = dict(sorted(own.items(), key=lambda item: natural_order(item[0])))
+    count = Counter(stored.variable_name(variable.handle) for variable in own.values())
+    found = []
+    for key, variable in own.items():
+        name, path = stored.variable_name(variable.handle), "" if key == variable.handle else key
+        name = path if path and count[name] > 1 else name
+        shape = tf.TensorShape(stored.shape(variable.handle))
+        found.append(StoredVariable(name, stored.dtype(variable.handle), shape, path, variable))
+    return FileStore(title, tuple(found), stored.value)
+
+
+def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
+    """The values in a checkpoint, by their names in it; of a checkpoint of objects by the paths of these.
+
+    Slots of optimizers, which are below their variables there, are included.
+    """
+    keys = (key for key in checkpoint.shapes if not key.startswith("_CHECKPOINTABLE"))
+    of_name = _own({object_path(key) or key: key for key in sorted(keys, key=natural_order)})
+    variables = tuple(
+        StoredVariable(name, checkpoint.dtypes[key], tf.TensorShape(checkpoint.shapes[key]), object_path(key))
+        for name, key in of_name.items()
+    )
+    return FileStore(f"Checkpoint {checkpoint.prefix!r}", variables, lambda name: checkpoint.value(of_name[name]))
