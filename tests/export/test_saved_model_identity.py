@@ -419,6 +419,29 @@ def test_an_edit_of_a_tensorflow_1_saved_model_keeps_methods_tables_and_files(tf
         (tf1.parent / "elsewhere").rename(tf1)
 
 
+def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        v1.disable_control_flow_v2()
+        try:
+            x = v1.placeholder(tf.float32, [], name="x")
+            w = v1.get_variable("w", initializer=2.0)
+            looped = v1.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * w), (0, x), name="loop")[1]
+        finally:
+            v1.enable_control_flow_v2()
+        y = tf.identity(tf.abs(looped, name="abs"), name="y")
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(tmp_path / "sm"), {"x": x}, {"y": y})
+    assert "while_context" in graph_of(tmp_path / "sm").collection_def
+    editor = tgw.edit(tmp_path / "sm")
+    editor.bypass("abs")
+    editor.save(tmp_path / "kept/")
+    assert call(tmp_path / "kept", "serving_default", x=np.float32(-1))["y"] == -8
+    editor.connect("x:0", "y", 0)
+    editor.strip_training()
+    editor.save(tmp_path / "new/")
+    assert call(tmp_path / "new", "serving_default", x=np.float32(-1))["y"] == -1
+
+
 # Edits that take signatures away, or their variables
 
 

@@ -33,6 +33,8 @@ from tfgraphwidget.tf_types import NodeDef
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
 _INIT = "__saved_model_init_op"
 _MAIN_OPS = ("saved_model_main_op", "legacy_init_op", "saved_model_train_op")
+# Collections of TensorFlow 1 whose entries are messages that name ops.
+_BY_NAME = ("while_context", "cond_context", "queue_runners")
 _WAY_OUT = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
 
 
@@ -143,7 +145,7 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         # An op that was not edited is the file's: opening a file makes constants of the paths of its asset files.
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
-    added = {}
+    added = set()
     stack = _bookkeeping(original)
     if not original.object_graph_def.nodes and any(name not in nodes for name in stack):
         raise NotKept("ops of its Saver were removed")
@@ -153,14 +155,10 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
             if name in nodes and name in raw and nodes[name].op != raw[name].op:
                 raise NotKept(f"{name!r} is a {nodes[name].op} now, and the model restores a {raw[name].op}")
             continue
-        added[name] = nodes[name] = raw[name]
+        added.add(name)
+        nodes[name] = raw[name]
         stack += [split_input(text)[0] for text in raw[name].input]
-    place = {name: k for k, name in enumerate(raw)}
-    return (
-        [*nodes.values()]
-        if not added
-        else sorted(nodes.values(), key=lambda node: (0, place[node.name]) if node.name in added else (1, 0))
-    )
+    return [*(node for name, node in raw.items() if name in added), *(nodes[n] for n in nodes if n not in added)]
 
 
 def _bookkeeping(meta: Any) -> list[str]:
@@ -176,13 +174,21 @@ def _bookkeeping(meta: Any) -> list[str]:
 
 
 def _check_state(edited: EditedSavedModel) -> None:
-    """Raise NotKept for variables that edits have brought in: the checkpoint and the Saver do not know them."""
+    """Raise NotKept for variables that edits have brought in: the checkpoint and the Saver do not know them.
+
+    Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops that are not there.
+    """
     index, known = edited.request.index, set(edited.before.names)
     new = [index.names[i] for i in handles(index) if index.names[i] not in known]
     if new:
         raise NotKept(f"{new[0]!r} is a new variable")
-    if index.extras.contexts() and not edited.meta_graph.object_graph_def.nodes:
-        raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
+    if not edited.meta_graph.object_graph_def.nodes and any(
+        key in edited.meta_graph.collection_def for key in _BY_NAME
+    ):
+        if known - index.ids.keys():
+            raise NotKept("ops were removed that loops or queue runners may name")
+        if index.extras.contexts():
+            raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
 
 
 def _set_collections(made: Any, edited: EditedSavedModel, names: set[str]) -> None:
