@@ -29,6 +29,7 @@ lint: .venv/.test
 	ruff check .
 	ruff format --check .
 	mypy
+	python .ci/words.py
 	cd labextension && npm run lint && npm run typecheck
 
 # The pictures of the README, taken by the browser tests.

@@ -19,19 +19,18 @@ ROOT = Path(__file__).parents[1]
 NOT_OURS = ("graph_editor",)  # names, parameters and sentences of tf.contrib.graph_editor
 
 WORDS = {
-    r"whoever|who(?= reads| has| wants| gives)": "name the actor: you, the editor, TensorFlow",
+    r"whoever|who(?= gives)": "name the actor: you, the editor, TensorFlow",
     r"what nobody reads|nobody reads": "unused output, output without consumers",
     r"nobody|somebody": "name the actor, or use the passive",
     r"(?:is|are|was) told (?:of|by|that)|tells? of": "is reported, lists, shows",
     r"lets? go of|takes? along|taken along": "removes, also copies",
     r"comes? along": "is copied too",
-    r"anew": "again",
+    r"anew(?!:)": "again",
     r"dear(?:est|er)?": "expensive",
     r"the very": "the same, byte for byte",
     r"keeps? the books": "bookkeeping ops",
     r"lacks? for": "is missing",
-    r"rooms?": "function body, current graph",
-    r"doors?": "called function, FunctionRef",
+    r"rooms(?!:)": "function bodies",
     r"strangers?": "untrusted, unknown",
     r"stands? for itself|one stands": "is, is placed",
     r"at the first question|first asked for": "on first use",
@@ -62,8 +61,9 @@ def plain(text: str) -> str:
 def script_prose(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of the comments and sentences of a TypeScript module."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        for found in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]* [^`]*`|\"[^\"]* [^\"]*\"", line):
-            yield number, found[0].strip('`"')
+        for found in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]*`|\"[^\"]*\"", line):
+            if " " in found[0]:
+                yield number, found[0].strip('`"')
 
 
 def findings() -> Iterator[tuple[str, int, str, str]]:

@@ -25,7 +25,7 @@ def held_back(*, wholly: bool = False) -> Iterator[None]:
     """
     global _waiting  # noqa: PLW0603
     handler = _handler()
-    if handler is None or _waiting is not None:  # somebody around holds them back
+    if handler is None or _waiting is not None:  # a caller holds them back
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
@@ -41,7 +41,7 @@ def held_back(*, wholly: bool = False) -> Iterator[None]:
 
 
 def let_in() -> None:
-    """Raise an interrupt that is held back: whoever calls this can take back what has been done so far."""
+    """Raise an interrupt that is held back: the caller can then undo its steps so far."""
     if _waiting and threading.current_thread() is threading.main_thread():
         _waiting.clear()
         raise KeyboardInterrupt

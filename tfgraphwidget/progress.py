@@ -1,4 +1,4 @@
-"""Progress: how far long work is, told to whoever listens. Mostly nobody does, and then it costs next to nothing."""
+"""Progress: how far long work is, reported to listeners. Without a listener it costs next to nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Listener = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is; 0 and 0 where nobody can say."""
+"""Called with what is being done, how much of it is done, and how much there is; 0 and 0 where it is not known."""
 
 _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
 _EVERY = 256  # items between two words

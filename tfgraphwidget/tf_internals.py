@@ -129,7 +129,7 @@ def create_operation(
     """Add one op as its NodeDef describes it, in no scope, on no device of the surroundings.
 
     Args:
-        graph: The graph, which takes the op under the very name of the NodeDef.
+        graph: The graph, which takes the op under the name of the NodeDef.
         node: A NodeDef with all attributes.
         inputs: The tensors for its data inputs.
         control_inputs: The ops that it waits for.
@@ -1030,7 +1030,7 @@ def eager_mode() -> AbstractContextManager[None]:
 def is_eager_by_default() -> bool:
     """Whether this process runs ops at once outside of graphs (no `disable_eager_execution`).
 
-    Private: `eager.context.default_execution_mode`. `tf.executing_eagerly` tells of the place where it is called.
+    Private: `eager.context.default_execution_mode`. `tf.executing_eagerly` is about the place where it is called.
     """
     return bool(context.default_execution_mode == context.EAGER_MODE)
 

@@ -125,7 +125,7 @@ def test_a_constant_that_others_read_too_is_left_for_them(tmp_path: Path) -> Non
 def test_a_constant_as_large_as_the_input_is_told(tmp_path: Path) -> None:
     editor = tgw.edit(written(graph_of(lambda x: x + tf.ones([4, 2], name="ones"), [4, 2]), tmp_path))
     done = editor.replace_input("x:0", [None, 2], fix=True)
-    assert done.notes[0] == "'ones' still holds the old size, [4, 2], for 'add'; nobody knows what it should hold."
+    assert done.notes[0] == "'ones' still holds the old size, [4, 2], for 'add'; it is not known what it should hold."
 
 
 def test_the_session_takes_the_new_size_under_the_old_name() -> None:

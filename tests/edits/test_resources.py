@@ -537,7 +537,7 @@ def test_that_a_table_which_a_person_fills_starts_empty_is_told(kind: str, init:
     graph = looked_up(kind)
     with v1.Session(graph=graph) as session:
         copy = tgw.edit(graph, session=session).clone("x:0", "y:0", into="copy", init=init)
-        assert copy.report.dropped == ("What hash table 'table' holds does not come along: the copy starts empty.",)
+        assert copy.report.dropped == ("What hash table 'table' holds is not copied: the copy starts empty.",)
 
 
 def test_a_refused_clone_leaves_no_op_though_a_table_is_to_be_read() -> None:

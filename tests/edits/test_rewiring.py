@@ -56,7 +56,7 @@ def test_a_layer_is_bypassed_by_its_scope(layer: Any) -> None:
     before = reads(editor)
     told = editor.bypass("layer")
     assert reads(editor)["y"] == ["x"]
-    assert told.notes[0] == "'layer' stays in the graph, and nobody outside reads it any more."
+    assert told.notes[0] == "'layer' stays in the graph, without consumers outside."
     assert np.array_equal(run(editor.graph, "y:0", {"x:0": X}), X)
     editor.undo()
     assert reads(editor) == before
@@ -128,7 +128,7 @@ def test_who_waits_for_what_is_bypassed_waits_for_what_comes_before() -> None:
     editor = tgw.edit(graph)
     told = editor.bypass("y")
     assert (reads(editor)["z"], reads(editor)["group"]) == (["x", "^group"], ["^check", "^x"])
-    assert "'y' waits for 'check'; who reads past it does not." in told.notes
+    assert "'y' waits for 'check'; the ops that read past it do not." in told.notes
     editor.undo()
     editor.bypass("group")
     assert reads(editor)["z"] == ["y", "^y"]

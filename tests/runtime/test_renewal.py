@@ -413,7 +413,7 @@ def test_iterators_that_cannot_go_on_are_named(graph: tf.Graph) -> None:
         "Iterator 'IteratorV2_2' starts at its beginning",
         "Iterator 'IteratorV2' is not carried over",
         "Iterator 'IteratorV2_1' is not carried over",
-        "String handles of iterators, as 'IteratorFromStringHandleV2' takes them, have to be fetched anew.",
+        "String handles of iterators, as 'IteratorFromStringHandleV2' takes them, have to be fetched again.",
     ]
     assert "You must feed a value for placeholder tensor 'size'" in lost[1]
     assert "2 ops initialize it" in lost[2]
@@ -512,7 +512,7 @@ def test_what_cannot_be_read_is_named_if_it_holds_anything(graph: tf.Graph) -> N
     reader = v1.TextLineReader(name="reader")
     del reader
     with v1.Session(graph=graph) as session:
-        anew = "What 'reader' (TextLineReaderV2) holds is not carried over: it starts anew."
+        anew = "What 'reader' (TextLineReaderV2) holds is not carried over: it starts empty."
         assert renew(session) == (anew,)
         session.run([stage, stage, alone, mapped, half, mean])
         session.run(stage)
@@ -536,7 +536,7 @@ def test_random_ops_begin_anew_and_it_is_said(graph: tf.Graph) -> None:
         first, second = session.run(drawn), session.run(drawn)
         session.run(noisy)
         assert renew(session) == (
-            "Random ops with a seed begin their sequences anew: 'noise/RandomStandardNormal' and 1 more.",
+            "Random ops with a seed begin their sequences again: 'noise/RandomStandardNormal' and 1 more.",
         )
         assert np.array_equal(session.run(drawn), first)
         assert not np.array_equal(first, second)
@@ -553,7 +553,7 @@ def test_state_in_the_body_of_a_function_is_named(graph: tf.Graph) -> None:
         session.run(got)
         assert renew(session) == (
             "What 'inner' (FIFOQueueV2) in the body of a function holds is not carried over.",
-            "Random ops with a seed begin their sequences anew: 'random_uniform/RandomUniform'.",
+            "Random ops with a seed begin their sequences again: 'random_uniform/RandomUniform'.",
         )
 
 

@@ -96,7 +96,7 @@ def _starters(patch: Patch, index: GraphIndex) -> list[str]:
 
 
 def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
-    """Original -> copy of the hash tables whose present contents go along: those that no initialiser gives the same."""
+    """Original -> copy of the hash tables whose present contents go along: those that no initializer gives the same."""
     if not (patch.init == "current" or isinstance(patch.init, tuple)):
         return {}
     tables = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}

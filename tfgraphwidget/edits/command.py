@@ -85,7 +85,7 @@ class Edits:
 
 
 def _renaming_text(pairs: tuple[tuple[str, str], ...]) -> str:
-    """What got another name: an op, or the scope of several. Who reads it is changed as well, and goes without saying.
+    """What got another name: an op, or the scope of several. Its consumers are changed as well, which is not listed.
 
     >>> _renaming_text((("a/x", "b/x"),)), _renaming_text((("a/x", "b/x"), ("a/y/z", "b/y/z")))
     ("renamed 'a/x' to 'b/x'", "renamed 'a' to 'b', 2 ops")

@@ -56,7 +56,7 @@ def _is_fixed(index: GraphIndex, edited: NodeChange) -> bool:
 
 
 def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], gone: set[str]) -> tuple[NodeChange, ...]:
-    """What is changed in place: as planned, and whoever names one of the old ops."""
+    """What is changed in place: as planned, and the ops that name one of the old ops."""
     changed = {edited.name: edited for edited in patch.changed if edited.name not in names}
     found = []
     for node in index.nodes:

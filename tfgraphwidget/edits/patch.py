@@ -45,8 +45,8 @@ class Preview:
     that a new placeholder stands for instead, `replaced` (tensor, tensor) of those that another tensor stands for.
     `new` is the state that the copy gets of its own, `shared` what it goes on sharing with the original. `stateful`
     are the copied ops that do something beside computing tensors (assign, enqueue, print, write a file, draw random
-    numbers), but for what initialises the variables: (op type, name). `dropped` says in a sentence each what could not
-    come along.
+    numbers), but for what initializes the variables: (op type, name). `dropped` says in a sentence each what could not
+    be copied.
     """
 
     ops: tuple[str, ...]
@@ -214,7 +214,7 @@ def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
 def _uncalled_functions(
     index: GraphIndex, ops: Collection[int], functions: tuple[FunctionDef, ...]
 ) -> tuple[FunctionDef, ...]:
-    """Those of some functions that nobody calls when some ops are gone."""
+    """Those of some functions that have no caller once some ops are removed."""
     if not functions:
         return ()
     called = reachable_functions(

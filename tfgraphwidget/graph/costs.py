@@ -30,7 +30,7 @@ _FLOATING = frozenset({"float16", "float32", "float64", "bfloat16"})
 def parameters(index: GraphIndex) -> Floats:
     """How many numbers each op holds for a model to learn, (n,): 0 for ops that hold none, NaN where it is unknown.
 
-    Those are the elements of variables, each counted at one handle, an optimiser's own ones left out. In a function's
+    Those are the elements of variables, each counted at one handle, an optimizer's own ones left out. In a function's
     body the variables are arguments; a frozen graph has constants of floats in their place.
     """
     found = np.zeros(len(index))
@@ -85,7 +85,7 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
 
 
 def _slots(index: GraphIndex) -> set[int]:
-    """The variables that an optimiser holds beside the one it changes: Adam's moments, for one."""
+    """The variables that an optimizer holds beside the one it changes: Adam's moments, for one."""
     found = set()
     for i, kind in enumerate(index.types):
         if _APPLIES.fullmatch(kind):

@@ -31,7 +31,7 @@ def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
             continue
         if port < (count := len(index.dtypes(number))):  # asked last, since it looks at every edge of the graph
             continue
-        # Of an op that TensorFlow does not know, nobody can say what it has not.
+        # What an op that TensorFlow does not know lacks is not known.
         if index.typing.definition(index.types[number]) is not None:
             has = f"has {count} output{'s' * (count > 1)}" if count else "has no output"
             raise UnknownName(f"There is no tensor {name!r}: op {op!r} {has}; an op is named without ':'.", [op])

@@ -11,7 +11,7 @@ from types import CodeType
 def function_expression(function: Callable[..., object]) -> str:
     """The source of a lambda, or the name of a function; "" when neither would mean the same elsewhere.
 
-    That is so for closures, for lambdas whose source nobody has, and for callable objects.
+    That is so for closures, for lambdas whose source is not available, and for callable objects.
     """
     code = getattr(function, "__code__", None)
     if code is None or code.co_freevars or "<locals>" in function.__qualname__.removesuffix("<locals>.<lambda>"):
@@ -23,7 +23,7 @@ def function_expression(function: Callable[..., object]) -> str:
 
 
 def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
-    """The syntax tree of a lambda; None when nobody has its source, or when it is not clear which it is."""
+    """The syntax tree of a lambda; None if its source is not available, or when it is not clear which it is."""
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):

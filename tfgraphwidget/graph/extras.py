@@ -10,7 +10,7 @@ from tfgraphwidget.tf_types import ContextDef, FunctionDef, QueueRunnerDef
 
 
 class GraphExtras(Protocol):
-    """Protos that name ops; whoever reads a graph from TensorFlow brings one along."""
+    """Protos that name ops; what reads a graph from TensorFlow provides them."""
 
     def contexts(self) -> tuple[ContextDef, ...]:
         """The outermost v1 control flow contexts, each a WhileContextDef or a CondContextDef with all that is nested.

@@ -1,8 +1,8 @@
 """GraphIndex: one graph as frozen arrays.
 
 Ops are numbered 0 … n-1 in graph order. Edges are stored as CSR both ways, so that every question about
-neighbours is a slice. An index never changes; `extended` and `without` give a new one that shares what it can.
-The NodeDefs are kept as they came (opaque protos): whoever needs an attribute reads it there.
+neighbors is a slice. An index never changes; `extended` and `without` give a new one that shares what it can.
+The NodeDefs are kept as they came (opaque protos): what needs an attribute reads it there.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class GraphIndex:
 
     @cached_property
     def sources(self) -> Edges:
-        """The edges by who reads or waits: `to` is the op that produces, or is waited for."""
+        """The edges by consumer: `to` is the op that produces, or is waited for."""
         return merge_edges(Edges(self.inputs.start, self.inputs.values, self.ports), control_edges(self.controls))
 
     @cached_property
@@ -199,7 +199,7 @@ class GraphIndex:
             variable_defs=variable_defs,
             functions=self.functions if functions is None else functions,
         )
-        grown.__dict__["ids"] = ids  # a cached_property; making it anew would cost as much as the whole graph
+        grown.__dict__["ids"] = ids  # a cached_property; computing it again would cost as much as the whole graph
         return grown
 
     def rewired(self, changed: Mapping[int, NodeDef]) -> GraphIndex:

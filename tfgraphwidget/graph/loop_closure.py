@@ -1,12 +1,12 @@
 """All ops of the loops and conditionals that a copy takes part of, so that none is cut in half.
 
-Half a loop cannot run: its Merges wait for NextIterations that nobody copied, its Exits for a LoopCond. So a part that
-takes some of what makes up a loop or a conditional takes all of it. What lies in one body only, with what invariants
+Half a loop cannot run: its Merges wait for NextIterations that were not copied, its Exits for a LoopCond. So a part
+that takes some of what makes up a loop or a conditional takes all of it. What lies in one body only, with what invariants
 enter there, may stay inside: TensorFlow itself adds ops to a body like that.
 
 Loops pass values on by way of stacks and TensorArrays, which live for one step: a gradient loop pops what its forward
-loop pushed. An edge shows their handle only. Original and copy must not share one, and who reads one needs all that
-fill it, so that a gradient loop brings its forward loop along.
+loop pushed. An edge shows their handle only. Original and copy must not share one, and the consumers of one need all
+that fill it, so that a gradient loop brings its forward loop along.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class _Flow:
     def _home(self, ops: Collection[int]) -> int:
         """The innermost block in whose body all of the ops lie, less invariants that enter it and what feeds these.
 
-        A variable that enters brings along what initialises it: so what lies in no block at all does not count then.
+        A variable that enters brings along what initializes it: so what lies in no block at all does not count then.
         """
         entering = self.invariants.intersection(ops)
         feeding: set[int] = set()
@@ -237,7 +237,7 @@ class _Flow:
         return {op for op in own if op in ops}
 
     def _read_states(self) -> None:
-        """Tell handles apart into states, and who reads each."""
+        """Group handles into states, and list the consumers of each."""
         types = self.index.types
         gradients: dict[tuple[int, bytes], int] = {}
         handles = [i for i, kind in enumerate(types) if kind in STACKS | TENSOR_ARRAYS]

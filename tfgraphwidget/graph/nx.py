@@ -26,7 +26,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     Nodes have `op` (the type), `scope` and `device` ("" for none), and `attributes`: name -> str, number, bool, a
     dtype's name, a shape (as below), a function's name, or a list of these; of a constant only "tensor (2, 3)".
 
-    Edges go from who makes to who reads, and all have `control` and `tensor` ("a:0", or "^a" of a control input).
+    Edges go from the producer to the consumer, and all have `control` and `tensor` ("a:0", or "^a" of a control input).
     Those of tensors also have `dtype` ("" where it is not known), `shape` (a tuple with None for unknown dimensions;
     None for an unknown rank) and `slot`, the input that the tensor is, which is the edge's key too. The keys of
     control inputs are "^0", "^1" and so on.
@@ -77,7 +77,7 @@ def _about(index: GraphIndex, *, text: bool) -> dict[str, Any]:
 
 
 def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, Any]:
-    """What an edge tells of the tensor that it carries."""
+    """The attributes of an edge: those of its tensor."""
     if port == CONTROL:
         return {"tensor": f"^{index.names[op]}", "control": True}
     shape = index.shape(op, port)

@@ -47,7 +47,7 @@ def with_recipe(make: _Maker) -> _Maker:
 
 
 def _on(thing: Any, index: GraphIndex) -> Any:
-    """What a maker was given, for another state of the graph: the index itself, or a selection made anew."""
+    """What a maker was given, for another state of the graph: the index itself, or a selection made again."""
     if isinstance(thing, GraphIndex):
         return index
     if isinstance(thing, Selection):
@@ -60,7 +60,7 @@ class Selection(Part, Checked):
     """Ops of one index: `mask` has one bool per op; `expression` is the Python that gives it.
 
     `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`. `| & -` join them too, `~` is of
-    ops only. `again` makes the selection anew on another state of the graph; None when it was not made in Python.
+    ops only. `again` makes the selection again on another state of the graph; None when it was not made in Python.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -160,7 +160,7 @@ class Selection(Part, Checked):
     def whole(self) -> Selection:
         """With all of each v1 while loop and conditional that these ops take a part of, those around them too.
 
-        What the loops keep for one step comes along: a gradient loop brings its forward loop, whose stacks it empties.
+        What the loops keep for one step is copied too: a gradient loop brings its forward loop.
         """
         held = traversal.mask_of(self.index, enclosing_ops(self.index, self.ids))
         return self._with(held, f"{self._term}.whole()")

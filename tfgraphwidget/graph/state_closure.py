@@ -1,7 +1,7 @@
 """All ops that the state in a part of a graph needs: a copy without them could not be initialized or filled.
 
 The ops between two tensors hold a variable's handle and reads, a table's handle, a queue's dequeue; not the assign,
-the initialiser, the enqueues with their files. Those are found from the handle on, and the handles that they need in
+the initializer, the enqueues with their files. Those are found from the handle on, and the handles that they need in
 turn (a batch queue is filled by a reader, from a queue of file names).
 """
 
@@ -38,7 +38,7 @@ def complete_state(
 
     * Variables: assign, reads, checks, initial values. An initial value that is computed from a placeholder or a queue,
       or in a v1 loop, is not copied: the new variable's assign then reads the original's initial value.
-    * Hash tables: what initialises them. Queues: what their runners run, without runners what enqueues; barriers and
+    * Hash tables: what initializes them. Queues: what their runners run, without runners what enqueues; barriers and
       accumulators likewise. Iterators: what makes them, with the dataset. Staging areas: their other ends. A state of
       another kind: what writes to it from constants. All with what they need; what these need of placeholders is read
       from the original.
@@ -99,7 +99,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
 
 
 def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
-    """Some handles, and the other ops that hold the same state; less what lives for one step: nobody shares that."""
+    """Some handles, and the other ops that hold the same state; less what lives for one step: that is not shared."""
     lasting = persistent_state(index)
     handles = {i for i in handles if lasting[i]}
     others = [i for i in handles if index.types[i] not in HANDLES]
@@ -152,7 +152,7 @@ class _Completing:
         """What writes to state before some op of `whole` may run, from the state on, with what it needs.
 
         Variables count wherever they are, other state only where it is in `whole`: an enqueue to the queue of another
-        pipeline is that one's. Who reads what a write to a reference variable gives reads that variable.
+        pipeline is that one's. A consumer of what a write to a reference variable returns reads that variable.
         """
         index, none = self.index, np.zeros(len(self.index), dtype=bool)
         walked = ~(whole | self.given | self.shared)
@@ -188,7 +188,7 @@ class _Completing:
             # An assign may wait for what is not fit, but it cannot read that.
             fit = (ops for ops, reads in needed if not unfit[reads].any())
             found = traversal.backward(index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit)
-        # A value that waits for another variable's initialiser: the copy must not initialise the original's anew.
+        # A value that waits for another variable's initializer: the copy must not initialize the original's again.
         return found | (resources_of(index, writes(index, np.flatnonzero(found).tolist())) & self._handles)
 
     def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
@@ -243,7 +243,7 @@ class _Completing:
         """Members of a collection that read ops of `whole`, with what they need; none that needs values from outside.
 
         A regularisation loss may read copied variables only; an update op brings along the variable that it updates,
-        unless that is shared: the original's update keeps it. What only waits for an op outside comes along, unless
+        unless that is shared: the original's update keeps it. What only waits for an op outside is copied too, unless
         that op writes to a variable: run before the copy's update, it would change the original's.
         """
         index, walked = self.index, ~(whole | self.given)

@@ -1,6 +1,6 @@
 """The ops that fill state other than variables, and the state that a part of a graph can own.
 
-What initialises (a hash table from constants, an iterator from its dataset) needs nothing that a person feeds; what
+What initializes (a hash table from constants, an iterator from its dataset) needs nothing that a person feeds; what
 goes on filling (a queue from files) is run by queue runners, or by hand.
 """
 
@@ -55,9 +55,9 @@ class StateWriters:
         return sorted(self._run_by_runners(handle) if kind == "queue" else ()) or list(by_hand)
 
     def starts_empty(self, handle: int) -> bool:
-        """Whether a copy of a state lacks what the original holds until somebody fills it: no op that runs by itself.
+        """Whether a copy of a state lacks what the original holds until it is filled: no op that runs by itself.
 
-        Variables are not asked for. A table that has initialisers, or an iterator, starts as the original did.
+        Variables are not asked for. A table that has initializers, or an iterator, starts as the original did.
         """
         kind = kind_of(self.index.types[handle])
         if kind == "queue":
@@ -81,7 +81,7 @@ class StateWriters:
 def initializers(index: GraphIndex, handle: int) -> list[int]:
     """The ops that give a state its first content and can be run at any time, in graph order.
 
-    A state of a kind that nobody here has heard of is initialised by what only writes to it, from constants.
+    A state of an unknown kind is initialized by what only writes to it, from constants.
     """
     listed, kind, found = _listed(index), kind_of(index.types[handle]), []
     for i in users(index, handle):
@@ -93,13 +93,13 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
 
 @cached_per_index
 def _listed(index: GraphIndex) -> frozenset[int]:
-    """The ops that a graph's own list has for initialising its tables."""
+    """The ops that a graph's own list has for initializing its tables."""
     names = (split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ()))
     return frozenset(index.ids[name] for name in names if name in index.ids)
 
 
 def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
-    """Whether an op initialises a state if it needs nothing from outside: else it may as well be a Saver's restore."""
+    """Whether an op initializes a state if it needs nothing from outside: else it may as well be a Saver's restore."""
     op_type = index.types[op]
     if kind == TABLE:
         return _IMPORTS.fullmatch(op_type) is not None

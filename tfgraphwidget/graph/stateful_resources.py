@@ -2,7 +2,7 @@
 
 TensorFlow finds a state by its kind and its key: `shared_name`, or the op's name where that is empty. So two ops may
 hold one state with no edge between them: both ends of a staging area, or a handle and its alias. Which op types hold
-state is told by their OpDefs, which have the attribute; so it is right for types that nobody here has heard of.
+state is known by their OpDefs, which have the attribute; so it is right for unknown types.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
         elif _reads(index, at):
             behind.add(at)
             stack += index.input_lists[at]
-    # Of the reads, those that have a state behind them: another Identity is an op that nobody chose.
+    # Of the reads, those that have a state behind them: another Identity is an op that was not selected.
     found, stack = set(ops), [at for at in behind if holds[at]]
     done = set(stack)
     while stack:

@@ -80,7 +80,7 @@ class Part:
 
         Tensors that are computed from nothing that comes from outside are no inputs: variables and constants belong to
         the part, also those that wait for an op outside. What an op inside brings in (a placeholder) is one. Tensors
-        that nobody reads are outputs of ops that only end there.
+        without consumers are outputs of ops that only end there.
         """
         source, outside = self.index.inputs.values, from_outside(self.index)
         fed = computed_from_outside(self.index)
@@ -93,7 +93,7 @@ class Part:
         return self._named(self._tensors(source, self.index.ports, entering & used[self._owners])), outputs
 
     def _is_by_product(self, name: str, op: int) -> bool:
-        """Whether a tensor is read by nobody and another of its op is: the batch statistics of a normalisation."""
+        """Whether a tensor has no consumer and another of its op is: the batch statistics of a normalization."""
         ports = self.index.readers.port[self.index.readers.start[op] : self.index.readers.start[op + 1]]
         return bool((ports != CONTROL).any()) and split_tensor(name)[1] not in ports
 

@@ -24,7 +24,7 @@ Shapes = Mapping[tuple[str, int], Shape]
 
 
 class Typing(Protocol):
-    """Says what each op's outputs are; whoever reads a graph from TensorFlow brings one along."""
+    """Says what each op's outputs are; what reads a graph from TensorFlow provides them."""
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef, for example ("float32", "int32_ref").

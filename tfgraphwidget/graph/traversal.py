@@ -167,7 +167,7 @@ def _leaving(edges: Edges, tensors: Tensors) -> Ids:
 
 
 def _arriving(edges: Edges, tensors: Tensors) -> Ids:
-    """The same, where edges are listed by who reads."""
+    """The same, where edges are listed by consumer."""
     if not tensors:
         return np.zeros(0, dtype=np.int32)
     ops, ports = np.array(list(tensors), dtype=np.int64).T

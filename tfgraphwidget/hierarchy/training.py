@@ -28,7 +28,7 @@ from tfgraphwidget.naming import last_part
 # The ops of a second forward pass, also those that a gradient penalty is added to, were made before their
 # gradients; and like a metric, they lead to an end that no gradient reaches.
 
-# Tapes make zeros for outputs that have no gradient, and often nobody reads them.
+# Tapes make zeros for outputs that have no gradient, and often they have no consumer.
 _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
@@ -56,7 +56,7 @@ def find_gradient_support(index: GraphIndex, known: OpFacts, seeds: npt.NDArray[
 
 
 def _find_unread_zeros(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
-    """Zeros that nobody reads, made among the gradients."""
+    """Zeros without consumers, made among the gradients."""
     unread = (np.diff(index.consumers.start) == 0) & (np.diff(index.control_consumers.start) == 0)
     unread[: seeds[0]] = unread[seeds[-1] :] = False
     ops = np.flatnonzero(unread & of_types(index, ZEROS))
@@ -245,7 +245,7 @@ def _find_gradient_scopes(index: GraphIndex, outline: Outline, known: Mask) -> d
 
 
 def _find_waiting(index: GraphIndex, known: OpFacts, trains: Mask) -> Mask:
-    """What waits for training and steers or stores only, or is read by nobody: train_op, averages of variables.
+    """What waits for training and steers or stores only, or has no consumer: train_op, averages of variables.
 
     A metric that waits for the training step has readers or computes something, and stays what it is.
     """

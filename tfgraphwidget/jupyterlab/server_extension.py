@@ -1,7 +1,7 @@
 """Jupyter server extension: start the kernels of documents in a directory without importable files.
 
 Jupyter starts a kernel in the folder of what it belongs to, and Python looks there first for all that it imports, the
-kernel itself included: a `json.py` beside a graph that somebody sent would run as soon as the graph is opened. So the
+kernel itself included: a `json.py` beside a graph that was sent would run as soon as the graph is opened. So the
 page asks here for the kernel of a file (labextension/src/jupyterlab/file-kernel.ts): it starts in Jupyter's own folder
 for runtime files, in which nothing can be imported. Kernels of notebooks start as ever.
 """

@@ -14,9 +14,9 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import CLOSED, ViewSpec, build_visible_graph
 
 # Opening shows so many boxes: below, the layout takes no time that anybody sees; above, one step of it would be felt by
-# whoever starts a cell just then.
+# a cell that starts just then.
 _FEWEST, _MOST = 60, 1_200
-_LARGEST = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
+_LARGEST = 2_500  # boxes of a drawing that may never be shown: 500 KB
 _ALL = 12_000  # and of all such drawings together
 
 

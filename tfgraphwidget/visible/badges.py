@@ -274,7 +274,7 @@ def _with_handles(index: GraphIndex, known: OpFacts, items: Items, op: Ints, bad
     beside = items.parent[items.item[producer]] == items.parent[items.item[reader]]
     stays = np.zeros(len(index), dtype=bool)
     stays[producer[~goes & beside & items.is_drawn[reader]]] = True
-    stays |= items.op[items.item] < 0  # it is in something closed, and nobody sees it
+    stays |= items.op[items.item] < 0  # it is in something closed, and is not shown
     behind = goes & ~stays[producer]
     if not behind.any():
         return op, badge

@@ -144,7 +144,7 @@ def _level_below(
 
 
 def number_items(items: Items, is_kept: Mask, reader: Ints) -> tuple[Ints, Ints]:
-    """Number items anew, breadth first, when some are dropped and others get children.
+    """Number items again, breadth first, when some are dropped and others get children.
 
     Args:
         items: The items.

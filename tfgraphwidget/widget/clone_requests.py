@@ -25,7 +25,7 @@ _MOST_NAMES = 200  # what a panel can show
 _MOST_HELD = 2_000  # what a person can search in
 _LONGEST = 20_000  # characters of a line
 _FOR_ONE_STEP = "stack"
-_VALUES = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
+_VALUES = {"current": "with the present values", "initial": "initialized again", "none": "not initialized"}
 
 
 class CloneRequests:

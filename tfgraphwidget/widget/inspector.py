@@ -73,7 +73,7 @@ class Inspector:
         )
 
     def legend(self) -> p.Legend | None:
-        """What the colours of the drawing mean."""
+        """What the colors of the drawing mean."""
         legend = self._editor.legend
         if legend is None:
             return None

@@ -3,7 +3,7 @@
 ipykernel 7 hands the messages of widgets to threads of their own ("subshells"), even while a cell runs. TensorFlow's
 default graph, sessions and signals belong to a thread, and a graph that a cell is just building must not change under
 it. So such a message waits for its turn in the main thread, and its own thread waits with it, so that the kernel says
-that it is done with the message only when it is. Where there is no ipykernel, whoever brings a message answers it.
+that it is done with the message only when it is. Where there is no ipykernel, the handler's caller answers it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import Any
 
-_SOON = 0.7  # seconds until whoever waits is told so
+_SOON = 0.7  # seconds until the waiting page is told so
 _LOOK_EVERY = 0.5  # seconds between two looks whether the kernel is still there
 
 

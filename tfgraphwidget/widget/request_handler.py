@@ -102,7 +102,7 @@ class RequestHandler:
         editor = self._editor
         match request:
             case p.Toggle(scope, deep, seen):
-                # Who has seen it open means to open it, also when another view was quicker.
+                # A user who sees it closed means to open it, also when another view was quicker.
                 (editor.close if scope in editor.opened and not seen else editor.open)(scope, deep=deep)
                 return self._drawn(seen=seen)
             case p.Reveal(name):
@@ -283,7 +283,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, b
 
 
 def _is_view(area: tuple[float, ...]) -> bool:
-    """Whether somebody can have this area in view: there is no screen of one by a million pixels, nor of none."""
+    """Whether a screen can show this area: there is no screen of one by a million pixels, nor of none."""
     if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
         return False
     return min(area[2:]) >= _LEAST and max(area[2:]) / min(area[2:]) < _SLIMMEST

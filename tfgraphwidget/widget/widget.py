@@ -150,5 +150,5 @@ async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
         try:
             widget.catch_up()
         except Exception:
-            widget.log.exception("tfgraphwidget: the graph could not be read anew")
+            widget.log.exception("tfgraphwidget: the graph could not be read again")
         del widget

@@ -2,7 +2,7 @@
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { JSONObject } from "@lumino/coreutils";
 
-/** As tfgraphwidget/jupyterlab/namespace.py tells of a panel. */
+/** As tfgraphwidget/jupyterlab/namespace.py describes a panel. */
 export interface PanelEdit {
   readonly variable: string;
   /** The newest edit's, in Python. */

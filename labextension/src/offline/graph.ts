@@ -48,7 +48,7 @@ export class Graph {
     return [...this.data.column("control_op").subarray(start, end)];
   }
 
-  /** Who reads an op or waits for it, each once, in graph order. */
+  /** The consumers of an op, data and control, each once, in graph order. */
   consumers(op: number): number[] {
     this.#consumers ??= this.#turned();
     const [start, reader] = this.#consumers;

@@ -22,7 +22,7 @@ export interface Entry {
   ops: number;
 }
 
-/** What the colours mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit). */
+/** What the colors mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit). */
 export interface Legend {
   by: string;
   entries: Entry[];
@@ -52,7 +52,7 @@ export interface State {
   ahead: string[];
   comparing: boolean;
   changes: Group[];
-  colours: string[];
+  colors: string[];
   legend: Legend | null;
   hidden: number;
   direction: "down" | "right";
@@ -125,7 +125,7 @@ export interface Slot {
   why: string;
 }
 
-/** A small picture of grey values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix. */
+/** A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix. */
 export interface Image {
   title: string;
   width: number;
@@ -203,13 +203,13 @@ export interface EnterRequest {
   label: string;
 }
 
-/** Go back out to the room at this place of the path; 0 is the graph itself. */
+/** Go back to the graph at this place of the path; 0 is the graph itself. */
 export interface LeaveRequest {
   type: "leave";
   depth: number;
 }
 
-/** Read the graph anew. */
+/** Read the graph again. */
 export interface RefreshRequest {
   type: "refresh";
 }
@@ -234,7 +234,7 @@ export interface TurnRequest {
   direction: "down" | "right";
 }
 
-/** Keep an item's centre at this place of the drawing, in pixels of the scene. */
+/** Keep an item's center at this place of the drawing, in pixels of the scene. */
 export interface PinRequest {
   type: "pin";
   name: string;
@@ -281,7 +281,7 @@ export interface ProbeRequest {
   name: string;
 }
 
-/** Colour the drawing by one of the ways that the state names; "" is the usual, by family of op type. */
+/** Color the drawing by one of the ways that the state names; "" is the usual, by family of op type. */
 export interface ColourRequest {
   type: "colour";
   by: string;
@@ -523,7 +523,7 @@ export interface There {
   revision: number;
 }
 
-/** No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where nobody knows how much it is. */
+/** No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where the total is not known. */
 export interface Working {
   type: "working";
   what: string;

@@ -217,7 +217,7 @@ def placeholder(
     ):
         raise refusal(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
     if not dtype or dtype.endswith("_ref"):
-        told = "a reference to a variable" if dtype else "of a dtype that nobody tells"
+        told = "a reference to a variable" if dtype else "of an unknown dtype"
         way_out = way_out or f"copy what makes it too, or give replace={{{tensor!r}: another tensor}}"
         raise refusal(f"{tensor!r} is {told}, which no placeholder can be; {way_out}.", [index.names[op]])
     node = type(index.nodes[op])(name=name, op="Placeholder")

@@ -259,7 +259,7 @@ class _CloneSource:
     inputs: BoundaryInputs
 
     def preview(self, clone: Clone, copied: _Copy) -> Preview:
-        """What is told of it, once a copy was made."""
+        """Its notice, once a copy was made."""
         index, names = self.index, self.index.names
         chosen = frozenset(self.ops)
         selection = Selection.of(index, self.ops, "")
@@ -362,7 +362,7 @@ class _Copy:
         return tuple(State("state in a function", name) for name in self.library.stateful)
 
     def dropped(self) -> Iterator[str]:
-        """A sentence for each thing that does not come along as it was; told after `change`."""
+        """A sentence for each thing that is not copied unchanged; complete after `change`."""
         clone, part = self.clone, mask_of(self.index, self.part.ops)
         yield from unused_inputs_notice(unused_inputs(self.index, clone.inputs, part), clone.outputs)
         yield from self.copier.dropped
@@ -374,7 +374,7 @@ class _Copy:
         for i, kind in resources(self.index, frozenset(self.part.ops)):
             carried = not lasting[i] or kind == "variable" or (kind == TABLE and current)
             if not carried and filling.starts_empty(i):
-                yield f"What {kind} {self.index.names[i]!r} holds does not come along: the copy starts empty."
+                yield f"What {kind} {self.index.names[i]!r} holds is not copied: the copy starts empty."
 
     def change(self) -> Change:
         """All that comes to the target graph with this copy."""

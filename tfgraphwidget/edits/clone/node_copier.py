@@ -159,7 +159,7 @@ class NodeCopier:
         if "frame_name" in naming:
             _replace_text(attributes["frame_name"], self.frames)
         if KEY in naming and invalidate_gradient(copy):
-            self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
+            self.dropped[f"The gradient of tf.custom_gradient {node.name!r} is not copied."] = None
 
     def _own_state(self, node: NodeDef, copy: NodeDef) -> None:
         key = shared_name(node)
@@ -173,7 +173,7 @@ class NodeCopier:
                 copy.attr["shared_name"].s = own.encode()
 
     def _input(self, text: str, reader: str) -> str:
-        """What an input becomes; "" for a control input that cannot come along. Remembered: most are read often."""
+        """What an input becomes; "" for a control input that cannot be copied. Remembered: most are read often."""
         op, port = split_input(text)
         given = None if port < 0 else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
         if given is not None:
@@ -208,7 +208,7 @@ class NodeCopier:
             values[:] = filter(None, values)
 
     def _stands_beside(self, name: str, value: bytes) -> bytes:
-        """An entry of "_class" for the copies; b"" for one that cannot come along."""
+        """An entry of "_class" for the copies; b"" for one that cannot be copied."""
         target = value[len(_COLOCATE) :].decode() if value.startswith(_COLOCATE) else ""
         if target in self.names:
             return _COLOCATE + self.names[target].encode()
@@ -293,8 +293,8 @@ def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
 def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableDef, list[NodeDef]]:
     """A copied variable with the ops that its original lacks, and these: an assign, a read.
 
-    TensorFlow 2's SavedModels assign from within a function. Nobody knows their variables' initial values, so the new
-    one is a placeholder: initialising without a value fails, and says so, rather than give zeros.
+    TensorFlow 2's SavedModels assign from within a function. The initial values of their variables are not known, so the
+    new one is a placeholder: initializing without a value fails, and says so, rather than give zeros.
     """
     nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle

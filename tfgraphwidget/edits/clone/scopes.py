@@ -13,9 +13,9 @@ from tfgraphwidget.naming import free_name, is_scope_name
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Clone
 
-# Asked for by every reply, and in a large graph by far the dearest part of it.
+# Asked for by every reply, and in a large graph by far the most expensive part of it.
 _taken: WeakKeyDictionary[GraphIndex, dict[int, set[str]]] = WeakKeyDictionary()
-LONGEST = 1_000  # characters of a scope that somebody types
+LONGEST = 1_000  # characters of a scope that a user types
 MOST_COPIES = 10_000
 _MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
 

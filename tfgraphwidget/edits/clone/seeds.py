@@ -54,7 +54,7 @@ def reseed(nodes: Sequence[NodeDef]) -> None:
     """Give copied NodeDefs, whose names are final, seeds of their own; in place.
 
     A new seed follows from the old one and the copy's name. An op without a seed (0 and 0) draws numbers of its own.
-    A constant that somebody reads otherwise than as a seed stays as it is.
+    A constant with consumers that do not use it as a seed stays as it is.
     """
     for node in nodes:
         if all(name in node.attr for name in _ATTRIBUTES) and any(node.attr[name].i for name in _ATTRIBUTES):

@@ -36,7 +36,7 @@ from tfgraphwidget.naming import colocated_with, listed
 from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
-"""Types of the ops that an optimiser updates variables with."""
+"""Types of the ops that an optimizer updates variables with."""
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
@@ -101,7 +101,7 @@ class StripTraining(Command):
     outputs: tuple[str, ...]
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; raises UnknownName, and GraphEditError when there is nothing to let go of."""
+        """The patch; raises UnknownName, and GraphEditError if there is nothing to remove."""
         index = context.index
         kept = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
         variables = definitions(index, [i for i in sorted(kept) if index.types[i] in HANDLES])
@@ -161,7 +161,7 @@ def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
 
 
 def results(index: GraphIndex) -> tuple[str, ...]:
-    """The ops that a graph seems to be for: those whose tensors nobody reads, training and bookkeeping left out.
+    """The ops that a graph seems to be for: those whose outputs have no consumer, training and bookkeeping left out.
 
     For who names no outputs. GraphEditError when there are none.
     """
@@ -174,7 +174,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     aside[list(side_effects(index, range(len(index))))] = True
     for variable in definitions(index, handles(index)).values():
         aside[sorted(own_ops(index, variable))] = True
-    # A loss that only its gradients read is a result; what only feeds an optimiser or a Saver is none.
+    # A loss that only its gradients read is a result; what only feeds an optimizer or a Saver is none.
     slopes, found = set(training), []
     for i in np.flatnonzero(~aside).tolist():
         readers = set(index.consumers.row(i).tolist())

@@ -1,6 +1,6 @@
 """FoldBatchNorm: fold a batch normalization of constants into the weights of the convolution before it.
 
-What a normalisation does in inference is to multiply each channel by a number and to add another one. A convolution (or
+What a normalization does in inference is to multiply each channel by a number and to add another one. A convolution (or
 matrix product) with weights times these numbers gives the same, and a BiasAdd adds the rest. Both ways to write it are
 known: one FusedBatchNorm op, and the arithmetic of `tf.nn.batch_normalization`.
 """
@@ -47,7 +47,7 @@ class FoldBatchNorm(Command):
         folding = _FoldFinder(index)
         found = [fold for op in ops if (fold := folding.of(op)) is not None]
         if not found:
-            raise GraphEditError(folding.why or "There is no batch normalisation here; name ops that hold one.")
+            raise GraphEditError(folding.why or "There is no batch normalization here; name ops that hold one.")
         tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
         values = dict(zip(tensors, context.constant_values(tensors), strict=True))
         making = _FoldedOps(context, values)
@@ -58,7 +58,7 @@ class FoldBatchNorm(Command):
 
 @dataclass(frozen=True)
 class _Fold:
-    """One normalisation: `op` ends it, `weighted` is the convolution, `bias` a BiasAdd between, or None.
+    """One normalization: `op` ends it, `weighted` is the convolution, `bias` a BiasAdd between, or None.
 
     `parameters` are the tensors of scale, offset, mean and variance of a fused one; of a multiplication, the factor.
     """
@@ -86,7 +86,7 @@ class _FoldFinder:
         self.why = ""
 
     def of(self, op: int) -> _Fold | None:
-        """The normalisation that an op is, or ends; None."""
+        """The normalization that an op is, or ends; None."""
         kind = self.index.types[op]
         if kind not in FUSED_BATCH_NORMS and kind != "Mul":
             return None
@@ -99,19 +99,19 @@ class _FoldFinder:
             return fold if fold and self._is_by_channel(fold) else None
         why = self._fused(op, fixed)
         if why:
-            self.why = self.why or f"Batch normalisation {self.index.names[op]!r} cannot be folded: {why}."
+            self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: {why}."
             return None
         fold = self._before(op, ends[0], tuple(ends[1:5]), _attribute(self.index, op, "epsilon").f)
         if fold is None:
             name = self.index.names[ends[0][0]]
             self.why = self.why or (
-                f"Batch normalisation {self.index.names[op]!r} cannot be folded: {name!r} before it is no convolution "
+                f"Batch normalization {self.index.names[op]!r} cannot be folded: {name!r} before it is no convolution "
                 "or matrix product of constant weights that only it reads."
             )
         return fold
 
     def _fused(self, op: int, fixed: list[bool]) -> str:
-        """Why a fused normalisation cannot be folded."""
+        """Why a fused normalization cannot be folded."""
         index = self.index
         if _attribute(index, op, "is_training").b:
             return 'it is in training mode; first editor.set_attr(op, "is_training", False)'
@@ -121,7 +121,7 @@ class _FoldFinder:
         return "its statistics are read, too" if (index.readers.port[row] > 0).any() else ""
 
     def _before(self, op: int, end: Tensor, parameters: tuple[Tensor, ...], epsilon: float) -> _Fold | None:
-        """The convolution that gives a tensor, directly or by a BiasAdd, when nobody else reads it."""
+        """The convolution that gives a tensor, directly or by a BiasAdd, if it has no other consumer."""
         index, bias, added = self.index, None, None
         if index.types[end[0]] == "BiasAdd" and self._only(end[0], op) and self.constants[self._inputs(end[0])[1][0]]:
             bias, (end, added), op = end[0], self._inputs(end[0])[:2], end[0]
@@ -146,7 +146,7 @@ class _FoldFinder:
         return long == [((1 - rank) if first else -1, channels)] or (not long and not shape)
 
     def _only(self, op: int, reader: int) -> bool:
-        """Whether one op alone reads what another gives, and nobody waits for that."""
+        """Whether one op alone reads what another gives, and no op waits for it."""
         return self.index.consumers.row(op).tolist() == [reader] and not len(self.index.control_consumers.row(op))
 
     def _reader(self, op: int) -> int:
@@ -190,7 +190,7 @@ class _FoldedOps:
         self._taken = {name.lower() for name in index.names} | set(index.reserved)
 
     def fold(self, fold: _Fold) -> None:
-        """Scale the weights; who reads the normalisation reads the weighted, or a BiasAdd behind it."""
+        """Scale the weights; the consumers of the normalization read the weighted op, or a BiasAdd behind it."""
         index = self.index
         factor, offset = self._numbers(fold)
         weights = self._value(fold.weights)
@@ -251,7 +251,7 @@ class _FoldedOps:
         self._rewriter.node(op).input[k] = as_input(name, 0)
 
     def patch(self, gone: Iterable[int], constants: Mask) -> Patch:
-        """All of it; with the normalisations go the constants that only they read."""
+        """All of it; with the normalizations go the constants that only they read."""
         index, ops = self.index, set(gone)
         edited = self._rewriter.changes()
         after = {index.ids[e.name]: e.after for e in edited}

@@ -1,6 +1,6 @@
 """Rewriting of NodeDefs that read variables to ones that read values.
 
-What refers to a variable, as a reference or a resource, becomes a tensor that is its value. So whoever reads the
+What refers to a variable, as a reference or a resource, becomes a tensor that is its value. So the consumers of the
 variable reads that tensor; what hands a reference on hands the value on. What would change the variable has nothing to
 change any more. This holds in a graph as in the body of a function, where tensors are only named in another way.
 """
@@ -133,7 +133,7 @@ def rewrite_node(node: NodeDef, given: Mapping[int, VariableValue], naming: Nami
 
 
 def _argument(definition: OpDef | None, node: NodeDef, slot: int) -> OpDef.ArgDef | None:
-    """The argument of an OpDef that the input at a slot is; None when nobody knows."""
+    """The argument of an OpDef that the input at a slot is; None if it is not known."""
     at = 0
     for arg in definition.input_arg if definition is not None else ():
         count = len(node.attr[arg.type_list_attr].list.type) if arg.type_list_attr else 1

@@ -57,7 +57,7 @@ class SpecializedFunction:
 
 
 class FunctionSpecializer:
-    """The functions of an index, made anew for the references that they are given; `new_functions` are the new ones."""
+    """The functions of an index, specialized for references as arguments; `new_functions` are the new ones."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
@@ -341,7 +341,7 @@ def _connect_inputs(
 
 
 def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> NodeDef:
-    """A placeholder for an input; GraphEditError for what nobody can feed."""
+    """A placeholder for an input; GraphEditError for what cannot be fed."""
     if index.dtypes(op)[port] in HANDLE_DTYPES:
         told = f"{index.names[op]}:{port}"
         raise GraphEditError(f"{told!r} is no value that anybody can feed; leave it out of inputs=.", [index.names[op]])
@@ -355,7 +355,7 @@ def _variable_value(handle: NodeDef) -> VariableValue:
 def _ops_without_updates(
     index: GraphIndex, need: Mask, inputs: tuple[str, ...], outputs: tuple[str, ...], updating: Iterable[str]
 ) -> Mask:
-    """What is still needed when nobody waits for the updates."""
+    """The ops that are still needed when no op waits for the updates."""
     within = need & ~traversal.mask_of(index, (index.ids[name] for name in updating))
     return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs), within=within)
 

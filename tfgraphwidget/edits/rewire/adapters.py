@@ -1,6 +1,6 @@
 """Adapters between a tensor and a consumer that it does not fit: a Cast, a Reshape, a Transpose.
 
-What a reader takes is told by what it reads so far: the dtype, and the static shape.
+What a consumer takes follows from what it reads so far: the dtype, and the static shape.
 """
 
 from __future__ import annotations
@@ -167,12 +167,12 @@ _BUILDERS: dict[str, Callable[[EdgeMoves, Slot, Tensor, Any], int]] = {
 def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     """A placeholder for what a tensor gives, of its dtype and its static shape; its number.
 
-    Raises GraphEditError for what nobody can feed.
+    Raises GraphEditError for what cannot be fed.
     """
     op, port = tensor
     dtype, told = _base(moves, tensor), moves.tensor_name(tensor)
     if not dtype or dtype in HANDLE_DTYPES:
-        what = f"a {dtype}, which nobody can feed" if dtype else "of a dtype that nobody tells"
+        what = f"a {dtype}, which cannot be fed" if dtype else "of an unknown dtype"
         raise GraphEditError(
             f"{told!r} is {what}, so no placeholder can stand for it; take {moves.name(op)!r} along.", [moves.name(op)]
         )

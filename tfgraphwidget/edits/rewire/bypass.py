@@ -53,7 +53,7 @@ class Bypass(Rewire):
         _add_external(context, boundary)
         if not boundary.leaving and not boundary.waiting:
             raise GraphEditError(
-                f"Nobody reads what {self.what!r} gives, so there is nothing to bypass; choose ops that are read.",
+                f"{self.what!r} has no consumers, so there is nothing to bypass; choose ops that are read.",
                 chosen.ops[:3],
             )
         ways = self._ways(moves, boundary)
@@ -68,11 +68,11 @@ class Bypass(Rewire):
             )
             if not self.by and not set(left) & set(_primary_outputs(index, boundary)):
                 moves.notes.append(
-                    "What reads it comes after; if these are gradients, make them anew before you train with them."
+                    "What reads it comes after; if these are gradients, compute them again before you train with them."
                 )
         else:
             self._go_round(moves, boundary, chosen, {op for op, _ in ways.values()})
-            moves.notes.append(f"{self.what!r} stays in the graph, and nobody outside reads it any more.")
+            moves.notes.append(f"{self.what!r} stays in the graph, without consumers outside.")
         return moves
 
     def fix_label(self) -> str:
@@ -137,7 +137,7 @@ class Bypass(Rewire):
             moves.control_inputs[op] = tuple(dict.fromkeys([*held, *(other for other in around if other != op)]))
         if boundary.waited and ways:
             before = listed([moves.name(op) for op in boundary.waited])
-            moves.notes.append(f"{self.what!r} waits for {before}; who reads past it does not.")
+            moves.notes.append(f"{self.what!r} waits for {before}; the ops that read past it do not.")
 
 
 @register(

@@ -80,7 +80,7 @@ class SetAttr(Command):
 
 _OWN = ("_class", "_output_shapes")
 """Attributes that TensorFlow itself writes, from colocation and static shapes."""
-_UNKNOWN = "TensorFlow does not know {!r}, so nobody has checked that it takes this value."
+_UNKNOWN = "TensorFlow does not know {!r}, so it is not checked that the op takes this value."
 _HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
 
 
@@ -372,7 +372,7 @@ class Trainable(Command):
         unknown = [name for name in self.variables if name not in known]
         if unknown:
             raise GraphEditError(
-                f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimiser can take it; clone it, "
+                f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimizer can take it; clone it, "
                 "or add it to tf.compat.v1.GraphKeys.GLOBAL_VARIABLES.",
                 unknown,
             )

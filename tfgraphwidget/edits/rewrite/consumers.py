@@ -185,7 +185,7 @@ _MOST = 1 << 15
 
 
 class InputSpec(NamedTuple):
-    """One input: the number of its dtype (0 when nobody tells), and whether it must be a reference to a variable."""
+    """One input: the number of its dtype (0 if it is not known), and whether it must be a reference to a variable."""
 
     dtype: int
     is_ref: bool

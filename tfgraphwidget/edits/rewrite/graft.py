@@ -30,7 +30,7 @@ _HERE = "here"
 class Graft:
     """What comes to a graph, and the names there of the tensors that the function gave.
 
-    `notes` say what could not come along, a sentence each.
+    `notes` say what could not be copied, a sentence each.
     """
 
     change: Change
@@ -102,7 +102,7 @@ def _run_in_frames(
         state = [*(v.handle for v in traced.index.variable_defs), "a table"][0]
         name = index.names[inside[0][1][0]]
         raise GraphEditError(
-            f"The function makes state ({state}), which cannot be initialised inside of a loop or branch, where "
+            f"The function makes state ({state}), which cannot be initialized inside of a loop or branch, where "
             f"{name!r} lies; let it read state that editor.grow makes outside, or choose a tensor outside.",
             [name],
         )

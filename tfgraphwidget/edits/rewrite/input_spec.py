@@ -1,7 +1,7 @@
 """ReplaceInput: change the dtype or shape of a placeholder, and the constants that hold its old sizes.
 
 Its name stays, since that is what people feed. Which static shapes follow is asked of TensorFlow (`infer`); where
-constants still hold an old size (`sizes`) they are told of, or rewritten: by the new number, by -1 where a Reshape or a
+constants still hold an old size (`sizes`) they are listed, or rewritten: by the new number, by -1 where a Reshape or a
 Slice takes one, else by the size that the input has when the graph runs.
 """
 
@@ -196,7 +196,11 @@ class _Resizing:
 
 def _notes(left: Iterable[StaleConstant], fixed: Mapping[StaleConstant, None]) -> Iterable[str]:
     for one in left:
-        way = f"make it {_value_text(one.proposed)}" if one.proposed is not None else "nobody knows what it should hold"
+        way = (
+            f"make it {_value_text(one.proposed)}"
+            if one.proposed is not None
+            else "it is not known what it should hold"
+        )
         yield f"{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
     for one in fixed:
         yield (

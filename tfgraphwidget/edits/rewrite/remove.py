@@ -113,7 +113,7 @@ def _no_longer_needed(index: GraphIndex, gone: set[int], ends: set[str]) -> set[
     outside = from_outside(index)
     while True:
         after = gone | found
-        # An input that nobody would read any more: the way from it to what goes is what people call the model.
+        # An input that would have no consumer left: the way from it to what goes is what people call the model.
         read = {source for op in after for source in index.input_lists[op]} - after
         unread = [op for op in read if outside[op] and after.issuperset(index.consumer_lists[op])]
         way = traversal.forward(index, [op for op in unread if not gone.issuperset(index.consumer_lists[op])])

@@ -1,6 +1,6 @@
 """Rename: an op, a name scope, or an input or output of a signature.
 
-An op under a new name is a new op to TensorFlow: it is added, the old one goes, and who reads it reads the new one. Its
+An op under a new name is a new op to TensorFlow: it is added, the old one goes, and its consumers read the new one. Its
 state stays: what TensorFlow finds by the op's own name is given that name as its key
 (test_tensorflow_facts.py::test_a_renamed_op_finds_its_state_by_the_key_it_had).
 """
@@ -215,7 +215,7 @@ def _renamed_node(node: NodeDef, names: Mapping[str, str], index: GraphIndex) ->
 
 
 def _goes_by_name(node: NodeDef) -> bool:
-    """Whether an op's state without a key is found by the op's name; other state nobody can find but the op itself."""
+    """Whether an op's state without a key is found by the op's name; other state is found by the op only."""
     by_name = _BY_NAME in node.attr and node.attr[_BY_NAME].b
     return node.op in REF_HANDLES or by_name or kind_of(node.op) == "staging area"
 

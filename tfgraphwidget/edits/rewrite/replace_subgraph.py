@@ -1,6 +1,6 @@
 """Replace: a part of the graph by a Python function or by another part.
 
-Who read the old outputs reads the new ones. The old ops stay, for who wants to compare, or go.
+The consumers of the old outputs read the new ones. The old ops stay, to be compared, or are removed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Replace(Command):
         return Selection.of(index, ops, "")
 
     def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:
-        """The outputs that `count` new tensors take the place of: all, or those that somebody reads."""
+        """The outputs that `count` new tensors take the place of: all, or those that have consumers."""
         index, results = context.index, set(context.external_tensors)
         read = tuple(
             n for n in part.outputs if n in results or not part.ids.issuperset(readers(index, tensor(index, n)))

@@ -52,7 +52,7 @@ class SizeRewriter:
         return self.nodes[name]
 
     def _rewrite(self, one: StaleConstant, new: int) -> None:
-        """In the constant itself when nobody else reads it, else in one beside it."""
+        """In the constant itself if it has no other consumer, else in one beside it."""
         op = self.after.ids[one.op]
         name = one.op
         if len(set(self.after.consumer_lists[op])) > 1:

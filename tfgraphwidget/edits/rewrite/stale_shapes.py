@@ -135,7 +135,7 @@ def integer_constant(
 class StaleConstant(NamedTuple):
     """A constant that holds a size which is another one now, `value`, and takes it to the op `reader`.
 
-    `proposed` is what it should hold, with a text where that is known only when the graph runs; None when nobody knows.
+    `proposed` is what it should hold, with a text where only a run of the graph shows it; None if it is not known.
     `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
     time the size is `times` that of dimension `position` of the input.
     """
@@ -178,7 +178,7 @@ class SizeConsumer:
         self.read = EdgeMoves(index).current_inputs(op)
 
     def sizes(self, slot: int) -> list[SizeEntry]:
-        """The sizes at an input; [] when nobody knows."""
+        """The sizes at an input; [] if it is not known."""
         return (size_entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
 
     def stale(
@@ -399,7 +399,7 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A constant, as large as another input was before; nobody knows what it should hold."""
+    """A constant, as large as another input was before; it is not known what it should hold."""
     index, axis = consumer.index, -1
     if consumer.index.types[consumer.op] == "ConcatV2":
         axis = next((e.value for e in consumer.sizes(len(consumer.read) - 1) if e.value is not None), -1)

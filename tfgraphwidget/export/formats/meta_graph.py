@@ -304,7 +304,7 @@ def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mappi
         raise GraphEditError("hash tables hold what was put into them in the session, which no checkpoint has.")
     lacking = [v.handle for v in state.variables if v.handle not in saved and v.initializer not in ids]
     if lacking:
-        raise GraphEditError(f"local variable {lacking[0]!r} has no initialiser of its own.", lacking)
+        raise GraphEditError(f"local variable {lacking[0]!r} has no initializer of its own.", lacking)
 
 
 def _check_import(path: Path, request: ExportRequest) -> None:

@@ -130,7 +130,7 @@ def lay_out_view(
 # more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4), `badge_family` (u1),
 # `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`, `line_target` (i4: child of
 # the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes` (f4), `line_label` (u4),
-# `line_route` (u4, one more: where its points begin); `route` (f4, 2). Per way to colour, k: `child_tint_k`,
+# `line_route` (u4, one more: where its points begin); `route` (f4, 2). Per way to color, k: `child_tint_k`,
 # `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
 
 

@@ -122,7 +122,7 @@ def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) 
             if index.types[op] in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
                     f"{name!r}, which fills a table or an iterator, needs placeholder {index.names[op]!r}, which "
-                    "nobody feeds where the model is loaded; give what is taken out of there as an input.",
+                    "is not fed where the model is loaded; make what follows it an input.",
                     [name, index.names[op]],
                 )
 

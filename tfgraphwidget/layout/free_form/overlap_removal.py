@@ -4,7 +4,7 @@ The points are scaled until some neighbors have room between them; what still ov
 prism (Gansner and Hu, 2010): neighbors in a Delaunay triangulation want to stay where they are to each other, and
 those that overlap to be as far apart as they must; the least squares of both are taken, again and again. So the shape
 of the picture is kept. To scale it until nothing overlaps would make it endless where two ops are nearly at one
-point, or where one box is a scope of a thousand ops, and that at each level anew.
+point, or where one box is a scope of a thousand ops, and that at each level.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def _reroute(
     anew: Mask,
     by: OrthogonalRouter | PolylineRerouter,
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """The routes and their numbers of points, some drawn anew."""
+    """The routes and their numbers of points, some drawn again."""
     start = np.concatenate([[0], np.cumsum(points)])
     routes = [route[a:b] for a, b in pairwise(start.tolist())]
     for number in anew.nonzero()[0].tolist():

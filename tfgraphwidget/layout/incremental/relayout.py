@@ -1,7 +1,7 @@
 """The layered graph of a component again after edges or nodes were added or removed.
 
 Layers and columns stay where all edges still run down; a node that a new edge leads to moves down as many layers as it
-must, and takes along only what follows it.
+must, and moves only what follows it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The ops and library functions of an excerpt, brought into the function that is being traced.
 
 Gradients are what makes this more than an import. TensorFlow finds the gradient of a call under a name that it gave
-when it traced the call, and which stands for that one call: here every function that is called is loaded anew, under a
+when it traced the call, and which stands for that one call: here every function that is called is loaded again, under a
 name of its own, and each call is told the gradient of what it calls, as `tf.saved_model.load` does it
 (test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told).
 """
@@ -29,7 +29,7 @@ from tfgraphwidget.tf_internals import (
 )
 from tfgraphwidget.tf_types import NodeDef
 
-# What TensorFlow writes beside a function's attributes for its own optimiser, of the function as it was.
+# What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
 
 

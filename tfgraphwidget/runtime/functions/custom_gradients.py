@@ -3,7 +3,7 @@
 TensorFlow keeps the gradient of a tf.custom_gradient as a Python closure over the tensors of the graph that it was
 traced in, under a name that the op tells. A copy that kept the name would ask for the gradient of the original. Here
 the closure is traced into a function of its own, whose captured tensors are exchanged for the copy's; where that cannot
-be done the copy gets a name that nobody has registered, so that asking for its gradient fails, and the name says why.
+be done the copy gets a name that is not registered, so that asking for its gradient fails, and the name says why.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _zeros(like: tf.Tensor) -> tf.Tensor:
 
 
 def gradients(part: Excerpt, held: BodyState) -> dict[str, Gradient]:
-    """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced anew."""
+    """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced again."""
     graph = held.graph
     if graph is None:
         return {}

@@ -1,6 +1,6 @@
 """An edited body as the function that it is: a FunctionDef of the same arguments and results, under a name of its own.
 
-Who calls the function still calls the old one; `taken_along` lets a caller call the new one, and infers anew the
+The callers of the function still call the old one; `taken_along` lets a caller call the new one, and infers again the
 static shapes that the caller gets from it.
 """
 
@@ -59,7 +59,7 @@ def _callers(index: GraphIndex, op: str) -> Sequence[int]:
 
 
 def _new_ones(definition: Any, index: GraphIndex, inner: GraphIndex) -> Iterable[Any]:
-    """The functions that edits brought into a body, or had made anew there."""
+    """The functions that edits brought into a body, or specialized there."""
     seen, stack = set(index.functions), list(definition.node_def)
     while stack:
         for door in called_functions(stack.pop(), inner.functions):
@@ -149,7 +149,7 @@ class _Written:
                 return f"{op}:{output.name}:{left}"
             left -= len(output.dtypes)
         raise GraphEditError(
-            f"TensorFlow does not know what {op!r} gives, so the function that it is in cannot be written anew; load "
+            f"TensorFlow does not know what {op!r} gives, so the function that it is in cannot be written again; load "
             "the library of its op type: tf.load_op_library(path).",
             [op],
         )

@@ -185,7 +185,7 @@ def as_module(
     if not is_eager_by_default():
         raise NotClonable(
             "A clone of a function's body is a tf.Module, which needs eager execution; take out "
-            "tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and start Python anew."
+            "tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and restart Python."
         )
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):
@@ -231,7 +231,7 @@ def _made(
     part = _excerpt(index, held, ends, also, body_ends)
     definitions = called(index, (index.nodes[i] for i in part.ops))
     states = made_states(part, held, definitions.values(), into, *state)
-    # TensorFlow makes the graphs of loops' and conditionals' bodies anew for each gradient: no closure fits them.
+    # TensorFlow makes the graphs of loops' and conditionals' bodies again for each gradient: no closure fits them.
     nodes = [index.nodes[i] for i in part.ops] + [node for d in definitions.values() for node in d.node_def]
     plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
     functions = loaded(definitions, called_gradients(held, plain))

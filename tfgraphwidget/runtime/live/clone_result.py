@@ -154,7 +154,7 @@ class Copy(Checked):
 
     @property
     def sync_op(self) -> Any:
-        """One op that copies the originals' values whenever it is run, for a training loop; made when first asked for.
+        """One op that copies the originals' values whenever it is run, for a training loop; made on first use.
 
         Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
         graph than its originals, whose values only `sync()` brings over.

@@ -1,4 +1,4 @@
-"""Pixels: numbers as small pictures of grey: the filters of a kernel, a matrix, a vector. numpy only."""
+"""Pixels: numbers as small gray images: the filters of a kernel, a matrix, a vector. numpy only."""
 
 from __future__ import annotations
 

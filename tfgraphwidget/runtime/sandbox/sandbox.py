@@ -19,7 +19,7 @@ from tfgraphwidget.sources import wrap_tf_errors
 from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
 
 v1 = tf.compat.v1
-_PATIENCE = 120.0  # seconds: what waits for a queue that nobody fills would wait for ever
+_PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
 
 
 def exact_config() -> Any:

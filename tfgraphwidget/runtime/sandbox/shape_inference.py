@@ -331,7 +331,7 @@ def _infer(index: GraphIndex, patch: Patch) -> PatchedGraph:
 
 def _new_shapes(after: PatchedGraph) -> Iterable[NewShape]:
     added = {node.name for node in after.patch.add.nodes}
-    for name in added & after.own.keys():  # those of copies are told by their originals
+    for name in added & after.own.keys():  # those of copies follow from their originals
         for port in range(len(after.dtypes(name))):
             after.shapes.setdefault((name, port), after.shape(name, port))
     for (name, port), shape in after.shapes.items():
@@ -344,7 +344,7 @@ def _new_shapes(after: PatchedGraph) -> Iterable[NewShape]:
 def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
     """Return the changed ops of the patch, with loops and conditionals whose `output_shapes` attribute is out of date.
 
-    Whoever imports them trusts that attribute.
+    The importer trusts that attribute.
     """
     changed = {edited.name: edited for edited in after.patch.changed}
     for name in dict.fromkeys(op for op, _ in after.shapes):

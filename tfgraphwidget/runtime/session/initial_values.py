@@ -70,7 +70,7 @@ def compute_initial_values(
     whole = np.flatnonzero(needed_ops(index, (), [index.names[i] for i in ids])).tolist()
     graph = _sandbox_graph(index, whole, functions)
     present = variable_values.current_values(session, [v for v in others if v.handle not in given])
-    # Each op runs once. Optimising the graph would cost more than that, and ever more per op as it grows.
+    # Each op runs once. Optimizing the graph would cost more than that, and ever more per op as it grows.
     config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     with tf.compat.v1.Session(graph=graph, config=config) as sandbox:

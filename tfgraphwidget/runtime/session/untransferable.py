@@ -54,7 +54,7 @@ class Untransferable:
         for name, op_type in self._types.items():
             count = sum(map(int, sizes[name])) if name in sizes else None
             if count is None:
-                self.lost.append(f"What {name!r} ({op_type}) holds is not carried over: it starts anew.")
+                self.lost.append(f"What {name!r} ({op_type}) holds is not carried over: it starts empty.")
             elif count:
                 self.lost.append(f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}.")
 
@@ -88,11 +88,11 @@ def untransferable_notices(stateful: StatefulOps) -> list[str]:
         for node in stateful.in_functions
     ]
     if stateful.random:
-        lost.append(f"Random ops with a seed begin their sequences anew: {shorten_names(stateful.random)}.")
+        lost.append(f"Random ops with a seed begin their sequences again: {shorten_names(stateful.random)}.")
     if stateful.iterators_by_string:
         lost.append(
             f"String handles of iterators, as {shorten_names(stateful.iterators_by_string)} takes them, "
-            "have to be fetched anew."
+            "have to be fetched again."
         )
     return lost
 

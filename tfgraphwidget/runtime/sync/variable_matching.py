@@ -159,6 +159,6 @@ def _call_names(names: Callable[[str], Any], name: str) -> str | None:
 
 
 def _is_slot(name: str, known: Mapping[str, Named]) -> bool:
-    """Whether a variable is an optimiser's, kept below the one that it is for: "w/Adam" for "w"."""
+    """Whether a variable is an optimizer's, kept below the one that it is for: "w/Adam" for "w"."""
     parts = name.split("/")
     return any("/".join(parts[:k]) in known for k in range(1, len(parts)))

@@ -231,7 +231,7 @@ def _is_missing(value: Any) -> bool:
             return not math.isfinite(value)
         except OverflowError:  # an int beyond all floats
             return True
-    # Of pandas's NA nobody can ask whether it is "", and of an array neither.
+    # pandas's NA and arrays cannot be compared with "".
     return value is None or (isinstance(value, str) and not value) or type(value).__name__ in ("NAType", "NaTType")
 
 

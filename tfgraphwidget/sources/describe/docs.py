@@ -39,7 +39,7 @@ class Documentation:
 def documentation(op_type: str, definition: OpDef | None) -> Documentation:
     """TensorFlow's documentation of an op type; without one, what its OpDef says.
 
-    `definition` is the OpDef, or the signature of the function of that name, or None where nobody knows the type.
+    `definition` is the OpDef, or the signature of the function of that name, or None for an unknown type.
 
     Args:
         op_type: The op type, or the name of a function.

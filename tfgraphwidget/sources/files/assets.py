@@ -1,6 +1,6 @@
 """The asset files of a SavedModel, such as vocabularies: their present paths, and the ops that fill tables from them.
 
-A SavedModel's graph names such a file by the path that it had where the model was made, or by nothing: whoever loads
+A SavedModel's graph names such a file by the path that it had where the model was made, or by nothing: what loads
 the model feeds the path in its folder, once, while the tables are filled. A copy of a table is filled later.
 """
 

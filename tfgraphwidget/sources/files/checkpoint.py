@@ -126,7 +126,7 @@ class Checkpoint:
         size = math.prod(self.shapes[name]) * (1 if dtype.name == "string" else dtype.size)
         if size > self._bytes:  # TensorFlow makes room for it before it looks
             raise GraphEditError(
-                f"Checkpoint {shorten(self.prefix)} tells of {size:,} bytes for {name[:200]!r}, and its files have "
+                f"Checkpoint {shorten(self.prefix)} lists {size:,} bytes for {name[:200]!r}, and its files have "
                 f"{self._bytes:,.0f}; copy it again."
             )
         return self._read(lambda reader: reader.get_tensor(name))

@@ -64,7 +64,7 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
         loader.load(session, tags)
         _load_unrestored(file, graph, session)
         return
-    # TensorFlow adds default attributes to the very NodeDefs that it is given
+    # TensorFlow adds default attributes to the NodeDefs that it is given
     # (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
     if file.meta.HasField("meta_info_def") or file.meta.collection_def:
         import_meta_graph(_copy(file.meta))

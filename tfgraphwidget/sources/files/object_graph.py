@@ -44,7 +44,7 @@ def object_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[Coll
 def _one_to_one(called: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
     """The saved names that identify one op only of those named `own`, so that every function body shows the same.
 
-    `own` are the handles that functions capture. Keras leaves one beside that nobody reads, under the variable's name.
+    `own` are the handles that functions capture. Keras leaves one beside without consumers, under the variable's name.
     """
     op_names = {op: variable_op_name(name) for op, name in called.items()}
     while True:  # an op that falls back on its own name may take it from another

@@ -31,7 +31,7 @@ from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, Tensor
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
 # then, in the graph or in a function that it calls (tests/sources/inference/test_call_depth.py). An op that
-# asks for a kernel which nobody has cannot run.
+# asks for a kernel that does not exist cannot run.
 _KERNEL = "_kernel"
 _LARGEST_RANK = 254  # TensorFlow refuses a shape of more
 

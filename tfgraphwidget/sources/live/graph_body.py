@@ -56,7 +56,7 @@ class LiveTyping:
 class Stamp(NamedTuple):
     """The state of a live graph at some moment; `collections` are the ids of the entries of each.
 
-    `finished` tells of each variable that was not made wholly when the collections were read whether it is now.
+    `finished` says of each variable that was not complete when the collections were read whether it is now.
     """
 
     version: int

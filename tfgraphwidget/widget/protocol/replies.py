@@ -95,7 +95,7 @@ class Inspected:
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """A small picture of grey values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
+    """A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
 
     title: str
     width: int
@@ -154,7 +154,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Legend:
-    """What the colours mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit).
+    """What the colors mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit).
 
     `notice` is what else to know: which batch was assumed, how many ops are unknown.
     """
@@ -170,12 +170,12 @@ class Legend:
 class State:
     """What the panel shows beside the drawing.
 
-    `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
+    `path` names the current graph and those around it, outermost first; `warnings` are sentences about what is read-only;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first.
     While `comparing`, `changes` are the ops "added", "removed" and "changed".
-    `colours` are the ways to colour the drawing, `legend` what the colours mean, or null. `hidden` ops and `pinned`
+    `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
     items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
 
@@ -198,7 +198,7 @@ class State:
     ahead: tuple[str, ...]
     comparing: bool
     changes: tuple[Group, ...]
-    colours: tuple[str, ...]
+    colors: tuple[str, ...]
     legend: Legend | None
     hidden: int
     direction: Literal["down", "right"]
@@ -398,7 +398,7 @@ class There:
 
 @dataclasses.dataclass(frozen=True)
 class Working:
-    """No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where nobody knows how much it is.
+    """No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where the total is not known.
 
     `what` is what is being done, or "" while the request waits for its turn.
     """

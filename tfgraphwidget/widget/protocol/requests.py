@@ -61,7 +61,7 @@ class Turn:
 
 @dataclasses.dataclass(frozen=True)
 class Pin:
-    """Keep an item's centre at this place of the drawing, in pixels of the scene."""
+    """Keep an item's center at this place of the drawing, in pixels of the scene."""
 
     name: str
     x: float
@@ -100,14 +100,14 @@ class Enter:
 
 @dataclasses.dataclass(frozen=True)
 class Leave:
-    """Go back out to the room at this place of the path; 0 is the graph itself."""
+    """Go back to the graph at this place of the path; 0 is the graph itself."""
 
     depth: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Refresh:
-    """Read the graph anew."""
+    """Read the graph again."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Form:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EditRequest:
-    """An edit. `inspected` is the op or scope that the view's inspector shows, or ""; the reply describes it anew."""
+    """An edit. `inspected` is the op or scope that the view's inspector shows, or ""; the reply describes it again."""
 
     inspected: str = ""
 
@@ -277,7 +277,7 @@ class Probe:
 
 @dataclasses.dataclass(frozen=True)
 class Colour:
-    """Colour the drawing by one of the ways that the state names; "" is the usual, by family of op type."""
+    """Color the drawing by one of the ways that the state names; "" is the usual, by family of op type."""
 
     by: str
 

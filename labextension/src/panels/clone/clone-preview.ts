@@ -14,7 +14,7 @@ export interface Fact {
   readonly groups: readonly Group[];
 }
 
-/** So many sentences about what does not come along are read; more are counted. */
+/** So many sentences about what is not copied are read; more are counted. */
 const SENTENCES = 3;
 
 const number = (count: number) => count.toLocaleString("en");
@@ -147,7 +147,7 @@ function nameList(
   return list;
 }
 
-/** What does not come along as it was. */
+/** What is not copied unchanged. */
 function sentences(dropped: readonly string[]): HTMLElement[] {
   if (dropped.length === 0) return [];
   const list = element("ul", { class: "tgw-dropped" });
