@@ -7,6 +7,7 @@ name if nothing needs the old function any more, so that objects, and a comparis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
@@ -31,6 +32,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 _SIGNATURES = "signatures"
 _EMPTY_OBJECT = "_generic_user_object"
+_EDITED = re.compile(r"_edited(_\w+)?\Z")
 _INFERRED = "_output_shapes"
 
 
@@ -57,13 +59,22 @@ class ObjectGraphEdit:
         self._old = {function.signature.name: function for function in original.graph_def.library.function}
         self._new: dict[str, Any] = {}  # functions of signatures, by the name that they have in the file
         self._rooted = self._reached(nodes)
-        self._successors = successors(before, after)
+        self._successors = {**self._edited_by_name(), **successors(before, after)}
 
     def _function(self, name: str) -> Any:
         """A function of the edited graph, in the file's own bytes where it was not edited."""
         old = self._old.get(name)
         now = self._now.get(name, old)
         return self._after.extras.function(name) if now is None else old if old == now else now
+
+    def _edited_by_name(self) -> dict[str, set[str]]:
+        """The edited versions of functions that objects alone call, and no op: these were entered by their names."""
+        found: dict[str, set[str]] = {}
+        for name in self._after.functions - self._before.functions - self._rooted:
+            old = _EDITED.sub("", name)
+            if old in self.objects.concrete_functions and old not in self._rooted:
+                found.setdefault(old, set()).add(name)
+        return {old: names for old, names in found.items() if len(names) == 1}
 
     def _reached(self, nodes: Iterable[NodeDef]) -> set[str]:
         """The functions that ops of the edited graph call, directly or not."""
@@ -238,14 +249,16 @@ class ObjectGraphEdit:
         exchanged = {name: new for name in self._old if name not in self._new and (new := self._successor(name))}
         exchanged = {name: new for name, new in exchanged.items() if self._takes_the_same(name, new)}
         kept = [name for name in self.objects.concrete_functions if name in self._old and name not in exchanged]
-        needed_too = self._old_reached(kept) | self._rooted | set(kept)
+        edited = self._reached([node for new in exchanged.values() for node in self._function(new).node_def])
+        needed_too = self._old_reached(kept) | self._rooted | set(kept) | edited
+        edited |= set(exchanged.values())
         final = {new: old if old not in needed_too else new for old, new in exchanged.items()}
         moved = {old: new for old, new in exchanged.items() if final[new] != old}
         self._move(moved)
         unreached = self._old.keys() - self._old_reached_before()
         names = [name for name in self._old if name in needed_too or (name in unreached and name not in exchanged)]
         found = {name: self._function(name) for name in names}
-        for name in sorted(self._rooted - self._old.keys()):
+        for name in sorted((self._rooted | edited) - self._old.keys()):
             found[final.get(name, name)] = self._function(name)
         found.update(self._new)
         order = [name for name in self._old if name in found]
