@@ -419,6 +419,78 @@ def test_an_edit_of_a_tensorflow_1_saved_model_keeps_methods_tables_and_files(tf
         (tf1.parent / "elsewhere").rename(tf1)
 
 
+def test_edits_in_a_body_and_at_the_root_are_in_one_file(several: Path, tmp_path: Path) -> None:
+    editor = tgw.edit(several, signature="f")
+    editor.bypass(editor.find("type:Relu").ops[0])
+    editor.leave(0)
+    editor.insert(editor.signatures[0].outputs[0][1], tf.negative)
+    editor.save(tmp_path / "new/")
+    check_identity(several, tmp_path / "new")
+    x = np.array([[1.0, 1.0]], np.float32)
+    assert call(tmp_path / "new", "f", x=x)["y"].tolist() == [[-4.0, -1.0]]
+    assert call(tmp_path / "new", "g", x=x, k=np.float32(2))["z"].tolist() == [[5.0, 5.0]]
+    layer = keras.layers.TFSMLayer(str(tmp_path / "new"), call_endpoint="g")
+    assert len(layer.weights) == 1
+    again = tgw.edit(tmp_path / "new", signature="f")
+    again.leave(0)
+    again.insert(again.signatures[0].outputs[0][1], tf.abs)
+    again.save(tmp_path / "second/")
+    assert call(tmp_path / "second", "f", x=x)["y"].tolist() == [[4.0, 1.0]]
+
+
+def test_a_sparse_input_of_tensorflow_1_is_still_one(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x = v1.sparse_placeholder(tf.float32, [None, 2], name="x")
+        w = v1.get_variable("w", initializer=[[1.0], [-2.0]], use_resource=True)
+        y = tf.identity(tf.abs(tf.sparse.sparse_dense_matmul(x, w), name="abs"), name="y")
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(tmp_path / "sm"), {"x": x}, {"y": y})
+    editor = tgw.edit(tmp_path / "sm")
+    editor.bypass("abs")
+    editor.save(tmp_path / "edited/")
+    was, now = (graph_of(tmp_path / name).signature_def["serving_default"] for name in ("sm", "edited"))
+    assert now.inputs["x"].coo_sparse == was.inputs["x"].coo_sparse
+    editor.freeze()
+    editor.save(tmp_path / "frozen/")
+    inputs = graph_of(tmp_path / "frozen").signature_def["serving_default"].inputs
+    assert [(key, inputs[key].WhichOneof("encoding")) for key in inputs] == [("x", "coo_sparse")]
+
+
+def test_a_graph_with_other_tags_keeps_them(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        y = tf.identity(tf.abs(x * v1.get_variable("w", initializer=-2.0), name="abs"), name="y")
+        session.run(v1.global_variables_initializer())
+        builder = v1.saved_model.Builder(str(tmp_path / "sm"))
+        signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y})
+        builder.add_meta_graph_and_variables(session, ["serve", "gpu"], {"serving_default": signature})
+        builder.add_meta_graph(["train"])
+        builder.save()
+    editor = tgw.edit(tmp_path / "sm", tags=["serve", "gpu"])
+    editor.bypass("abs")
+    editor.save(tmp_path / "new/")
+    assert list(graph_of(tmp_path / "new").meta_info_def.tags) == ["serve", "gpu"]
+    loaded = tf.saved_model.load(str(tmp_path / "new"))
+    assert loaded.signatures["serving_default"](x=tf.ones(2))["y"][0] == -2
+
+
+def test_a_ragged_input_of_a_function_is_still_one(tmp_path: Path) -> None:
+    class Ragged(tf.Module):
+        @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)])
+        def total(self, x: tf.RaggedTensor) -> dict[str, tf.Tensor]:
+            return {"total": tf.nn.relu(tf.reduce_sum(x, axis=1)) * 2.0}
+
+    module = Ragged()
+    tf.saved_model.save(module, str(tmp_path / "sm"), signatures={"total": module.total})
+    editor = tgw.edit(tmp_path / "sm")
+    editor.bypass(editor.find("type:Relu").ops[0])
+    editor.save(tmp_path / "new/")
+    loaded = tf.saved_model.load(str(tmp_path / "new"))
+    given = tf.ragged.constant([[-1.0, -2.0], [3.0]])
+    assert loaded.total(given)["total"].numpy().tolist() == [-6.0, 6.0]
+    assert graph_of(tmp_path / "new").signature_def["total"] == graph_of(tmp_path / "sm").signature_def["total"]
+
+
 def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         v1.disable_control_flow_v2()

@@ -7,7 +7,7 @@ checkpoint, tables, asset files and functions.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
     if values:
         _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
     if request.verify:
-        _verify(path, request)
+        _verify(path, request, meta.meta_info_def.tags)
 
 
 def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
@@ -87,7 +87,7 @@ def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
             shutil.copyfile(folder / name, path / name)
 
 
-def _verify(path: Path, request: ExportRequest) -> None:
+def _verify(path: Path, request: ExportRequest, tags: Sequence[str]) -> None:
     """Run what was written beside the graph; a notice says so if the graph itself cannot run."""
     try:
         need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
@@ -95,7 +95,7 @@ def _verify(path: Path, request: ExportRequest) -> None:
     except GraphEditError as error:
         request.add_notice(f"What was written was not run: {error.why}")
         return
-    check_saved_model(path, GraphReference(request, state))
+    check_saved_model(path, GraphReference(request, state), tags)
 
 
 # The MetaGraphDef
