@@ -194,8 +194,9 @@ class ArgumentResolver:
 
     def free_scope_for(self, function: Any) -> str:
         """A free name scope for the ops that a function makes, named after it."""
-        name = function if isinstance(function, str) else getattr(function, "__name__", "")
-        wanted = identifier(name).strip("_") if name.isascii() and name != "<lambda>" else ""
+        named = getattr(function, "__name__", getattr(function, "name", ""))  # Keras layers have a name
+        name = str(function if isinstance(function, str) else named)
+        wanted = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
         return self._executor.free_scope(wanted or "inserted")
 
     def renaming(self, old: Any, new: str) -> Rename | RenameKey:
@@ -218,17 +219,18 @@ class ArgumentResolver:
         return RenameKey(title, key, new)
 
     def outputs(self, given: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
-        """The outputs that are wanted of the graph: as given, as marked, of all signatures, or those without consumers.
+        """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
 
         Without `chosen` the marked ones do not count; see `boundary`. The marks that a file is opened with are those of
         one signature, and no choice.
         """
         if given is not None:
             return self.names(given)
-        body, index, signatures = self._view.body, self._index, self._executor.signatures
-        is_graph, boundary = body is self._source.body, self._view.boundary
+        executor, index, boundary = self._executor, self._index, self._view.boundary
+        is_graph, signatures = self._view.body is self._source.body, executor.signatures
         is_chosen = not is_graph or export.is_chosen(boundary, index, self._source.signature, signatures)
-        names = (boundary[1] if chosen and is_chosen else ()) or tuple(body.returns.values())
+        returns = tuple(executor.function_ends()[1].values())
+        names = (boundary[1] if chosen and is_chosen else ()) or returns
         if not names and is_graph:
             names = tuple(dict.fromkeys(name for signature in signatures for _, name in signature.outputs))
         return tuple(name for name in names if name.partition(":")[0] in index.ids) or results(index)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
-    from tfgraphwidget.graph import GraphIndex
+    from tfgraphwidget.graph import BodyState, GraphIndex
     from tfgraphwidget.runtime.functions import module_clone
     from tfgraphwidget.sources import Signature, Source
 
@@ -169,6 +169,10 @@ class EditExecutor:
         body = self.view.body
         return track_boundary(body.arguments, body.returns, self.patches())
 
+    def state(self) -> BodyState:
+        """The state that the current function reads, with what edits brought in."""
+        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches())
+
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
         if self.in_function:
@@ -237,8 +241,10 @@ class EditExecutor:
             self.target.graph,
             function=self.navigator.function,
             arguments=lambda: self.function_ends()[0] if self.in_function else (),
+            ends=self.function_ends if self.in_function and len(self.navigator.path) == 1 else None,
             external_tensors=self._called_for,
             refusal=self.read_only() if self.in_function else "",
+            state=self.state,
         )
 
     def change(self, command: Command, renew: Renew = "always") -> Edits:
@@ -314,7 +320,7 @@ class EditExecutor:
     def preview(self, command: Clone) -> Preview:
         """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
         if self.in_function:
-            return function_bodies.preview(command, self.source, self.view)
+            return function_bodies.preview(command, self.state(), self.view)
         target = self._target(command)
         patch = self._plans.sample(command, self.index, target.index)
         target.check_placed(patch, self.target)
@@ -342,7 +348,7 @@ class EditExecutor:
         scope: object = command.into  # one that is no name is refused when it is planned
         if isinstance(scope, str) and scope in self.copies:
             raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
-        module = function_bodies.clone_module(command, self.source, self.view)
+        module = function_bodies.clone_module(command, self.state(), self.view)
         with self.transaction() as steps, steps.uninterrupted():
             self._record(steps, command, Patch(), None, (module,))
             self.listeners.notify()
@@ -414,7 +420,8 @@ class EditExecutor:
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
-        self.check_editable()
+        if self.in_function:
+            return self._grow_function(command)
         with self.transaction() as steps:
             self.target.graph()
             patch, outputs = traced_growth.grow(self.target, command, steps)
@@ -422,6 +429,20 @@ class EditExecutor:
                 ops = tuple(node.name for node in patch.add.nodes)
                 grown = Grown(command.into, outputs, self.target.variables(patch), ops)
                 self._record(steps, command, patch, self.target, (grown,))
+                self.listeners.notify()
+        return grown
+
+    def _grow_function(self, command: Grow) -> Grown:
+        """Add what a function makes to the current function."""
+        with self.transaction() as steps:
+            target = self.view.target
+            patch = plan(command, self.plan_context())
+            ops = tuple(node.name for node in patch.add.nodes)
+            live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
+            grown = Grown(command.into, command.outputs(patch), tuple(live), ops)
+            with steps.uninterrupted():
+                self._apply(patch, target, steps, renew=True)
+                self._record(steps, command, patch, target, (grown,))
                 self.listeners.notify()
         return grown
 

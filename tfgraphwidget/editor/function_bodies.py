@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.graph_view import GraphView
@@ -11,10 +12,10 @@ from tfgraphwidget.editor.targets import NodeDefTarget
 from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, track_boundary
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError, NotClonable
-from tfgraphwidget.graph import GraphIndex, between, unused_inputs, unused_inputs_notice
+from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import edited_function, module_clone
-from tfgraphwidget.sources import Body, Source, captured_state
+from tfgraphwidget.sources import Body, EditedState, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -22,13 +23,23 @@ if TYPE_CHECKING:
 _SUPPORTED = frozenset({"inputs", "outputs", "into", "variables", "init", "selection"})
 
 
-def clone_module(command: Clone, source: Source, view: GraphView) -> module_clone.ModuleCopy:
+def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
+    """The state of a body that these edits have made to `index`: what it captured, and what new ops capture."""
+    new, patches = dict[str, Any](), tuple(patches)
+    for patch in patches:
+        if patch.traced is not None:
+            new |= {f"{patch.scopes[0]}/{name}": live for name, live in patch.traced.captured.items()}
+    traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
+    return EditedState(captured_state(source, body), index, new, traced)
+
+
+def clone_module(command: Clone, state: BodyState, view: GraphView) -> module_clone.ModuleCopy:
     """The tf.Module that is a clone of a part of a function's body. Raises GraphEditError."""
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     module = module_clone.as_module(
-        *(view.index, captured_state(source, body), inputs, outputs, command.into),
+        *(view.index, state, inputs, outputs, command.into),
         variables=variables,
         init=str(command.init),
         also=also,
@@ -39,26 +50,21 @@ def clone_module(command: Clone, source: Source, view: GraphView) -> module_clon
     return module
 
 
-def preview(command: Clone, source: Source, view: GraphView) -> Preview:
+def preview(command: Clone, state: BodyState, view: GraphView) -> Preview:
     """What `clone_module` will do; nothing is made."""
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    found = module_clone.told(
-        view.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends
-    )
+    found = module_clone.told(view.index, state, (inputs, outputs), command.into, variables, also, ends)
     return _with_notices(found, notices)
 
 
-def _edited(
-    source: Source, body: Body, index: GraphIndex, ends: FunctionBoundary, into: str
-) -> module_clone.ModuleCopy:
+def _edited(state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str) -> module_clone.ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
     """
-    state = captured_state(source, body)
     arguments, returns = ends
     given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
@@ -130,7 +136,8 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
     arguments, returns = executor.function_ends()
     index = with_edited_calls(navigator, navigator.path, executor.index)
     ends = arguments, _by_key(executor, returns)
-    return _edited(executor.source, executor.view.body, index, ends, name)
+    state = edited_state(executor.source, executor.view.body, index, executor.patches())
+    return _edited(state, index, ends, name)
 
 
 def _by_key(executor: EditExecutor, returns: dict[str, str]) -> dict[str, str]:

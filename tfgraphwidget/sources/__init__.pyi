@@ -33,11 +33,18 @@ from .files.formats import unregister_format as unregister_format
 from .files.opening import open_message as open_message
 from .files.signature_defs import tensor_names as tensor_names
 from .files.summary import summarize_graph as summarize_graph
+from .functions.keras_models import functional_ends as functional_ends
+from .functions.keras_models import functional_model as functional_model
+from .functions.keras_models import functional_nodes as functional_nodes
 from .functions.keras_models import is_keras_model as is_keras_model
+from .functions.keras_models import keras_infos as keras_infos
+from .functions.keras_models import layer_outputs as layer_outputs
 from .functions.library import open_function as open_function
+from .functions.state import EditedState as EditedState
 from .functions.state import captured_state as captured_state
 from .functions.traced import CONCRETE as CONCRETE
 from .functions.traced import FUNCTION as FUNCTION
+from .functions.traced import captured_body as captured_body
 from .inference.bounds import Bounds as Bounds
 from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes
@@ -58,6 +65,7 @@ from .live.shapes import static_shape as static_shape
 from .opening import open_source as open_source
 from .opening import reopen_expression as reopen_expression
 from .paths import parse_path as parse_path
+from .renaming import rename_tensor as rename_tensor
 from .source import Body as Body
 from .source import Signature as Signature
 from .source import Source as Source

@@ -149,6 +149,7 @@ class Source:
         reopen_code: The Python expression that opens it again.
         revive: Imports the file into a new graph and session.
         stored: What a file has besides its graph.
+        model: The Keras model that was opened.
     """
 
     title: str
@@ -165,6 +166,7 @@ class Source:
     reopen_code: str = ""
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.
