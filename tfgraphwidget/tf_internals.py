@@ -12,18 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from inspect import Parameter
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
 from typing import Any, cast
 
 import tensorflow as tf
+from tensorflow.core.function import trace_type  # type: ignore[attr-defined]
+from tensorflow.core.function.polymorphism import function_type
 from tensorflow.python.checkpoint import graph_view
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.client import session as client_session
 from tensorflow.python.eager import context
+from tensorflow.python.eager.polymorphic_function import polymorphic_function, tracing_compilation
 from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 from tensorflow.python.ops import (
+    cond_v2,
     control_flow_ops,
     control_flow_state,
     custom_gradient,
@@ -33,6 +38,7 @@ from tensorflow.python.ops import (
     session_ops,
     variable_scope,
     variables,
+    while_v2,
 )
 from tensorflow.python.profiler.internal import flops_registry  # noqa: F401  # fills the registry that `op_flops` asks
 from tensorflow.python.saved_model import function_deserialization, loader_impl
@@ -989,6 +995,84 @@ def call_gradient_function(concrete: Any) -> Any:
     return concrete._get_gradient_function()
 
 
+def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
+    """Let ops that run functions know these functions' graphs, as ops do that Python code made.
+
+    TensorFlow makes the graphs of a loop's or a conditional's functions again for a gradient if it does not find them
+    at the op. What their resources hold gets lost in those that are nested, and so does the gradient: a loop in a loop
+    has the gradient 0. Here each graph knows its resources before the graphs in it are made.
+
+    Private: `while_v2._get_graph`, `cond_v2.get_func_graphs`, `handle_data_util.copy_handle_data`, `_body_graph`,
+    `_cond_graph`, `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they
+    find there.
+    """
+    for op in operations:
+        if op.type in ("While", "StatelessWhile") and not hasattr(op, "_body_graph"):
+            for label in ("cond", "body"):
+                graph = while_v2._get_graph(op, label, f"_{label}_graph")
+                setattr(op, f"_{label}_graph", graph)
+                _attach_inside(graph, op.inputs)
+            _copy_handle_data(op.inputs, op.outputs)
+        elif op.type in ("If", "StatelessIf", "Case", "StatelessCase") and not _branch_names(op)[1]:
+            graphs = cond_v2.get_func_graphs(op)
+            for name, graph in zip(_branch_names(op)[0], graphs, strict=False):
+                setattr(op, name, graph)
+            for graph in graphs:
+                _attach_inside(graph, op.inputs[1:])
+                _copy_handle_data(graph.outputs, op.outputs)
+        elif op.type in ("PartitionedCall", "StatefulPartitionedCall"):
+            called = _called_graph(op)
+            if called is not None:
+                _attach_inside(called, op.inputs)
+                _copy_handle_data(called.outputs, op.outputs)
+        elif op.type in ("Identity", "IdentityN"):
+            _copy_handle_data(op.inputs, op.outputs)
+
+
+def _called_graph(op: tf.Operation) -> Any:
+    """Return the FuncGraph that a call runs, which a graph around it may have; None if no graph has it.
+
+    Private: `Graph._get_function`. See `attach_body_graphs`.
+    """
+    graph: Any = op.graph
+    while graph is not None:
+        called = graph._get_function(op.get_attr("f").name)
+        if called is not None:
+            return getattr(called, "graph", None)
+        graph = getattr(graph, "outer_graph", None)
+    return None
+
+
+def _branch_names(op: tf.Operation) -> tuple[tuple[str, ...], bool]:
+    """Return the attributes for the graphs of a conditional's branches, and whether the op has them.
+
+    Private: `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. See `attach_body_graphs`.
+    """
+    names: tuple[str, ...] = ("_true_graph", "_false_graph")
+    if op.type in ("Case", "StatelessCase"):
+        names = tuple(f"_branch_graph_{k}" for k in range(len(op.get_attr("branches"))))
+    return names, all(hasattr(op, name) for name in names)
+
+
+def _attach_inside(graph: Any, inputs: Iterable[Any]) -> None:
+    """Do the same in the graph of a function that gets these inputs.
+
+    Private: as `attach_body_graphs`, see there.
+    """
+    _copy_handle_data(inputs, graph.inputs)
+    attach_body_graphs(graph.get_operations())
+
+
+def _copy_handle_data(sources: Iterable[Any], targets: Iterable[Any]) -> None:
+    """Let resources and variants be known to hold what others hold, each in its place.
+
+    Private: `handle_data_util.copy_handle_data`, see `attach_body_graphs`.
+    """
+    for source, target in zip(sources, targets, strict=False):
+        if source.dtype in (tf.resource, tf.variant) and source.dtype == target.dtype:
+            handle_data_util.copy_handle_data(source, target)
+
+
 def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:
     """Call a ConcreteFunction with other tensors than those that it captured.
 
@@ -1003,11 +1087,63 @@ def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequen
 
 
 def traces(polymorphic: Any) -> list[Any]:
-    """Return the ConcreteFunctions that a tf.function has traced, in their order.
+    """Return the ConcreteFunctions that a tf.function has traced, or was loaded with, in their order.
 
-    Private: `Function._function_cache`. The public list (`_list_all_concrete_functions`) is private too.
+    Private: `Function._function_cache`, `RestoredFunction.concrete_functions`. The public list
+    (`_list_all_concrete_functions`) is private too.
     """
-    return list(polymorphic._function_cache.values())
+    return list(polymorphic._function_cache.values()) or list(getattr(polymorphic, "concrete_functions", ()))
+
+
+class _OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc]
+    """Options under which a trace is found by types alone.
+
+    Private: `TracingOptions`. See `_FunctionByType`.
+    """
+
+    input_signature = None
+
+
+class _FunctionByType(polymorphic_function.Function):  # type: ignore[misc]
+    """A tf.function whose trace is found by types alone: an input signature is of positional arguments.
+
+    Private: `Function._generate_tracing_options`, `FunctionSpec._input_signature`. See `typed_function`.
+    """
+
+    input_signature = None
+
+    @property
+    def function_spec(self) -> Any:
+        """What `tf.saved_model.save` writes."""
+        spec = super().function_spec
+        spec._input_signature = None
+        return spec
+
+    def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
+        options = super()._generate_tracing_options(fn, scope_type)
+        options.__class__ = _OptionsByType  # each copy that TensorFlow makes of them reads the signature again
+        return options
+
+
+def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], specs: Mapping[str, Any]) -> Any:
+    """Return a tf.function of `body` with these parameters, which has one trace only.
+
+    Args:
+        body: The Python function.
+        parameters: Its parameters, with defaults.
+        specs: What each takes: a nested structure of TensorSpecs, or the one Python value.
+
+    Private: `Function._function_type`, `_default_values`, `FunctionType`. An `input_signature` takes neither Python
+    values nor keyword-only parameters without defaults.
+    """
+    types = trace_type.InternalTracingContext(is_legacy_signature=True)
+    by_type = any(p.kind is p.KEYWORD_ONLY for p in parameters)
+    made = (_FunctionByType if by_type else polymorphic_function.Function)(body, body.__name__, autograph=False)
+    taken = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
+    typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in taken]
+    made._function_type = function_type.FunctionType(typed)
+    made._default_values = {p.name: p.default for p in parameters if p.default is not p.empty}
+    return made
 
 
 def freeze_function(concrete: Any) -> Any:

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
-from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NotRunnable, UnknownName
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, UnknownName
 
 ONES = np.ones((2, 3), np.float32)
 
@@ -180,9 +180,9 @@ def test_a_refused_add_leaves_one_in_the_room_one_was_in(tmp_path: Path) -> None
     assert len(editor.breadcrumb) == 1
 
 
-def test_a_function_cannot_be_added_to_a_graph(tmp_path: Path) -> None:
+def test_a_function_is_added_as_the_ops_that_it_runs(tmp_path: Path) -> None:
     a = trained(tmp_path, "a", 0)
     editor = tgw.edit(f"{a}.meta", checkpoint=a)
-    function = tf.function(lambda x: x * 2, input_signature=[tf.TensorSpec([None, 3])])
-    with pytest.raises(NotRunnable, match="function"):
-        editor.add(function, "g2")
+    function = tf.function(lambda x: x * 2, input_signature=[tf.TensorSpec([None, 3], name="x")])
+    added = editor.add(function, "g2")
+    assert editor.session.run(added["output_0"], {added["x:0"]: [[1, 2, 3]]}).tolist() == [[2, 4, 6]]

@@ -298,9 +298,10 @@ class AnalysisAPI(Checked):
     def module(self, name: str = "edited") -> Any:
         """Make a tf.Module of the current function as edited.
 
-        It takes the function's arguments, in their order or by name, and returns its results; `.signature` returns
-        them as a dict. It shares the function's variables; variables of a file get the values of its checkpoint. It
-        can be trained, and saved by `tf.saved_model.save`. The function itself does not change.
+        It takes the function's arguments and returns its results, with keyword arguments, defaults and nested
+        structures as the function has them; `.signature` takes tensors and returns a dict. It shares the function's
+        variables; variables of a file get the values of its checkpoint. It can be trained, and saved by
+        `tf.saved_model.save`. The function itself does not change.
 
         Args:
             name: The name of the module.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tfgraphwidget.edits.clone import INITS, is_checkpoint
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph import (
     TABLE,
+    BodyState,
     GraphIndex,
     VariableDef,
     definitions,
@@ -23,19 +25,28 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
+from tfgraphwidget.runtime.functions import present_values
 from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
 from tfgraphwidget.tf_types import Graph, Session
 
+Pairs = tuple[tuple[str, Any], ...]
+
 
 @dataclass(frozen=True)
 class GraphSession:
-    """A graph with its session; `index` is the graph before the clone."""
+    """A graph with its session; `index` is the graph before the clone.
+
+    `ends` are tensors by the names of arguments and results of a signature. `fresh` returns new initial values by the
+    variables' handles, for a graph made of a function, whose variables' initializers are not in it.
+    """
 
     index: GraphIndex
     graph: Graph
     session: Session | None
+    fresh: Callable[[], Mapping[str, Any]] | None = None
+    ends: Mapping[str, str] = field(default_factory=dict)
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
@@ -56,12 +67,12 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
     session: Any = TimedSession(target.session)
-    found = _ValueFinder(patch, origin, target, originals)
+    finder = _GraphValues(patch, origin, target, originals)
     tell("Finding the values of the variables")
-    loaded = found.values(own)
+    loaded = finder.values()
     if tables and origin.session is not None:
         variable_values.check_session(origin.session, origin.graph)
-    runnable = found.starters(starters, loaded)
+    runnable = finder.starters(starters, loaded)
 
     def fill() -> None:
         tell("Loading the values of the variables")
@@ -110,84 +121,46 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
     }
 
 
-class _ValueFinder:
-    """The values of one clone's variables."""
+class VariableValues:
+    """The values that variables of one clone begin with.
 
-    def __init__(self, patch: Patch, origin: GraphSession, target: GraphSession, originals: Mapping[str, str]) -> None:
-        self.patch, self.origin, self.target, self.originals = patch, origin, target, originals
+    `originals` are the original variables by the keys of their copies, in the order of the copies.
+    """
 
-    def values(self, own: tuple[VariableDef, ...]) -> dict[str, Any]:
-        """Value of each copy by handle name."""
-        init = self.patch.init
-        given = {} if isinstance(init, str) else self._given(init, own)
-        ways = {v.handle: given.get(v.handle, "current") if given or not isinstance(init, str) else init for v in own}
-        found = {handle: way for handle, way in ways.items() if not isinstance(way, str)}
+    def __init__(self, index: GraphIndex, init: str | Pairs, originals: Mapping[str, VariableDef]) -> None:
+        self.index, self.init, self.originals = index, init, originals
+
+    def values(self) -> dict[str, Any]:
+        """Value of each copy. Raises GraphEditError."""
+        init = self.init
+        given = {} if isinstance(init, str) else self._given(init)
+        ways = {copy: init if isinstance(init, str) else given.get(copy, "current") for copy in self.originals}
+        found = {copy: way for copy, way in ways.items() if not isinstance(way, str)}
         words = dict.fromkeys(way for way in ways.values() if isinstance(way, str))
         for way in sorted(words, key="initial".__eq__):  # last: it may depend on the others
-            some = [v for v in own if isinstance(ways[v.handle], str) and ways[v.handle] == way]
+            some = {c: v for c, v in self.originals.items() if isinstance(ways[c], str) and ways[c] == way}
             if way == "current":
-                found |= self._current(some)
+                found |= self.current(some)
             elif way == "initial":
-                found |= self._initial(some, (), found)
+                found |= self.initial(some, found)
             elif way != "none":
                 found |= self._restored(some, way)
         return found
 
-    def starters(self, names: list[str], given: Mapping[str, Any]) -> list[str]:
-        """Those that can run, proven in a graph of their own; `given` are the values of the copied variables."""
-        self._initial((), names, given)
-        return names
+    def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
+        """The present values of originals, by their copies."""
+        raise NotImplementedError
 
-    def _originals(self, copies: Iterable[VariableDef]) -> dict[str, VariableDef]:
-        index = self.origin.index
-        handles = {v.handle: index.ids[self.originals[v.handle]] for v in copies}
-        known = definitions(index, handles.values())
-        return {copy: known[i] for copy, i in handles.items()}
+    def initial(self, originals: Mapping[str, VariableDef], given: Mapping[str, Any]) -> dict[str, Any]:
+        """What the initializers of originals compute, by their copies; `given` are the values of other copies."""
+        raise NotImplementedError
 
-    def _current(self, copies: list[VariableDef]) -> dict[str, Any]:
-        if self.origin.session is None:
-            raise SessionRefused(
-                "There is no session to take the present values from; give tgw.edit(graph, session=session), "
-                'or clone with init="initial" or init="none".'
-            )
-        variable_values.check_session(self.origin.session, self.origin.graph)
-        originals = self._originals(copies)
-        unread = [v.handle for v in originals.values() if v.resource and not v.snapshot]
-        if unread:
-            raise NotClonable(
-                f"Variable {unread[0]!r} has no op that reads it without running another op first, so its value could "
-                'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
-                unread,
-            )
-        session: Any = TimedSession(self.origin.session)
-        present = variable_values.current_values(session, originals.values())
-        variable_values.check_loadable(session, originals.values(), present)
-        return {copy: present[original.handle] for copy, original in originals.items()}
-
-    def _initial(
-        self, copies: Iterable[VariableDef], starters: Iterable[str], given: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        copies, starters = tuple(copies), tuple(starters)
-        if not copies and not starters:
-            return {}
-        after = apply_patch(self.target.index, self.patch)
-        assert self.target.session is not None  # else `value_loader` has refused
-        extras = self.target.index.extras
-        functions = [
-            *(extras.function(name) for name in sorted(self.target.index.functions)),
-            *self.patch.add.functions,
-        ]
-        return initial_values.compute_initial_values(
-            TimedSession(self.target.session), after, copies, starters, functions, self.originals, given
-        )
-
-    def _restored(self, copies: list[VariableDef], path: str) -> dict[str, Any]:
+    def _restored(self, originals: Mapping[str, VariableDef], path: str) -> dict[str, Any]:
         checkpoint = Checkpoint.of(path)
         missing = checkpoint.missing()
         if missing:
             raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
-        originals = self._originals(copies)
-        keys = keys_by_handle(self.origin.index.nodes, originals.values())
+        keys = keys_by_handle(self.index.nodes, originals.values())
         found = {}
         for copy, original in originals.items():
             key = keys[original.handle]
@@ -203,9 +176,9 @@ class _ValueFinder:
             )
         return found
 
-    def _given(self, pairs: Iterable[tuple[str, Any]], own: tuple[VariableDef, ...]) -> dict[str, Any]:
-        """Handle of a copy -> the array, or the word, that was given for it."""
-        originals = self._originals(own)
+    def _given(self, pairs: Pairs) -> dict[str, Any]:
+        """Copy -> the array, or the word, that was given for it."""
+        originals = self.originals
         found: dict[str, Any] = {}
         for name, value in pairs:
             copies = [copy for copy, original in originals.items() if original.handle == split_tensor(name)[0]]
@@ -220,9 +193,10 @@ class _ValueFinder:
 
     def _fitting(self, variable: VariableDef, value: Any, where: str) -> Any:
         """The value as an array of the variable's dtype and static shape."""
-        index = self.origin.index
+        index = self.index
         handle = index.ids[variable.handle]
-        dtype = self.origin.graph.get_operation_by_name(variable.handle).get_attr("dtype").as_numpy_dtype
+        attributes = index.nodes[handle].attr
+        dtype, shape = variable_values.numpy_dtype(attributes["dtype"].type), attributes["shape"].shape
         array = _as_dtype(value, dtype)
         if array is None:
             name = "string" if dtype is object else np.dtype(dtype).name
@@ -230,7 +204,6 @@ class _ValueFinder:
                 f"{where}: the value for {variable.name!r} cannot be converted to {name} without loss; give an array "
                 f"of {name}."
             )
-        shape = self.origin.graph.get_operation_by_name(variable.handle).get_attr("shape")
         sizes = None if shape.unknown_rank else [dim.size for dim in shape.dim]
         if sizes is not None and (
             len(sizes) != array.ndim or any(a not in (-1, b) for a, b in zip(sizes, array.shape, strict=True))
@@ -241,6 +214,112 @@ class _ValueFinder:
                 [index.names[handle]],
             )
         return array
+
+
+class _GraphValues(VariableValues):
+    """Of copies in a graph, which a session runs."""
+
+    def __init__(self, patch: Patch, origin: GraphSession, target: GraphSession, names: Mapping[str, str]) -> None:
+        self.patch, self.origin, self.target, self.names = patch, origin, target, names
+        index = origin.index
+        handles = {v.handle: index.ids[names[v.handle]] for v in patch.add.variables}
+        known = definitions(index, handles.values())
+        super().__init__(index, patch.init, {copy: known[i] for copy, i in handles.items()})
+        self._copies = {v.handle: v for v in patch.add.variables}
+
+    def starters(self, names: list[str], given: Mapping[str, Any]) -> list[str]:
+        """Those that can run, proven in a graph of their own; `given` are the values of the copied variables."""
+        self._computed((), names, given)
+        return names
+
+    def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
+        """Those in the session."""
+        if self.origin.session is None:
+            raise SessionRefused(
+                "There is no session to take the present values from; give tgw.edit(graph, session=session), "
+                'or clone with init="initial" or init="none".'
+            )
+        variable_values.check_session(self.origin.session, self.origin.graph)
+        unread = [v.handle for v in originals.values() if v.resource and not v.snapshot]
+        if unread:
+            raise NotClonable(
+                f"Variable {unread[0]!r} has no op that reads it without running another op first, so its value could "
+                'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
+                unread,
+            )
+        session: Any = TimedSession(self.origin.session)
+        present = variable_values.current_values(session, originals.values())
+        variable_values.check_loadable(session, originals.values(), present)
+        return {copy: present[original.handle] for copy, original in originals.items()}
+
+    def initial(self, originals: Mapping[str, VariableDef], given: Mapping[str, Any]) -> dict[str, Any]:
+        """What the copied initializers compute, or new values for each copy."""
+        found: dict[str, Any] = {}
+        drawn: list[Mapping[str, Any]] = []
+        count: Counter[str] = Counter()
+        fresh = self.origin.fresh
+        for copy, original in originals.items() if fresh is not None else ():
+            if fresh is not None and count[original.handle] == len(drawn):
+                drawn.append(fresh())
+            values = drawn[count[original.handle]]
+            count[original.handle] += 1
+            if original.handle in values:
+                found[copy] = values[original.handle]
+        rest = [self._copies[copy] for copy in originals if copy not in found]
+        return {**found, **self._computed(rest, (), {**given, **found})}
+
+    def _computed(
+        self, copies: Iterable[VariableDef], starters: Iterable[str], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        copies, starters = tuple(copies), tuple(starters)
+        if not copies and not starters:
+            return {}
+        after = apply_patch(self.target.index, self.patch)
+        assert self.target.session is not None  # else `value_loader` has refused
+        beside = self.target.index.extras
+        functions = [
+            *(beside.function(name) for name in sorted(self.target.index.functions)),
+            *self.patch.add.functions,
+        ]
+        return initial_values.compute_initial_values(
+            TimedSession(self.target.session), after, copies, starters, functions, self.names, given
+        )
+
+
+class FunctionValues(VariableValues):
+    """Of a tf.Module that is a clone of a function's body: the copies have the names of their originals.
+
+    `fresh` returns new initial values, as in `GraphSession`.
+    """
+
+    def __init__(
+        self,
+        index: GraphIndex,
+        init: str | Pairs,
+        held: BodyState,
+        names: Iterable[str],
+        fresh: Callable[[], Mapping[str, Any]] | None,
+    ) -> None:
+        super().__init__(index, init, {name: index.defined_variables[name] for name in names})
+        self.held, self.fresh = held, fresh
+
+    def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
+        """Those of the function's variables, of the session or of the file."""
+        return present_values(self.held, [*originals])
+
+    def initial(self, originals: Mapping[str, VariableDef], given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Those of a new model of the same configuration, or those that a file's initializers compute."""
+        drawn = {} if self.fresh is None else self.fresh()
+        far = [name for name in originals if name not in drawn]
+        live = [name for name in far if self.held.live(name) is not None]
+        if live:
+            raise SessionRefused(
+                f"Variable {live[0]!r} was made by Python, which keeps no initial value of it; clone with "
+                f'init="current", or init={{{live[0]!r}: array}}.',
+                live,
+            )
+        computed = self.held.values(far, "initial") if far else {}
+        return {name: drawn[name] if name in drawn else computed[name] for name in originals}
 
 
 def _as_dtype(value: Any, dtype: Any) -> Any:

@@ -70,7 +70,8 @@ class EditAPI(Checked):
 
         Without `inputs` and `outputs`, the marked boundary or the selected ops are copied. With `outputs` alone,
         everything that they depend on is copied. An input that the outputs do not use is left out;
-        `report.dropped` of the copy says so. In a function's body the clone is a tf.Module.
+        `report.dropped` of the copy says so. In a function's body the clone is a tf.Module, or with `graph` ops and
+        variables of that graph.
 
         Args:
             inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
@@ -227,7 +228,7 @@ class EditAPI(Checked):
     def add(
         self,
         source: Any,
-        into: str,
+        into: str | None = None,
         connect: Mapping[Any, Any] | None = None,
         *,
         clear_devices: bool = False,
@@ -237,20 +238,22 @@ class EditAPI(Checked):
     ) -> Copy:
         """Copy another graph into this one, whole, with the values of its variables.
 
-        The graph itself is the current one then, not a function's body.
+        The graph itself is the current one then, not a function's body. A function's or a Keras model's variables are
+        variables of this graph, with their present values, which `sync()` of the result copies again.
 
         Args:
-            source: What `tgw.edit` opens: a graph, a file.
-            into: The name scope of its ops.
+            source: What `tgw.edit` opens: a graph, a file, a `tf.function`, a Keras model; or another editor.
+            into: The name scope of its ops; None for a free one.
             connect: {tensor of the source: tensor of this graph, which its consumers read instead}; the first may be
-                named "x:0" or "into/x:0".
+                named "x:0" or "into/x:0", or as the argument of the signature or of the function.
             clear_devices: Remove the devices of its ops.
             checkpoint: The checkpoint of the source, as for `tgw.edit`.
             tags: The tags of a SavedModel, as for `tgw.edit`.
             session: The session of the source, as for `tgw.edit`.
 
         Returns:
-            A `Copy`: `added["x:0"]` by the names of the source. `added.saver()` restores its old checkpoints.
+            A `Copy`: `added["x:0"]` by the names of the source, its arguments and results included. `added.saver()`
+            restores its old checkpoints.
 
         Raises:
             GraphEditError: The edit cannot be right; nothing has changed.
@@ -267,7 +270,8 @@ class EditAPI(Checked):
         connected = tuple((str(getattr(a, "name", a)), names(b)[0]) for a, b in (connect or {}).items())
         path = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
         saved = None if checkpoint is None else fspath(checkpoint)
-        return self._core.executor.add_graph(Add(path or source, into, connected, clear_devices, saved, tags, session))
+        scope = self._core.executor.free_scope("added") if into is None else into
+        return self._core.executor.add_graph(Add(path or source, scope, connected, clear_devices, saved, tags, session))
 
     def grow(self, at: Names, function: Callable[..., Any], into: str | None = None) -> Grown:
         """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.

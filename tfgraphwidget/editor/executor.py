@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
+from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import Grow, Grown
@@ -146,7 +147,11 @@ class EditExecutor:
 
     def patches(self) -> tuple[Patch, ...]:
         """The patches of the edits of the current graph, oldest first."""
-        return tuple(step.patch for step in self.history.done if step.place is self.view.target)
+        return self.patches_of(self.view)
+
+    def patches_of(self, view: GraphView) -> tuple[Patch, ...]:
+        """The patches of the edits of a graph, oldest first."""
+        return tuple(step.patch for step in self.history.done if step.place is view.target)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -319,9 +324,12 @@ class EditExecutor:
 
     def preview(self, command: Clone) -> Preview:
         """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
-        if self.in_function:
-            return function_bodies.preview(command, self.state(), self.view)
         target = self._target(command)
+        if self.in_function and target is self.target:
+            return function_bodies.preview(command, self.source, self.state(), self.view)
+        if self.in_function:
+            _, patch, _ = self._planned_out(command, target)
+            return _with_notices(patch, target)
         patch = self._plans.sample(command, self.index, target.index)
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
@@ -329,11 +337,13 @@ class EditExecutor:
     def clone(self, command: Clone) -> Copy | list[Copy] | module_clone.ModuleCopy:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
-        In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`.
+        In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`, unless it goes into
+        another graph.
         """
         command = rebind_selections(command, self.index)
         if self.in_function:
-            return self._clone_function(command)
+            copies = self._clone_modules(command) if command.graph is None else self._clone_out(command)
+            return copies[0] if command.times is None and not command.devices else list(copies)
         self.view.names((*command.inputs, *command.outputs))
         if self.source.graph is None:
             self.preview(command)  # what is refused is refused before a file is imported
@@ -344,15 +354,35 @@ class EditExecutor:
             copies = self._copy(command, plan, self.target, target, steps, marking=marking)
         return copies[0] if command.times is None and not command.devices else list(copies)
 
-    def _clone_function(self, command: Clone) -> module_clone.ModuleCopy:
-        scope: object = command.into  # one that is no name is refused when it is planned
-        if isinstance(scope, str) and scope in self.copies:
-            raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
-        module = function_bodies.clone_module(command, self.state(), self.view)
+    def _clone_modules(self, command: Clone) -> tuple[Any, ...]:
+        for scope in map(str, command.scopes):  # what is no name is refused when it is planned
+            if scope in self.copies:
+                raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
+        modules = function_bodies.clone_modules(command, self.source, self.state(), self.view)
         with self.transaction() as steps, steps.uninterrupted():
-            self._record(steps, command, Patch(), None, (module,))
+            self._record(steps, command, Patch(), None, modules)
             self.listeners.notify()
-        return module
+        return modules
+
+    def _clone_out(self, command: Clone) -> tuple[Copy, ...]:
+        """Clone a part of a function's body into a graph."""
+        target = self._target(command)
+        with self.transaction() as steps:
+            steps.on_failure(target.file_restorer())
+            return self._carry_out(command, self._planned_out(command, target), target, steps)
+
+    def _planned_out(self, command: Clone, target: LiveTarget) -> _PlannedCopy:
+        """The plan of a clone of a part of a function's body, which is made a graph first."""
+        ends = self.function_ends()
+        made = LiveTarget(function_bodies.graph_source(self.source, self.state(), self.view, ends))
+        if command.selection is None and not command.outputs:
+            command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
+        command = rebind_selections(command, made.index)
+
+        def plan(index: GraphIndex, into: GraphIndex) -> Patch:
+            return command.plan(IndexContext(index, into))
+
+        return _planned_copy(plan, made, target, reseed=command.reseed)
 
     def _target(self, command: Clone) -> LiveTarget:
         """The graph that the copies go into."""
@@ -371,7 +401,20 @@ class EditExecutor:
         marking: Boundary = ((), ()),
     ) -> tuple[Copy, ...]:
         """Copy ops from one graph to another or the same, as `plan` says, and record it; mark that boundary."""
-        origin, patch, load = _planned_copy(plan, source, target)
+        planned = _planned_copy(plan, source, target)
+        return self._carry_out(command, planned, target, steps, marking=marking)
+
+    def _carry_out(
+        self,
+        command: Command,
+        planned: _PlannedCopy,
+        target: LiveTarget,
+        steps: Transaction,
+        *,
+        marking: Boundary = ((), ()),
+    ) -> tuple[Copy, ...]:
+        """Apply what was planned for a command, and record it; mark that boundary."""
+        origin, patch, load = planned
         with steps.uninterrupted():
             target.apply(patch, steps, load=load, origin=origin.graph)
             copies = tuple(_copies(patch, origin, target))
@@ -384,11 +427,12 @@ class EditExecutor:
     def copy_out(self, command: Clone) -> None:
         """Apply a clone into another graph; it is not an edit of this one, and is not recorded."""
         command = rebind_selections(command, self.index)
-        if self.source.graph is None:
+        if self.source.graph is None and not self.in_function:
             self.preview(command)  # what is refused is refused before a file is imported
         target = self._target(command)
         with self.transaction() as steps:
-            origin, patch, load = _planned_copy(partial(self._plans.plan, command), self.target, target)
+            planned = self._planned_out(command, target) if self.in_function else None
+            origin, patch, load = planned or _planned_copy(partial(self._plans.plan, command), self.target, target)
             with steps.uninterrupted():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
@@ -405,16 +449,21 @@ class EditExecutor:
         return Edits.of(self.history.done[-1].patch)
 
     def add_graph(self, command: Add) -> Copy:
-        """Bring another graph in, whole; the graph itself is current then."""
+        """Bring another graph in, whole; the graph itself is current then. Raises GraphEditError."""
         with self.transaction() as steps:
             self.navigator.leave(0)
             self.check_editable()
-            opened = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
-            other = LiveTarget(opened)
+            other = _opened_target(command)
             other.graph()
+            ends, own = other.graph_session().ends, other.index.ids
+            connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
+            whole, opened = replace(command, connect=connect), other.source
 
             def plan(index: GraphIndex, target: GraphIndex) -> Patch:
-                return command.plan(IndexContext(index, target, has_values=opened.has_values))
+                signed = (name for s in opened.signatures for _, name in (*s.inputs, *s.outputs))
+                external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
+                context = IndexContext(index, target, has_values=opened.has_values, external_tensors=external)
+                return whole.plan(context)
 
             return self._copy(command, plan, other, self.target, steps)[0]
 
@@ -507,11 +556,33 @@ def target_of(model: object) -> LiveTarget | None:
     return target if isinstance(target, LiveTarget) else None
 
 
-def _planned_copy(
-    plan: _CopyPlan, source: LiveTarget, target: LiveTarget
-) -> tuple[clone_values.GraphSession, Patch, Callable[[], None]]:
-    """Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
+def _opened_target(command: Add) -> LiveTarget:
+    """What is to be added, as a graph with a session: a function is made one."""
+    core = getattr(command.source, "core", None)
+    target = target_of(command.source)
+    if core is not None and target is not None:
+        source, view = core.source, core.navigator.outermost
+        patches = core.executor.patches_of(view)
+    else:
+        source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
+        target = LiveTarget(source)
+        view, patches = opened_navigator(source, target).outermost, ()
+    if source.graph is not None or source.revive is not None or not source.refusal:
+        return target
+    ends = track_boundary(view.body.arguments, view.body.returns, patches)
+    state = function_bodies.edited_state(source, view.body, view.index, patches)
+    return LiveTarget(function_bodies.graph_source(source, state, view, ends))
+
+
+_PlannedCopy: TypeAlias = tuple[clone_values.GraphSession, Patch, Callable[[], None]]
+"""Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
+
+
+def _planned_copy(plan: _CopyPlan, source: LiveTarget, target: LiveTarget, *, reseed: bool = False) -> _PlannedCopy:
     origin, destination = source.graph_session(), target.graph_session()
+    initial_values = source.source.initial_values
+    if initial_values is not None:
+        origin = replace(origin, fresh=partial(initial_values, reseed))
     patch = plan(origin.index, destination.index)
     patch = replace(patch, preview=_with_notices(patch, target))
     return origin, patch, clone_values.value_loader(patch, origin, destination)
@@ -531,6 +602,16 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
     count = len(preview.scopes)
     models = Model(origin.graph, origin.session), Model(target.graph(), target.source.session)
 
+    def names_of(k: int) -> dict[str, str]:
+        """The copy's name for each of the original's; for the names of arguments and results, where no op has them."""
+        names = dict((*share(patch.add.copies, k), *preview.replaced))
+        for key, tensor in origin.ends.items():
+            op, port = split_tensor(tensor)
+            found = names.get(tensor) or (f"{names[op]}:{port or 0}" if op in names else "")
+            if found:
+                names.setdefault(key, found)
+        return names
+
     def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
@@ -543,7 +624,7 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
             shared=tuple(state.name for state in preview.shared),
             report=preview,
             graph=target.graph(),
-            _names=dict((*share(patch.add.copies, k), *preview.replaced)),
+            _names=names_of(k),
             _keys=partial(clone_values.checkpoint_keys, patch, origin),
             _pairs=partial(lambda k: share(clone_values.variable_pairs(patch, origin), k), k),
             _models=models,

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.editor import clone_values
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator
 from tfgraphwidget.editor.targets import NodeDefTarget
 from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, track_boundary
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.functions import edited_function, module_clone
-from tfgraphwidget.sources import Body, EditedState, Source, captured_state
+from tfgraphwidget.runtime.functions import body_graph, edited_function, module_clone
+from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
 
-_SUPPORTED = frozenset({"inputs", "outputs", "into", "variables", "init", "selection"})
+_UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
 def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
@@ -33,34 +34,69 @@ def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterabl
     return EditedState(captured_state(source, body), index, new, traced)
 
 
-def clone_module(command: Clone, state: BodyState, view: GraphView) -> module_clone.ModuleCopy:
-    """The tf.Module that is a clone of a part of a function's body. Raises GraphEditError."""
+def clone_modules(
+    command: Clone, source: Source, state: BodyState, view: GraphView
+) -> tuple[module_clone.ModuleCopy, ...]:
+    """The tf.Modules that are clones of a part of a function's body, one for each scope. Raises GraphEditError."""
     inputs, outputs, also, notices = _module_ends(command, view)
-    body = view.body
+    body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    module = module_clone.as_module(
-        *(view.index, state, inputs, outputs, command.into),
-        variables=variables,
-        init=str(command.init),
-        also=also,
-        arguments=body.arguments,
-        returns=body.returns,
-    )
-    module.report = _with_notices(module.report, notices)
-    return module
+
+    def values(names: Sequence[str]) -> Mapping[str, Any]:
+        return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
+
+    modules = []
+    for k, scope in enumerate(command.scopes):
+        module = module_clone.as_module(
+            *(index, state, inputs, outputs, scope),
+            variables=variables,
+            init="none" if command.init == "none" else values,
+            also=also,
+            devices=copied_devices(command, index, range(len(index)), k),
+            reseed=command.reseed,
+            arguments=body.arguments,
+            returns=body.returns,
+            structure=_structure(source, body),
+        )
+        module.report = _with_notices(module.report, notices)
+        modules.append(module)
+    return tuple(modules)
 
 
-def preview(command: Clone, state: BodyState, view: GraphView) -> Preview:
-    """What `clone_module` will do; nothing is made."""
+def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, Any]] | None:
+    """What draws new initial values of a function's variables, where that is known."""
+    initial_values = source.initial_values
+    return None if initial_values is None else lambda: initial_values(command.reseed)
+
+
+def graph_source(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary) -> Source:
+    """The current function's body as a graph of its own, with a session; see `runtime.functions.body_graph`."""
+    made = body_graph.body_source(view.index, state, *ends, source.title)
+    made.initial_values = source.initial_values
+    structure, signature = _structure(source, view.body), made.signature
+    if structure is not None and signature is not None and len(structure.tensor_parameters) == len(signature.inputs):
+        pairs = zip(structure.tensor_parameters, signature.inputs, strict=True)
+        named = tuple((name, tensor) for name, (_, tensor) in pairs if name)
+        made.signature = dataclasses.replace(signature, inputs=(*signature.inputs, *named))
+    return made
+
+
+def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -> Preview:
+    """What `clone_modules` will do; nothing is made."""
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    found = module_clone.told(view.index, state, (inputs, outputs), command.into, variables, also, ends)
-    return _with_notices(found, notices)
+    found = module_clone.preview(
+        *(view.index, state, (inputs, outputs), command.into, variables, also, ends),
+        _structure(source, body),
+    )
+    return dataclasses.replace(_with_notices(found, notices), scopes=command.scopes)
 
 
-def _edited(state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str) -> module_clone.ModuleCopy:
+def _edited(
+    state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: CallStructure | None
+) -> module_clone.ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
@@ -69,12 +105,18 @@ def _edited(state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: s
     given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
     return module_clone.as_module(
-        *(index, state, given, (), into),
+        *(index, state, given if structure is None else (), (), into),
         variables="shared" if is_live else "own",
         also=frozenset(index.op(name) for name in returns.values()),  # takes arguments that nothing here reads, too
         arguments=arguments,
         returns=returns,
+        structure=structure,
     )
+
+
+def _structure(source: Source, body: Body) -> CallStructure | None:
+    """How a function is called; of one that another calls only its flat lists of tensors are known."""
+    return source.structure if body.origins is None else None
 
 
 def with_edited_calls(navigator: Navigator, path: tuple[str, ...], index: GraphIndex) -> GraphIndex:
@@ -107,13 +149,12 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
 
     Raises NoPath, and NotClonable for what a module has no use for.
     """
-    for field in dataclasses.fields(command):
-        if field.name not in _SUPPORTED and getattr(command, field.name) != field.default:
+    command.check_options()
+    for name in _UNSUPPORTED:
+        if getattr(command, name):
             raise NotClonable(
-                f"A clone of a function's body is a tf.Module, which has no use for {field.name}=; leave it out."
+                f"A clone of a function's body is a tf.Module, which has no use for {name}=; leave it out."
             )
-    if not isinstance(command.init, str):
-        raise NotClonable('A clone of a function\'s body takes init="current" or "initial"; assign to its variables.')
     if command.selection is None:
         lost: tuple[str, ...] = ()
         if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
@@ -137,7 +178,7 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
     index = with_edited_calls(navigator, navigator.path, executor.index)
     ends = arguments, _by_key(executor, returns)
     state = edited_state(executor.source, executor.view.body, index, executor.patches())
-    return _edited(state, index, ends, name)
+    return _edited(state, index, ends, name, _structure(executor.source, executor.view.body))
 
 
 def _by_key(executor: EditExecutor, returns: dict[str, str]) -> dict[str, str]:

@@ -447,7 +447,9 @@ class LiveTarget:
     def graph_session(self) -> GraphSession:
         """The graph, imported now if it is a file's, with its index and session."""
         graph = self.graph()
-        return GraphSession(self.index, graph, self.source.session)
+        signature = self.source.signature
+        ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
+        return GraphSession(self.index, graph, self.source.session, ends=ends)
 
     def left(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""

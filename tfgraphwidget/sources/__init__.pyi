@@ -33,12 +33,14 @@ from .files.formats import unregister_format as unregister_format
 from .files.opening import open_message as open_message
 from .files.signature_defs import tensor_names as tensor_names
 from .files.summary import summarize_graph as summarize_graph
+from .functions.call_structure import CallStructure as CallStructure
 from .functions.keras_models import functional_ends as functional_ends
 from .functions.keras_models import functional_model as functional_model
 from .functions.keras_models import functional_nodes as functional_nodes
 from .functions.keras_models import is_keras_model as is_keras_model
 from .functions.keras_models import keras_infos as keras_infos
 from .functions.keras_models import layer_outputs as layer_outputs
+from .functions.library import function_nodes as function_nodes
 from .functions.library import open_function as open_function
 from .functions.state import EditedState as EditedState
 from .functions.state import captured_state as captured_state

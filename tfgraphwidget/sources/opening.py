@@ -15,6 +15,7 @@ from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.formats import OpenOptions, listed_suffixes
 from tfgraphwidget.sources.files.opening import open_bytes, open_message, open_path
+from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
 from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notice
@@ -135,14 +136,17 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
     if isinstance(thing, FUNCTION):
         _refuse_choices("A function", options, ("checkpoint", "tags"))
         title = f"tf.function {getattr(thing, '__name__', 'f')!r}"
-        return function_source(find_trace(thing, options.signature, title).graph, title)
+        trace = find_trace(thing, options.signature, title)
+        return function_source(trace.graph, title, structure=call_structure(trace, thing))
     if is_keras_model(thing):
         _refuse_choices("A Keras model", options, ("signature", "checkpoint", "tags"))
         return keras_source(thing)
     if isinstance(thing, CONCRETE | FuncGraph):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
-        graph = thing if isinstance(thing, FuncGraph) else cast("Any", thing).graph
-        return function_source(graph, f"Function {graph.name!r}")
+        if isinstance(thing, FuncGraph):
+            return function_source(thing, f"Function {thing.name!r}")
+        graph = cast("Any", thing).graph
+        return function_source(graph, f"Function {graph.name!r}", structure=call_structure(thing))
     raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_alternative(thing)}.")
 
 

@@ -14,6 +14,8 @@ from tfgraphwidget.tf_types import DType, FunctionDef, NodeDef
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time
 
+    from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
+
 Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
 
 
@@ -150,6 +152,8 @@ class Source:
         revive: Imports the file into a new graph and session.
         stored: What a file has besides its graph.
         model: The Keras model that was opened.
+        structure: How a function is called, if that is known.
+        initial_values: Draws new initial values of a function's variables, by their names; other seeds if True.
     """
 
     title: str
@@ -167,6 +171,8 @@ class Source:
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
     model: Any = field(default=None, repr=False)
+    structure: CallStructure | None = field(default=None, repr=False)
+    initial_values: Callable[[bool], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.

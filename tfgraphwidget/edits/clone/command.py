@@ -8,7 +8,7 @@ makes up a loop. Control inputs from ops outside the part are kept: the copy wai
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -204,7 +204,7 @@ class Clone(Command):
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _CloneSource:
         """What is copied, once it is known that the options make sense and the scopes are free."""
-        self._check_options()
+        self.check_options()
         try:
             check_free(target, *self.scopes, may_be_root=self.graph is not None)
         except NameTaken as error:
@@ -223,7 +223,8 @@ class Clone(Command):
                 return (mend,)
         return ()
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise GraphEditError for options that make no sense, whatever graph they are for."""
         if not isinstance(self.into, str):
             raise NameTaken(f"{shown(self.into)} is no name scope; give a string.")
         check_modes(self.variables)
@@ -342,7 +343,8 @@ class _Copy:
         names = copied_names(index, part.ops, clone.src_scope, self.into)
         taken = state_keys(target)
         shares = clone.variables == "shared"
-        self.library = copy_functions(index, self.originals, target, self.into, own=not shares, apart=True, taken=taken)
+        options = {"own": not shares, "apart": True, "again": k > 0}
+        self.library = copy_functions(index, self.originals, target, self.into, **options, taken=taken)
         self.copier = NodeCopier(
             names=names,
             replacements=part.inputs.instead(self.into),
@@ -455,7 +457,7 @@ class Add(Command):
         connect = tuple((self._own(index, name), given) for name, given in self.connect)
         fed = [index.ids[split_tensor(name)[0]] for name, _ in connect if split_tensor(name)[0] in index.ids]
         gone = {i for i in fed if is_placeholder(index.types[i])}
-        everything = Selection.of(index, [i for i in range(len(index)) if i not in gone], "~editor.ops()")
+        everything = Selection.of(index, [i for i in _used(context) if i not in gone], "~editor.ops()")
         device = "" if self.clear_devices else None
         return Clone((), (), self.into, "own", init, everything, connect, device=device, graph=context.target)
 
@@ -466,3 +468,16 @@ class Add(Command):
         own = name if known else inside
         index.op(own)
         return own if split_tensor(own)[1] is not None else f"{own}:0"
+
+
+def _used(context: PlanContext) -> Iterable[int]:
+    """The ops of a source that are of use: all, but for a SavedModel of TensorFlow 2 those of its signatures.
+
+    It has every variable several times over, and values for those that the signatures read.
+    """
+    index = context.index
+    if not context.external_tensors or index.variable_defs or not any(kind in HANDLES for kind in index.types):
+        return range(len(index))
+    ends = [split_tensor(name)[0] for name in context.external_tensors]
+    wanted = needed_ops(index, (), ends) | mask_of(index, [index.ids[op] for op in ends])
+    return (i for i in range(len(index)) if wanted[i])

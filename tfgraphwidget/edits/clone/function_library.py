@@ -42,6 +42,7 @@ def copy_functions(
     *,
     own: bool,
     apart: bool = False,
+    again: bool = False,
     taken: set[str] | None = None,
 ) -> FunctionCopies:
     """What NodeDefs of `index` need of its library, so that their copies run in `target`.
@@ -59,6 +60,7 @@ def copy_functions(
         into: The name scope of the copies.
         own: Whether the copy has separate state.
         apart: Whether v2 loops and conditionals get separate bodies.
+        again: Whether an earlier copy of the same patch has bodies of the originals' names.
         taken: The keys of the target's state; the new ones are added.
 
     Returns:
@@ -72,7 +74,7 @@ def copy_functions(
     holding = _stateful_functions(bodies, index)
     copied = [name for name in bodies if own and name in holding]
     # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one body clash.
-    branches = [name for name in _branch_functions(index, nodes) if apart and name in target.functions]
+    branches = [name for name in _branch_functions(index, nodes) if apart and (again or name in target.functions)]
     names = _names_in_target(index, bodies, target, into, [*copied, *branches])
     keys = _free_keys((bodies[name] for name in copied), into, state_keys(target) if taken is None else taken)
     made = tuple(_renamed_function(bodies[name], names, keys if name in copied else {}) for name in names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -93,7 +93,7 @@ def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: st
     return {names[i]: prefix + names[i][len(old) :] for i in ops}
 
 
-def copied_devices(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> dict[str, str] | None:
+def copied_devices(clone: Clone, index: GraphIndex, ops: Collection[int], k: int) -> dict[str, str] | None:
     """Find the devices of one copy.
 
     Args:

@@ -12,7 +12,6 @@ from hashlib import sha256
 from math import prod
 
 from tfgraphwidget.graph import CONSTANTS, SEED_FORWARDING
-from tfgraphwidget.naming import split_input
 from tfgraphwidget.tf_types import NodeDef
 
 _ATTRIBUTES = ("seed", "seed2")
@@ -50,8 +49,8 @@ SEED_INPUTS = {
 }
 
 
-def reseed(nodes: Sequence[NodeDef]) -> None:
-    """Give copied NodeDefs, whose names are final, seeds of their own; in place.
+def reseed(nodes: Sequence[NodeDef], scope: str = "") -> None:
+    """Give copied NodeDefs, whose names in `scope` are final, seeds of their own; in place.
 
     A new seed follows from the old one and the copy's name. An op without a seed (0 and 0) draws numbers of its own.
     A constant with consumers that do not use it as a seed stays as it is.
@@ -60,9 +59,9 @@ def reseed(nodes: Sequence[NodeDef]) -> None:
         if all(name in node.attr for name in _ATTRIBUTES) and any(node.attr[name].i for name in _ATTRIBUTES):
             old = " ".join(str(node.attr[name].i) for name in _ATTRIBUTES)
             for name in _ATTRIBUTES:
-                node.attr[name].i = _derived_seed(name, old, node.name)
+                node.attr[name].i = _derived_seed(name, old, scope + node.name)
     for constant in _seed_constants(nodes):
-        _refill(constant)
+        _refill(constant, scope)
 
 
 def _derived_seed(*what: str) -> int:
@@ -79,7 +78,7 @@ def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[NodeDef]:
     for node in nodes:
         for slot, text in enumerate(node.input):
             if text[:1] != "^":
-                uses[split_input(text)[0]].append((node, slot))
+                uses[text.partition(":")[0]].append((node, slot))
     for node in nodes:
         if node.op in CONSTANTS and uses[node.name] and _only_seeds(uses, node.name):
             yield node
@@ -98,7 +97,7 @@ def _only_seeds(uses: defaultdict[str, list[tuple[NodeDef, int]]], name: str) ->
     return used
 
 
-def _refill(constant: NodeDef) -> None:
+def _refill(constant: NodeDef, scope: str) -> None:
     tensor = constant.attr["value"].tensor
     old, size = tensor.SerializeToString(deterministic=True).hex(), _BYTES.get(tensor.dtype)
     shape = [dim.size for dim in tensor.tensor_shape.dim]
@@ -107,5 +106,5 @@ def _refill(constant: NodeDef) -> None:
         return
     for values in (tensor.int_val, tensor.int64_val):
         del values[:]
-    drawn = (_derived_seed(str(k), old, constant.name) for k in range(prod(shape)))
+    drawn = (_derived_seed(str(k), old, scope + constant.name) for k in range(prod(shape)))
     tensor.tensor_content = b"".join(value.to_bytes(size, "little") for value in drawn)

@@ -8,18 +8,20 @@ name of its own, and each call is told the gradient of what it calls, as `tf.sav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient
+from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient, reseed
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_internals import (
+    attach_body_graphs,
     call_gradient_function,
     load_functions,
     new_gradient_name,
@@ -55,7 +57,27 @@ def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
     return found
 
 
-def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class OwnNodes:
+    """What copied NodeDefs have of their own: seeds that follow from the name `seeds`, and devices by op."""
+
+    seeds: str | None = None
+    devices: Mapping[str, str] = field(default_factory=dict)
+
+    def change(self, nodes: Sequence[NodeDef], function: str = "") -> None:
+        """Change copies, in place; they are those of a function's body."""
+        if self.seeds is not None:
+            reseed(nodes, f"{self.seeds}/{function}")
+        for node in nodes if not function else ():
+            node.device = self.devices.get(node.name, node.device)
+
+
+_UNCHANGED = OwnNodes()
+
+
+def loaded(
+    functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
+) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs.
 
     `gradients` are those of single ops in functions.
@@ -63,6 +85,7 @@ def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gr
     library = tf_protos.FunctionDefLibrary(function=functions.values())
     named = {(name, op): new_gradient_name() for name, held in gradients.items() for op in held}
     for function in library.function:
+        own.change(function.node_def, function.signature.name)
         for name in _REWRITES:
             function.attr.pop(name, None)
         for node in function.node_def:
@@ -91,8 +114,9 @@ def brought_in(
     gradients: Mapping[str, Gradient],
     given: Mapping[str, Any],
     scope: str,
+    own: OwnNodes = _UNCHANGED,
 ) -> list[Any]:
-    """The tensors of `part.outputs`, after its ops were added to the graph that is being traced.
+    """The tensors of `part.outputs`, after its ops were added to the default graph, in a name scope or in none ("").
 
     `given` are tensors of that graph, by the name of the tensor that each stands for: inputs and captured state.
     `gradients` are those of single ops, by name.
@@ -102,6 +126,7 @@ def brought_in(
         function.add_to_graph(graph)
     named = {op: new_gradient_name() for op in gradients}
     nodes = _copies(part, functions, named)
+    own.change(nodes)
     read = {text if ":" in text else f"{text}:0" for node in nodes for text in node.input}
     wanted = part.names(part.outputs)
     inside = [name for name in wanted if name not in given]
@@ -112,6 +137,8 @@ def brought_in(
         name=scope,
     )
     _finish(part, functions, graph, scope)
+    prefix = f"{scope}/" if scope else ""
+    attach_body_graphs([graph.get_operation_by_name(f"{prefix}{part.index.names[i]}") for i in part.ops])
     tensors = tensors_of(given, gradients.values(), scope)
     for op, gradient in gradients.items():
         gradient.register(named[op], tensors)
@@ -151,8 +178,9 @@ def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str)
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}
+    prefix = f"{scope}/" if scope else ""
     for i in part.ops:
-        op = graph.get_operation_by_name(f"{scope}/{index.names[i]}")
+        op = graph.get_operation_by_name(f"{prefix}{index.names[i]}")
         if op.type in FUNCTION_CALLS:
             called = by_name[op.get_attr("f").name.encode()]
             set_gradient_function(op, call_gradient_function(called))

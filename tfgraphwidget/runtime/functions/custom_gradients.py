@@ -135,5 +135,6 @@ def _in_copy(part: Excerpt, held: BodyState, tensor: Tensor) -> Any:
 def tensors_of(given: Mapping[str, tf.Tensor], wanted: Iterable[Gradient], scope: str) -> dict[str, Any]:
     """The copy's tensor for each that gradients read, by the original's name; `given` come from outside."""
     graph = tf.compat.v1.get_default_graph()
+    prefix = f"{scope}/" if scope else ""
     names = {name for gradient in wanted for name in gradient.captured if isinstance(name, str)}
-    return {name: given[name] if name in given else graph.get_tensor_by_name(f"{scope}/{name}") for name in names}
+    return {name: given[name] if name in given else graph.get_tensor_by_name(f"{prefix}{name}") for name in names}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -27,13 +28,13 @@ from tfgraphwidget.graph import (
     GraphIndex,
 )
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
-from tfgraphwidget.runtime.functions.body_import import branches, brought_in, called, loaded
+from tfgraphwidget.runtime.functions.body_import import OwnNodes, branches, brought_in, called, loaded
 from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
-from tfgraphwidget.runtime.functions.module_state import States, Variables, foreseen, made_states
+from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, foreseen, made_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
-from tfgraphwidget.sources import static_shape
-from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable
+from tfgraphwidget.sources import CallStructure, static_shape
+from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, typed_function, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
 
 # Stateful by their OpDefs, which says nothing of what the functions do that they call.
@@ -43,11 +44,13 @@ _CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
 class ModuleCopy(tf.Module):
     """A part of a function's body that runs by itself: `module(x)`, or `module(**{"dense/Relu:0": x})`.
 
-    It gives a tensor, or a tuple in the order of the outputs. `scope` is the name it was cloned as; `inputs` and
-    `outputs` name the original's tensors at its ends; `report` tells what is new and what is shared. `own` and `shared`
-    are its variables, in graph order, and `module["dense/kernel"]` is the one that stands for that of the original.
-    `run` is the tf.function itself, `signature` one that gives a dict by the outputs' names; both are saved by
-    `tf.saved_model.save`.
+    It returns a tensor, or a tuple in the order of the outputs. A whole function has the arguments and results of the
+    original: keyword arguments, defaults, dicts, tuples, named tuples, RaggedTensors and SparseTensors.
+
+    `scope` is the name it was cloned as; `inputs` and `outputs` name the original's tensors at its ends; `report` tells
+    what is new and what is shared. `own` and `shared` are its variables, in graph order, and `module["dense/kernel"]`
+    is the one that stands for that of the original. `run` is the tf.function itself, `signature` one that returns a
+    dict by the outputs' names; both are saved by `tf.saved_model.save`.
     """
 
     def __init__(
@@ -70,26 +73,35 @@ class ModuleCopy(tf.Module):
         return dict(zip(self._names, (*self.own, *self.shared), strict=True))
 
     def _trace(
-        self, parameters: Mapping[str, tf.TensorSpec], keys: Sequence[str], body: Callable[[dict[str, Any]], list[Any]]
+        self,
+        structure: CallStructure,
+        flat: CallStructure,
+        results: Mapping[str, str],
+        body: Callable[[dict[str, Any]], Mapping[str, Any]],
     ) -> None:
-        """Take `body`, which gives a tensor for each of `keys`, for tensors by the names of the inputs."""
+        """Trace `body`, which returns tensors by the outputs' names for tensors by the inputs' names.
 
-        def given(tensors: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-            rest = [named[name] for name in self.parameters[len(tensors) :]]
-            return dict(zip(self.inputs, (*tensors, *rest), strict=True))
+        `structure` is how the module is called, `flat` how its signature is, `results` maps keys to outputs.
+        """
+
+        def made(structure: CallStructure, tensors: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+            values = inspect.Signature(structure.parameters).bind(*tensors, **named).arguments
+            tensors_by_name = body(dict(zip(self.inputs, structure.tensors(values), strict=True)))
+            return {key: tensors_by_name[name] for key, name in results.items()}
 
         def run(*tensors: Any, **named: Any) -> Any:
-            made = body(given(tensors, named))
-            return made[0] if len(keys) == 1 else tuple(made)
+            return structure.packed(made(structure, tensors, named).values())
 
         def signature(*tensors: Any, **named: Any) -> dict[str, Any]:
-            return dict(zip(keys, body(given(tensors, named)), strict=True))
+            return made(flat, tensors, named)
 
-        self.parameters = tuple(parameters)
-        self.run, self.signature = _function(run, parameters), _function(signature, parameters)
+        self._structure = structure
+        self.parameters = tuple(flat.specs)
+        self.run, self.signature = _function(run, structure), _function(signature, flat)
         try:
-            self.run.get_concrete_function()
-            self.signature.get_concrete_function()
+            for function, called in ((self.run, structure), (self.signature, flat)):
+                bound = called.example
+                function.get_concrete_function(*bound.args, **bound.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
             why = str(error).strip().splitlines()[0][:300].rstrip(".")
             raise NotClonable(
@@ -100,20 +112,22 @@ class ModuleCopy(tf.Module):
         # A loaded module is called by this one; here the class's comes first.
         self.__dict__["__call__"] = self.run
 
-    def __call__(self, /, *tensors: Any, **named: Any) -> Any:
-        """The outputs for the inputs, in order or by name: a tensor's ("x:0"), its op's ("x"), or the parameter's."""
-        given = {self._parameter(name): tensor for name, tensor in named.items()}
+    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+        """What the function returns for its arguments; one tensor also by its name ("x:0") or its op's ("x")."""
+        given = {self._parameter(name): value for name, value in named.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
-            return self.run(*tensors, **given)
+            return self.run(*arguments, **given)
         with eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
-            return self.run(*tensors, **given)
+            return self.run(*arguments, **given)
 
     def _parameter(self, name: str) -> str:
-        if name in self.parameters:
+        if name in self._structure.specs:
             return name
-        found = [p for p, tensor in zip(self.parameters, self.inputs, strict=True) if name in (tensor, tensor[:-2])]
+        of = zip(self.parameters, self.inputs, self._structure.tensor_parameters, strict=True)
+        found = [parameter for flat, tensor, parameter in of if name in (flat, tensor, tensor[:-2]) and parameter]
         if not found:
-            raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, self.inputs)}", [name])
+            known = [*self._structure.specs, *self.inputs]
+            raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, known)}", [name])
         return found[0]
 
     def __getitem__(self, original: Any) -> tf.Variable:
@@ -167,15 +181,20 @@ def as_module(
     into: str = "copy",
     *,
     variables: Variables = "own",
-    init: str = "current",
+    init: Init = "current",
     also: Collection[int] = (),
+    devices: Mapping[str, str] | None = None,
+    reseed: bool = False,
     arguments: Sequence[str] = (),
     returns: Mapping[str, str] | None = None,
+    structure: CallStructure | None = None,
 ) -> ModuleCopy:
     """The part of a function's body between `inputs` and `outputs` as a tf.Module named `into`.
 
     `held` tells what the body's handles stand for (`captured_state`), `also` are more ops that are to run. Without
     outputs it is all that `returns` (name of each result -> tensor), without inputs what is needed of `arguments`.
+    `devices` are those of ops that do not keep the original's, by name; with `reseed` random ops get new seeds.
+    `structure` is how the whole function is called, for a module without inputs and outputs.
     Raises a GraphEditError when it cannot be right; the original is never changed.
     """
     if not is_scope_name(into):
@@ -189,10 +208,11 @@ def as_module(
         )
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):
-        return _made(index, held, (inputs, outputs), into, (variables, init), also, (arguments, returns or {}))
+        body = _Body(index, held, tuple(arguments), returns or {}, structure)
+        return _made(body, (inputs, outputs), into, (variables, init, devices or {}), also, reseed=reseed)
 
 
-def told(
+def preview(
     index: GraphIndex,
     held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
@@ -200,49 +220,75 @@ def told(
     variables: Variables,
     also: Collection[int],
     body_ends: tuple[Sequence[str], Mapping[str, str]],
+    structure: CallStructure | None = None,
 ) -> Preview:
     """What `as_module` will do; no variable is made, and no value is read."""
-    part = _excerpt(index, held, ends, also, body_ends)
+    part, _ = _Body(index, held, tuple(body_ends[0]), body_ends[1], structure).excerpt(ends, also)
     return _report(part, foreseen(part, held, variables), into)
 
 
-def _excerpt(
-    index: GraphIndex,
-    held: BodyState,
-    ends: tuple[Sequence[str], Sequence[str]],
-    also: Collection[int],
-    body_ends: tuple[Sequence[str], Mapping[str, str]],
-) -> Excerpt:
-    returns = [name for name in body_ends[1].values() if split_tensor(name)[0] not in held.names]
-    return excerpt(index, held.names, ends[0], ends[1] or tuple(returns), also, body_ends[0])
+@dataclass(frozen=True, eq=False)
+class _Body:
+    """A function's body, what its handles stand for, and its ends."""
+
+    index: GraphIndex
+    held: BodyState
+    arguments: Sequence[str]
+    returns: Mapping[str, str]
+    structure: CallStructure | None
+
+    def excerpt(
+        self, ends: tuple[Sequence[str], Sequence[str]], also: Collection[int]
+    ) -> tuple[Excerpt, CallStructure | None]:
+        """The ops to copy; and how they are called, if they are the whole function and that is known."""
+        index, names = self.index, self.held.names
+        arguments = [name for name in self.arguments if split_tensor(name)[0] not in names]
+        if self.structure is None or any(ends) or len(arguments) != len(self.structure.tensor_specs):
+            outputs = ends[1] or tuple(self.results().values())
+            return excerpt(index, names, ends[0], outputs, also, self.arguments), None
+        results = tuple(self.returns.values())
+        ops = {*also, *(index.op(name) for name in results)}  # takes arguments that nothing here reads, too
+        part = excerpt(index, names, arguments, results, ops, self.arguments)
+        return part, self.structure.with_results(tuple(self.returns))
+
+    def results(self) -> dict[str, str]:
+        """The results but for handles of state, which a loop's body hands on."""
+        return {key: name for key, name in self.returns.items() if split_tensor(name)[0] not in self.held.names}
 
 
 def _made(
-    index: GraphIndex,
-    held: BodyState,
+    origin: _Body,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
-    state: tuple[Variables, str],
+    state: tuple[Variables, Init, Mapping[str, str]],
     also: Collection[int],
-    body_ends: tuple[Sequence[str], Mapping[str, str]],
+    *,
+    reseed: bool,
 ) -> ModuleCopy:
-    names = held.names
-    returns = {key: name for key, name in body_ends[1].items() if split_tensor(name)[0] not in names}
-    part = _excerpt(index, held, ends, also, body_ends)
+    index, held = origin.index, origin.held
+    part, structure = origin.excerpt(ends, also)
     definitions = called(index, (index.nodes[i] for i in part.ops))
     states = made_states(part, held, definitions.values(), into, *state)
     # TensorFlow makes the graphs of loops' and conditionals' bodies again for each gradient: no closure fits them.
     nodes = [index.nodes[i] for i in part.ops] + [node for d in definitions.values() for node in d.node_def]
     plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
-    functions = loaded(definitions, called_gradients(held, plain))
+    own = OwnNodes(into if reseed else None, state[2])
+    functions = loaded(definitions, called_gradients(held, plain), own)
     own_gradients = gradients(part, held)
     module = ModuleCopy(part, states, functions, into, held)
 
-    def body(given: dict[str, Any]) -> list[Any]:
-        return brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name)
+    def body(given: dict[str, Any]) -> dict[str, Any]:
+        made = brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name, own)
+        return dict(zip(module.outputs, made, strict=True))
 
-    keys = {tensor: key for key, tensor in returns.items()}
-    module._trace(_parameters(part), [keys.get(name, _plain(name)) for name in module.outputs], body)
+    specs = _parameters(part)
+    if structure is not None:
+        results = dict(origin.returns)
+    else:
+        keys = {name: key for key, name in origin.results().items()}
+        results = {keys.get(name, _plain(name)): name for name in module.outputs}
+    flat = CallStructure.flat(specs, len(results))
+    module._trace(flat if structure is None else structure.refined([*specs.values()]), flat, results, body)
     return module
 
 
@@ -274,12 +320,10 @@ def _parameters(part: Excerpt) -> dict[str, tf.TensorSpec]:
     return found
 
 
-def _function(body: Callable[..., Any], parameters: Mapping[str, tf.TensorSpec]) -> Any:
-    """A tf.function whose parameters have these names and take these tensors."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    told = inspect.Signature([inspect.Parameter(name, kind) for name in parameters])
-    body.__signature__ = told  # type: ignore[attr-defined]
-    return tf.function(body, input_signature=list(parameters.values()), autograph=False)
+def _function(body: Callable[..., Any], structure: CallStructure) -> Any:
+    """A tf.function that is called like this."""
+    body.__signature__ = inspect.Signature(structure.parameters)  # type: ignore[attr-defined]
+    return typed_function(body, structure.parameters, structure.specs)
 
 
 def _report(part: Excerpt, states: States, into: str) -> Preview:

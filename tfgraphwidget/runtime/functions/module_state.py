@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Variables = str | Mapping[str, str]
+Init = str | Callable[[Sequence[str]], Mapping[str, Any]]
+"""Which values new variables start from: "current", "initial", or a function from their names to the values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +36,17 @@ class States:
 
 
 def made_states(
-    part: Excerpt, held: BodyState, functions: Iterable[FunctionDef], into: str, variables: Variables, init: str
+    part: Excerpt,
+    held: BodyState,
+    functions: Iterable[FunctionDef],
+    into: str,
+    variables: Variables,
+    init: Init,
+    devices: Mapping[str, str],
 ) -> States:
     """The state of a clone named `into`; `functions` are the FunctionDefs that it calls.
+
+    `devices` are those of variables that do not keep the original's, by name.
 
     Raises UnknownName, NotClonable or SessionRefused.
     """
@@ -45,7 +55,7 @@ def made_states(
     kept = [name for name in modes if index.types[index.ids[name]] in HANDLES]
     own = [name for name in kept if modes[name] == "own"]
     _check(index, held, kept, modes, init)
-    present = _values(held, own, init)
+    present = init(own) if callable(init) else present_values(held, own, init)
     nodes = [index.nodes[i] for i in part.ops] + [node for function in functions for node in function.node_def]
     tables, handles, constants = {}, {}, {}
     for name in (name for name in modes if name not in kept):
@@ -53,15 +63,15 @@ def made_states(
         if live is not None and live.dtype.name not in HANDLE_DTYPES:
             constants[name] = live
             continue
-        content = held.table(name, _dtypes(nodes)) if modes[name] == "own" else None
+        content = held.table(name, table_dtypes(nodes)) if modes[name] == "own" else None
         if content is not None:
-            tables[name] = _table(content, nodes)
+            tables[name] = table_of(content, nodes)
         elif live is not None:
             handles[name] = live
         else:
             raise _out_of_reach(index, name, modes[name])
     return States(
-        {name: _variable(index, name, held.live(name), present[name], into) for name in own},
+        {name: _variable(index, name, held.live(name), present[name], into, devices.get(name)) for name in own},
         tables,
         {name: held.live(name) for name in kept if modes[name] == "shared"},
         handles,
@@ -106,9 +116,9 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
     return {name: told.get(name, default) for name in names}
 
 
-def _check(index: GraphIndex, held: BodyState, kept: Sequence[str], modes: Mapping[str, str], init: str) -> None:
+def _check(index: GraphIndex, held: BodyState, kept: Sequence[str], modes: Mapping[str, str], init: Init) -> None:
     """Raise for what no tf.Variable can be."""
-    if init not in ("current", "initial"):
+    if not callable(init) and init not in ("current", "initial"):
         known = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
         raise GraphEditError(f"init={init!r} cannot be had for a tf.Module: {known}; use 'current' or 'initial'.")
     for name in kept:
@@ -139,8 +149,8 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
     )
 
 
-def _values(held: BodyState, own: Sequence[str], init: str) -> dict[str, Any]:
-    """What each new variable starts from."""
+def present_values(held: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
+    """What each new variable starts from. Raises SessionRefused."""
     far = held.values([name for name in own if held.live(name) is None], init)
     return {name: far[name] if held.live(name) is None else _present(name, held.live(name)) for name in own}
 
@@ -154,10 +164,10 @@ def _present(name: str, live: tf.Variable) -> Any:
         ) from error
 
 
-def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str) -> tf.Variable:
+def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str, device: str | None) -> tf.Variable:
     told = index.defined_variables[name]
     shape = index.nodes[index.ids[name]].attr["shape"].shape
-    with tf.device(getattr(live, "device", None)):
+    with tf.device(getattr(live, "device", None) if device is None else device):
         return tf.Variable(
             value,
             trainable=told.trainable,
@@ -170,13 +180,13 @@ def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str) ->
         )
 
 
-def _dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
+def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
     """(key, value) dtypes of the tables that ops read."""
     reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
     return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
 
 
-def _table(content: tuple[Any, Any], nodes: Iterable[NodeDef]) -> Any:
+def table_of(content: tuple[Any, Any], nodes: Iterable[NodeDef]) -> Any:
     """A lookup table of the same content: one that can be written where any op writes to a table."""
     keys, values = map(tf.convert_to_tensor, content)
     default = tf.zeros(values.shape[1:], values.dtype)

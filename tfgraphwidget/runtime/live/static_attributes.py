@@ -7,8 +7,9 @@ from contextlib import suppress
 
 import tensorflow as tf
 
-from tfgraphwidget.graph import FUNCTION_CALLS
+from tfgraphwidget.graph import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
 from tfgraphwidget.tf_internals import (
+    attach_body_graphs,
     c_end,
     copy_handle_data,
     forward_operation,
@@ -56,6 +57,7 @@ def copy_static_attributes(graph: tf.Graph, pairs: Iterable[tuple[str, str]], or
             and original.get_attr("f").name == copy.get_attr("f").name
         ):
             set_gradient_function(copy, gradient)  # of another function it would be another's
+    attach_body_graphs([copy for copy in copies.values() if copy.type in FUNCTIONAL_CONTROL_FLOW])
 
 
 def _copy_shape(original: tf.Tensor, copy: tf.Tensor, shape: tuple[list[int | None], bool]) -> None:

@@ -25,6 +25,11 @@ _WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
 Values = Mapping[str, "np.ndarray[Any, Any]"]
 
 
+def numpy_dtype(number: int) -> Any:
+    """The numpy dtype of a DataType; `object` for strings."""
+    return tf.as_dtype(number).as_numpy_dtype
+
+
 def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
     """Raise SessionRefused unless a session can run ops of a graph."""
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):

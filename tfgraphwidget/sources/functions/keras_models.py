@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
+from functools import partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
-from tfgraphwidget.tf_internals import functional_ends, functional_model, functional_nodes
+from tfgraphwidget.tf_internals import eager_mode, functional_ends, functional_model, functional_nodes
 
 __all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the editor, which imports no TensorFlow
 
@@ -44,19 +48,25 @@ def keras_source(model: Any) -> Source:
         )
     specs = _input_specs(model, title)
 
-    def inference(*inputs: Any) -> Any:
-        return model(*inputs, training=False)
+    parameters = inspect.Signature(_parameters(model, len(specs)))
 
+    def inference(*inputs: Any, **named: Any) -> Any:
+        return model(*parameters.bind(*inputs, **named).args, training=False)
+
+    # Else TensorFlow has names of its own for what the model's `call` takes.
+    inference.__signature__ = parameters  # type: ignore[attr-defined]
+    function = tf.function(inference)
     try:
-        trace = tf.function(inference).get_concrete_function(*specs)
+        trace = function.get_concrete_function(*specs)
     except Exception as error:
         raise GraphEditError(
             f"{title} cannot be traced: {first_line(error)}; open a function that calls it instead: "
             "tgw.edit(tf.function(model).get_concrete_function(tf.TensorSpec(...)))."
         ) from error
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
-    source = function_source(trace.graph, title, way_out, keras_infos(model))
+    source = function_source(trace.graph, title, way_out, keras_infos(model), call_structure(trace, function))
     source.model = model
+    source.initial_values = partial(_initial_values, model, title)
     return source
 
 
@@ -102,6 +112,14 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
     return found
 
 
+def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
+    """The first `count` parameters of a model's `call`."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
+    named += [f"inputs_{k}" for k in range(len(named), count)]
+    return [inspect.Parameter(name, kind) for name in named]
+
+
 def _input_specs(model: Any, title: str) -> list[Any]:
     """A structure of TensorSpecs for each argument of the model's call; the batch dimension is free."""
     utils = importlib.import_module("keras.src.export.export_utils")
@@ -117,3 +135,53 @@ def _input_specs(model: Any, title: str) -> list[Any]:
 
 def _spec(spec: Any) -> tf.TensorSpec:
     return tf.TensorSpec(spec.shape, spec.dtype, name=spec.name)
+
+
+def _initial_values(model: Any, title: str, reseed: bool) -> dict[str, Any]:
+    """What the initializers of a model's variables compute, by the variables' paths.
+
+    They are those of a new model of the same configuration; with `reseed` without the seeds of its initializers.
+    Raises SessionRefused for a model that Keras cannot make again.
+    """
+    with eager_mode():  # whatever graph is the default one
+        return _values_of_new(model, title, reseed=reseed)
+
+
+def _values_of_new(model: Any, title: str, *, reseed: bool) -> dict[str, Any]:
+    keras = sys.modules["keras"]
+
+    def remake(thing: Any) -> Any:
+        config = thing.get_config()
+        return type(thing).from_config(_without_seeds(config) if reseed else config)
+
+    try:
+        if isinstance(model, keras.Sequential | importlib.import_module("keras.src.models").Functional):
+            new = keras.models.clone_model(model, clone_function=remake)
+        else:
+            new = remake(model)
+            new.build_from_config(model.get_build_config())
+    except Exception as error:  # whatever the configuration of a caller's own layers raises
+        raise SessionRefused(
+            f'{title} cannot be made again for its initial values: {first_line(error)}; clone with init="current", or '
+            "define get_config and from_config."
+        ) from error
+    pairs = list(zip(model.variables, new.variables, strict=False))
+    if len(model.variables) != len(new.variables) or any(a.shape != b.shape for a, b in pairs):
+        raise SessionRefused(
+            f"{title} has other variables than a new model of its configuration, so their initial values are not "
+            'known; clone with init="current".'
+        )
+    return {old.path: np.asarray(fresh) for old, fresh in pairs}
+
+
+def _without_seeds(config: Any) -> Any:
+    """A configuration in which initializers have no seeds."""
+    if isinstance(config, list | tuple):
+        return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config
+    if not isinstance(config, dict):
+        return config
+    found = {key: _without_seeds(value) for key, value in config.items()}
+    inner = found.get("config")
+    if "initializers" in str(found.get("module")) and isinstance(inner, dict) and "seed" in inner:
+        found["config"] = {**inner, "seed": None}
+    return found

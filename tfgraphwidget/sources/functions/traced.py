@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex, cast
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.sources.functions.call_structure import CallStructure
 from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.paths import shorten
@@ -23,7 +24,11 @@ CONCRETE = tf.types.experimental.ConcreteFunction
 
 
 def function_source(
-    graph: FuncGraph, title: str, way_out: str = "", infos: Mapping[int, CaptureInfo] | None = None
+    graph: FuncGraph,
+    title: str,
+    way_out: str = "",
+    infos: Mapping[int, CaptureInfo] | None = None,
+    structure: CallStructure | None = None,
 ) -> Source:
     """The source of a function's graph, which no session runs.
 
@@ -32,12 +37,13 @@ def function_source(
         title: The source's name in the graph view and in sentences.
         way_out: What to open instead for what needs a session.
         infos: CaptureInfo by id of a captured variable's handle.
+        structure: How the function is called, if that is known.
     """
     refusal = (
         f"{title} is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
         f"what needs a session open {way_out or 'a copy of it, tgw.edit(function.graph.as_graph_def()),'} instead."
     )
-    return Source(title, _function_body(graph, infos or {}), refusal=refusal)
+    return Source(title, _function_body(graph, infos or {}), refusal=refusal, structure=structure)
 
 
 def captured_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> tuple[GraphBody, dict[str, Any]]:
@@ -66,6 +72,9 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     structured = graph.structured_outputs
     pairs = flatten_with_paths(structured)
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
+    specs = [path for path, item in pairs if isinstance(item, tf.TensorSpec)]  # of a function that was loaded
+    if len(specs) == len(graph.outputs):
+        tensors = list(zip(specs, graph.outputs, strict=True))
     if not tensors:
         tensors = [((k,), tensor) for k, tensor in enumerate(graph.outputs)]
     results: dict[str, str] = {}

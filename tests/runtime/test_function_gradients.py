@@ -1,0 +1,413 @@
+"""Gradients of modules and clones are those of the function, for loops in loops and all else that TensorFlow makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+
+layers = keras.layers
+X = np.random.default_rng(0).normal(size=(4, 5, 3)).astype(np.float32)
+W = np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32)
+
+Body = Callable[[Any, Any], Any]
+CASES: dict[str, Body] = {}
+
+
+def case(body: Body) -> Body:
+    """A function of a tensor [4, 5, 3] and a variable [3, 3]."""
+    CASES[body.__name__.strip("_")] = body
+    return body
+
+
+@case
+def loop_in_a_loop(x: Any, w: Any) -> Any:
+    def outer(i: Any, a: Any) -> Any:
+        inner = tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * 0.5), (0, a))
+        return i + 1, inner[1] + a
+
+    return tf.while_loop(lambda i, *_: i < 3, outer, (0, x))[1]
+
+
+@case
+def loop_of_a_fixed_count(x: Any, w: Any) -> Any:
+    return tf.while_loop(lambda i, *_: i < 5, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x), maximum_iterations=3)[1]
+
+
+@case
+def loop_of_numbers_alone(x: Any, w: Any) -> Any:
+    def outer(i: Any, a: Any) -> Any:
+        return i + 1, tf.while_loop(lambda j, *_: j < 1, lambda j, b: (j + 1, b * 0.5), (0, a))[1]
+
+    return tf.while_loop(lambda i, *_: i < 1, outer, (0, x @ w))[1]
+
+
+@case
+def conditional_in_a_loop(x: Any, w: Any) -> Any:
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, tf.cond(tf.reduce_sum(a) > 0, lambda: a @ w, lambda: a * tf.reduce_sum(w))
+
+    return tf.while_loop(lambda i, *_: i < 3, body, (0, x * 0.1))[1]
+
+
+@case
+def loop_in_a_conditional(x: Any, w: Any) -> Any:
+    def loop() -> Any:
+        return tf.while_loop(lambda i, *_: i < 3, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x))[1]
+
+    return tf.cond(tf.reduce_sum(x) > -1e9, loop, lambda: x)
+
+
+@case
+def conditional_in_a_conditional(x: Any, w: Any) -> Any:
+    def inner() -> Any:
+        return tf.cond(tf.reduce_max(x) > 1e9, lambda: x, lambda: tf.exp(x @ w * 0.1))
+
+    return tf.cond(tf.reduce_sum(x) < 1e9, inner, lambda: x * 0.0)
+
+
+@case
+def cases_of_a_switch(x: Any, w: Any) -> Any:
+    return tf.switch_case(tf.constant(1), [lambda: x, lambda: x @ w @ w, lambda: x * 2])
+
+
+@case
+def loop_in_a_switch_in_a_loop(x: Any, w: Any) -> Any:
+    def body(i: Any, a: Any) -> Any:
+        def loop() -> Any:
+            return tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w)), (0, a))[1]
+
+        return i + 1, tf.switch_case(i % 2, [loop, lambda: a * 0.5])
+
+    return tf.while_loop(lambda i, *_: i < 4, body, (0, x))[1]
+
+
+@case
+def map_fn(x: Any, w: Any) -> Any:
+    return tf.map_fn(lambda row: tf.tanh(row @ w), x)
+
+
+@case
+def map_fn_in_map_fn(x: Any, w: Any) -> Any:
+    return tf.map_fn(lambda rows: tf.map_fn(lambda row: tf.linalg.matvec(w, row) ** 2, rows), x)
+
+
+@case
+def scan(x: Any, w: Any) -> Any:
+    return tf.scan(lambda state, row: tf.tanh(state @ w + row), x)
+
+
+@case
+def foldl(x: Any, w: Any) -> Any:
+    return tf.foldl(lambda state, row: tf.tanh(state @ w) + row, x)
+
+
+@case
+def vectorized_map(x: Any, w: Any) -> Any:
+    return tf.vectorized_map(lambda row: tf.tanh(row @ w), x)
+
+
+@case
+def tensor_array(x: Any, w: Any) -> Any:
+    array = tf.TensorArray(tf.float32, 4)
+    for k in tf.range(4):
+        array = array.write(k, tf.tanh(x[k] @ w))
+    return array.stack()
+
+
+@case
+def tensor_list_that_grows(x: Any, w: Any) -> Any:
+    array = tf.TensorArray(tf.float32, 0, dynamic_size=True)
+    state = x[0]
+    for k in tf.range(3):
+        state = tf.tanh(state @ w)
+        array = array.write(k, state)
+    return array.concat()
+
+
+@case
+def break_and_continue(x: Any, w: Any) -> Any:
+    y = x
+    for k in tf.range(10):
+        if k == 1:
+            continue
+        if k > 3:
+            break
+        y = tf.tanh(y @ w)
+    return y
+
+
+@case
+def recompute_grad(x: Any, w: Any) -> Any:
+    return tf.recompute_grad(lambda a: tf.tanh(a @ w))(x)
+
+
+@case
+def custom_gradient(x: Any, w: Any) -> Any:
+    @tf.custom_gradient
+    def doubled(a: Any) -> Any:
+        return a * 1.0, lambda upstream: upstream * 2.0
+
+    return doubled(x @ w)
+
+
+@case
+def custom_gradient_of_a_called_function(x: Any, w: Any) -> Any:
+    @tf.custom_gradient
+    def clipped(a: Any) -> Any:
+        b = a @ a
+        return b, lambda upstream: tf.clip_by_value(upstream @ tf.transpose(a), -1.0, 1.0)
+
+    return tf.function(clipped)(w) + tf.reduce_sum(x)
+
+
+@case
+def call_in_a_loop(x: Any, w: Any) -> Any:
+    layer = tf.function(lambda a: tf.tanh(a @ w), autograph=False)
+    return tf.while_loop(lambda i, *_: i < 3, lambda i, a: (i + 1, layer(a)), (0, x))[1]
+
+
+@case
+def loop_in_a_call_in_a_loop(x: Any, w: Any) -> Any:
+    @tf.function
+    def layer(a: Any) -> Any:
+        for _ in tf.range(2):
+            a = tf.tanh(a @ w)
+        return a
+
+    return tf.while_loop(lambda i, *_: i < 2, lambda i, a: (i + 1, layer(a)), (0, x))[1]
+
+
+@case
+def compiled_call(x: Any, w: Any) -> Any:
+    return tf.function(lambda a: tf.tanh(a @ w), autograph=False, jit_compile=True)(x)
+
+
+@case
+def variable_changed_in_a_loop(x: Any, w: Any) -> Any:
+    y = x
+    for _ in tf.range(2):
+        y = tf.tanh(y @ w)
+        y = tf.ensure_shape(y, [4, 5, 3])
+    return y
+
+
+@case
+def gather_and_scatter(x: Any, w: Any) -> Any:
+    rows = tf.gather(w, [0, 2, 2])
+    return x @ tf.tensor_scatter_nd_add(w, [[1]], tf.reduce_sum(rows, 0, keepdims=True))
+
+
+@case
+def sparse_reads_of_a_variable(x: Any, w: Any) -> Any:
+    return x * tf.reduce_sum(tf.nn.embedding_lookup(w, [0, 1, 1]))
+
+
+@case
+def ragged_rows(x: Any, w: Any) -> Any:
+    flat = tf.reshape(x @ w, [-1])
+    return tf.reduce_sum(tf.RaggedTensor.from_row_lengths(flat, [10, 0, 50]) ** 2, axis=1)
+
+
+@case
+def einsum_and_linear_algebra(x: Any, w: Any) -> Any:
+    symmetric = w @ tf.transpose(w) + tf.eye(3)
+    return tf.einsum("btc,cd->btd", x, tf.linalg.inv(symmetric)) + tf.linalg.logdet(symmetric)
+
+
+@case
+def attention_with_masks(x: Any, w: Any) -> Any:
+    scores = tf.matmul(x @ w, x, transpose_b=True)
+    mask = tf.linalg.band_part(tf.ones([5, 5]), -1, 0)
+    return tf.nn.softmax(tf.where(mask > 0, scores, -1e9)) @ x
+
+
+@case
+def gradient_inside_the_function(x: Any, w: Any) -> Any:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(tf.tanh(x @ w))
+    return tape.gradient(y, x) * x
+
+
+@case
+def stopped_gradient_in_a_loop(x: Any, w: Any) -> Any:
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, tf.stop_gradient(a) * 0.5 + tf.tanh(a @ w)
+
+    return tf.while_loop(lambda i, *_: i < 3, body, (0, x))[1]
+
+
+def gradients(function: Any, x: Any, variables: Any) -> list[Any]:
+    """The gradients of a squared sum on the input and variables, as arrays."""
+    x = tf.constant(x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.reduce_sum(function(x) ** 2)
+    found = tape.gradient(loss, [x, *variables])
+    return [None if g is None else tf.convert_to_tensor(g).numpy() for g in found]
+
+
+def check_same(function: Any, made: Any, x: Any, pairs: Any) -> None:
+    """Values and gradients of two functions; `pairs` are their variables."""
+    np.testing.assert_allclose(made(x), function(x), rtol=1e-4, atol=1e-5)
+    expected = gradients(function, x, [a for a, _ in pairs])
+    found = gradients(made, x, [b for _, b in pairs])
+    assert any(g is not None and np.abs(g).sum() > 0 for g in expected)
+    for a, b in zip(expected, found, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_the_module_and_of_a_clone_are_the_function_s(name: str) -> None:
+    w = tf.Variable(W, name="w")
+    body = CASES[name]
+    function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
+    editor = tgw.edit(function)
+    module, copy = editor.module(), editor.clone(into="copy")
+    check_same(function, module, X, [(w, w)])
+    check_same(function, copy, X, [(w, copy["w"])])
+
+
+def rnn(cell: Any, **options: Any) -> keras.Model:
+    inputs = keras.Input([5, 3])
+    return keras.Model(inputs, cell(4, **options)(inputs))
+
+
+def masked() -> keras.Model:
+    inputs = keras.Input([5, 3])
+    hidden = layers.Masking(0.0)(inputs)
+    return keras.Model(inputs, layers.Bidirectional(layers.LSTM(4, return_sequences=True))(hidden))
+
+
+def transformer() -> keras.Model:
+    inputs = keras.Input([5, 3])
+    attended = layers.MultiHeadAttention(2, 4)(inputs, inputs, use_causal_mask=True)
+    hidden = layers.LayerNormalization()(inputs + attended)
+    return keras.Model(inputs, layers.Dense(3, activation="gelu")(hidden))
+
+
+def convolution() -> keras.Model:
+    inputs = keras.Input([5, 3])
+    hidden = layers.BatchNormalization()(layers.Conv1D(4, 3, padding="same")(inputs))
+    return keras.Model(inputs, layers.GlobalAveragePooling1D()(layers.ReLU()(hidden)))
+
+
+MODELS: dict[str, Callable[[], keras.Model]] = {
+    "lstm": lambda: rnn(layers.LSTM),
+    "lstm_unrolled": lambda: rnn(layers.LSTM, unroll=True),
+    "gru": lambda: rnn(layers.GRU, return_sequences=True),
+    "gru_backwards": lambda: rnn(layers.GRU, go_backwards=True, reset_after=False),
+    "simple": lambda: rnn(layers.SimpleRNN),
+    "masked bidirectional": masked,
+    "transformer": transformer,
+    "convolution": convolution,
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_of_recurrent_and_attention_models_are_the_model_s(name: str) -> None:
+    keras.utils.set_random_seed(0)
+    model = MODELS[name]()
+    x = X.copy()
+    x[1, 3:] = 0
+    editor = tgw.edit(model)
+    variables = [v.value for v in model.trainable_variables]
+    module, copy = editor.module(), editor.clone(into="copy")
+    check_same(model, module, x, [(v, v) for v in variables])
+    check_same(model, copy, x, [(v.value, copy[v.path]) for v in model.trainable_variables])
+
+
+def test_a_compiled_function_is_one_in_the_module() -> None:
+    w = tf.Variable(W, name="w")
+    spec = [tf.TensorSpec([4, 5, 3], name="x")]
+    function = tf.function(lambda x: tf.tanh(x @ w), input_signature=spec, jit_compile=True)
+    module = tgw.edit(function).module()
+    check_same(function, module, X, [(w, w)])
+
+
+def test_gradients_of_an_edited_loop_in_a_loop_are_those_of_the_loop_written_so() -> None:
+    w = tf.Variable(W, name="w")
+
+    def nested(x: Any, factor: float) -> Any:
+        def outer(i: Any, a: Any) -> Any:
+            return i + 1, tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * factor), (0, a))[1]
+
+        return tf.while_loop(lambda i, *_: i < 2, outer, (0, x))[1]
+
+    spec = [tf.TensorSpec([4, 5, 3], name="x")]
+    function = tf.function(lambda x: nested(x, 0.5), input_signature=spec)
+    editor = tgw.edit(function)
+    for _ in range(2):
+        index = editor.index
+        (loop,) = [name for name, kind in zip(index.names, index.types, strict=True) if kind.endswith("While")]
+        editor.enter(loop, "body")
+    index = editor.index
+    (scale,) = editor.of_type("Mul").ops
+    (factor,) = [index.names[i] for i in index.input_lists[index.ids[scale]] if index.types[i] == "Const"]
+    editor.set_constant(f"{factor}:0", 0.25)
+    editor.leave(0)
+    check_same(lambda x: nested(x, 0.25), editor.module(), X, [(w, w)])
+
+
+def test_second_derivatives_are_those_of_the_function() -> None:
+    function = tf.function(lambda x: tf.reduce_sum(tf.tanh(x) ** 3), input_signature=[tf.TensorSpec([3])])
+    module = tgw.edit(function).module()
+    x = tf.constant([0.1, 0.5, -0.3])
+
+    def hessian(f: Any) -> Any:
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = f(x)
+            first = inner.gradient(y, x)
+        return outer.jacobian(first, x)
+
+    np.testing.assert_allclose(hessian(module), hessian(function), rtol=1e-4, atol=1e-6)
+
+
+def test_a_copy_of_a_loop_in_a_loop_in_a_graph_has_the_gradient_of_the_original() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        w = tf.compat.v1.get_variable("w", initializer=W, use_resource=True)
+        x = tf.compat.v1.placeholder(tf.float32, [4, 5, 3], name="x")
+        y = tf.identity(tf.function(CASES["loop_in_a_loop"])(x, w), name="y")
+    with tf.compat.v1.Session(graph=graph) as session:
+        session.run(w.initializer)
+        editor = tgw.edit(graph, session=session)
+        copy = editor.clone("x:0", "y:0", into="copy")
+        with graph.as_default():
+            expected = tf.gradients(tf.reduce_sum(y**2), [w])
+            found = tf.gradients(tf.reduce_sum(copy["y:0"] ** 2), [copy["w:0"]])
+    with tf.compat.v1.Session(graph=graph) as session:
+        session.run(w.initializer)
+        session.run([v.initializer for v in copy.variables])
+        a, b = session.run([expected, found], {x: X})
+    np.testing.assert_allclose(b[0], a[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["loop_in_a_loop", "conditional_in_a_loop", "map_fn_in_map_fn", "call_in_a_loop"])
+def test_a_function_s_loops_in_a_graph_have_its_gradients(name: str) -> None:
+    w, body = tf.Variable(W, name="w"), CASES[name]
+    function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
+    expected = gradients(function, X, [w])
+    graph = tf.Graph()
+    with tf.compat.v1.Session(graph=graph) as session:
+        copy = tgw.edit(function).clone(into="copy", graph=graph, session=session)
+        with graph.as_default():
+            loss = tf.reduce_sum(copy["output_0"] ** 2)
+            made = tf.gradients(loss, [copy["x:0"], copy["w:0"]])
+    with tf.compat.v1.Session(graph=graph) as session:
+        copy.sync(session=session)
+        found = session.run(made, {copy["x:0"]: X})
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-4)

@@ -1,0 +1,163 @@
+"""A function's body as a graph of TensorFlow 1 with a session, from which it is copied as any other graph is.
+
+What the body captured are variables and tables of the graph. The session reads the function's variables again before
+each run, so that a copy can be brought up to date with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.edits.clone import invalidate_gradient
+from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex
+from tfgraphwidget.naming import colocated_with, split_input, split_tensor
+from tfgraphwidget.runtime.functions.body_import import called
+from tfgraphwidget.runtime.functions.inlining import inlined
+from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
+from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
+from tfgraphwidget.tf_internals import eager_mode
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
+
+Feeds = Callable[[], Mapping[tf.Operation, Mapping[tf.Tensor, Any]]]
+
+
+class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
+    """A session in which variables have the values that variables elsewhere have at each run."""
+
+    def __init__(self, graph: tf.Graph, feeds: Feeds) -> None:
+        super().__init__(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+        self._feeds = feeds
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """As `tf.compat.v1.Session.run`, after the variables were given their values."""
+        for assign, feeds in self._feeds().items():
+            super().run(assign, feeds)
+        return super().run(fetches, feed_dict, options, run_metadata)
+
+
+def body_source(
+    index: GraphIndex, held: BodyState, arguments: Sequence[str], returns: Mapping[str, str], title: str
+) -> Source:
+    """The graph of a function's body with a session, opened.
+
+    Args:
+        index: The body as edits have left it.
+        held: What its handles stand for.
+        arguments: The tensors that callers pass in; they are placeholders.
+        returns: Name of each result -> tensor.
+        title: The title of the source.
+
+    Raises:
+        NotClonable: The body reads state that cannot be reached.
+        SessionRefused: A variable has no value.
+    """
+    own = [name for name in arguments if split_tensor(name)[0] not in held.names]
+    outside = held.names | {split_tensor(name)[0] for name in own}
+    nodes = inlined([node for node in index.nodes if node.name not in outside], index)
+    functions = list(called(index, nodes).values())
+    read = {split_input(text) for node in nodes for text in node.input}
+    graph = tf.Graph()
+    with graph.as_default():
+        state = _State(index, held, [*nodes, *(node for function in functions for node in function.node_def)])
+        given = {f"{name}:0": state.tensor(name) for name in index.names if name in held.names and (name, 0) in read}
+        given |= {name: _placeholder(index, *split_tensor(name)) for name in own}
+        _import(nodes, functions, {name: tensor for name, tensor in given.items() if split_tensor(name) in read})
+        _set_shapes(graph, index)
+        tables = graph.get_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
+    session = FollowingSession(graph, state.feeds)
+    session.run(tables)
+    source = open_source(graph, session)
+    inputs = tuple((split_tensor(name)[0], name) for name in own)
+    outputs = tuple((key, name) for key, name in returns.items() if split_tensor(name)[0] not in held.names)
+    source.title, source.signature = title, Signature("", inputs, outputs)
+    return source
+
+
+def _import(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], given: Mapping[str, tf.Tensor]) -> None:
+    """Add NodeDefs to the default graph under their own names; what is not among them is waited for no more."""
+    names = {node.name for node in nodes}
+    for node in nodes:
+        node.input[:] = [text for text in node.input if text[:1] != "^" or text[1:] in names]
+        if any(name not in names for name in colocated_with(node)):
+            del node.attr["_class"]
+        node.attr.pop(OUTPUT_SHAPES, None)
+        invalidate_gradient(node)
+    graph_def = tf.compat.v1.GraphDef(node=nodes, library=tf_protos.FunctionDefLibrary(function=functions))
+    graph_def.versions.CopyFrom(tf.compat.v1.get_default_graph().graph_def_versions)
+    tf.import_graph_def(graph_def, given, name="")
+
+
+def _set_shapes(graph: tf.Graph, index: GraphIndex) -> None:
+    """The static shapes that no NodeDef says."""
+    for op in graph.get_operations():
+        for port, tensor in enumerate(op.outputs if op.name in index.ids else ()):
+            if not tensor.shape.is_fully_defined():
+                tensor.set_shape(index.shape(index.ids[op.name], port))
+
+
+def _placeholder(index: GraphIndex, op: str, port: int | None) -> Any:
+    at = index.ids[op]
+    return tf.compat.v1.placeholder(tf.as_dtype(index.dtypes(at)[port or 0]), index.shape(at, port or 0), name=op)
+
+
+class _State:
+    """The variables, tables and constants of a graph that stand for what a body captured."""
+
+    def __init__(self, index: GraphIndex, held: BodyState, nodes: Iterable[NodeDef]) -> None:
+        self.index, self.held, self.nodes = index, held, list(nodes)
+        self._live: dict[tf.Operation, tuple[tf.Tensor, Any]] = {}
+        self._stored: dict[tf.Operation, tuple[tf.Tensor, str]] = {}
+
+    def feeds(self) -> Mapping[tf.Operation, Mapping[tf.Tensor, Any]]:
+        """The ops that assign values to variables, with what is fed to them; those of a file once."""
+        stored, self._stored = self._stored, {}
+        values = self.held.values([name for _, name in stored.values()], "current") if stored else {}
+        found = {assign: {value: values[name]} for assign, (value, name) in stored.items()}
+        with eager_mode():  # whatever graph is the default one where the session is used
+            return {**found, **{assign: {value: live.numpy()} for assign, (value, live) in self._live.items()}}
+
+    def tensor(self, name: str) -> Any:
+        """The tensor that stands for an op's output; in the default graph."""
+        index, held = self.index, self.held
+        op, live = index.ids[name], held.live(name)
+        if index.types[op] in HANDLES:
+            return self._variable(op, name, live)
+        if live is not None and live.dtype.name not in HANDLE_DTYPES:
+            with eager_mode():
+                value = live.numpy()
+            return tf.constant(value, live.dtype, name=name)
+        with eager_mode():
+            found = held.table(name, table_dtypes(self.nodes))
+            content = None if found is None else (np.asarray(found[0]), np.asarray(found[1]))
+        if content is None:
+            raise NotClonable(
+                f"{name!r} ({index.types[op]}) is state that a graph with a session cannot have; clone the function "
+                "into a module: leave out graph=.",
+                [name],
+            )
+        return table_of(content, self.nodes).resource_handle
+
+    def _variable(self, op: int, name: str, live: Any) -> Any:
+        definition, node = self.index.defined_variables[name], self.index.nodes[op]
+        dtype, shape = tf.as_dtype(node.attr["dtype"].type), static_shape(node.attr["shape"].shape)
+        value = tf.compat.v1.placeholder(dtype, shape, name=f"{name}/Initializer/value")
+        variable = tf.compat.v1.Variable(
+            value,
+            name=name,
+            trainable=definition.trainable,
+            use_resource=True,
+            validate_shape=shape.is_fully_defined(),
+            constraint=definition.constraint,
+            synchronization=tf.VariableSynchronization(definition.synchronization),
+            aggregation=tf.VariableAggregation(definition.aggregation),
+        )
+        if live is None:
+            self._stored[variable.initializer] = value, name
+        else:
+            self._live[variable.initializer] = value, live
+        return variable.handle

@@ -1,0 +1,179 @@
+"""How a function is called: parameters, keyword arguments, defaults, and nested arguments and results.
+
+TensorFlow traces a function into flat lists of tensors. Its callers see Python's parameters, dicts, tuples, named
+tuples, RaggedTensors and SparseTensors; what makes the one of the other is kept beside the graph.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.sources.live.shapes import static_shape
+
+_ANY = tf.TensorSpec(static_shape(None))
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, eq=False)
+class CallStructure:
+    """What a function takes and what it returns.
+
+    `specs` has for each parameter a nested structure of TensorSpecs, or a Python value that the trace depends on.
+    `results` is a nested structure in which each tensor, or TensorSpec, stands for one of the results.
+    """
+
+    parameters: tuple[inspect.Parameter, ...]
+    specs: Mapping[str, Any]
+    results: Any
+
+    @classmethod
+    def flat(cls, specs: Mapping[str, tf.TensorSpec], results: int) -> CallStructure:
+        """One tensor for each parameter; a tensor is the result, or a tuple of several."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = tuple(inspect.Parameter(name, kind) for name in specs)
+        return cls(parameters, specs, _ANY if results == 1 else (_ANY,) * results)
+
+    @property
+    def tensor_specs(self) -> tuple[tf.TensorSpec, ...]:
+        """What each tensor that the function takes is, in their order."""
+        return tuple(_leaves([self.specs[parameter.name] for parameter in self.parameters], tf.TensorSpec))
+
+    @property
+    def tensor_parameters(self) -> tuple[str, ...]:
+        """For each tensor that the function takes the parameter that is this tensor; "" for one that is in another."""
+        return tuple(
+            p.name if isinstance(self.specs[p.name], tf.TensorSpec) else ""
+            for p in self.parameters
+            for _ in _leaves(self.specs[p.name], tf.TensorSpec)
+        )
+
+    @property
+    def example(self) -> inspect.BoundArguments:
+        """Arguments that a trace is made with."""
+        ordered = OrderedDict((p.name, self.specs[p.name]) for p in self.parameters)
+        return inspect.BoundArguments(inspect.Signature(self.parameters), ordered)
+
+    @property
+    def result_count(self) -> int:
+        """The number of tensors that the function returns."""
+        return len(_leaves(self.results, (tf.Tensor, tf.TensorSpec)))
+
+    def tensors(self, values: Mapping[str, Any]) -> list[Any]:
+        """The tensors in the values of parameters, in their order."""
+        given = {p.name: values.get(p.name, p.default) for p in self.parameters}
+        return [leaf for name, value in given.items() for leaf in self._parameter_tensors(name, value)]
+
+    def _parameter_tensors(self, name: str, value: Any) -> list[Any]:
+        specs = tf.nest.flatten(self.specs[name], expand_composites=True)
+        leaves = tf.nest.flatten(value, expand_composites=True)
+        return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
+
+    def packed(self, tensors: Iterable[Any]) -> Any:
+        """The results as the function returns them."""
+        if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
+            return dict(zip(self.results, tensors, strict=True))
+        rest = iter(tensors)
+        leaves = tf.nest.flatten(self.results, expand_composites=True)
+        filled = [next(rest) if isinstance(leaf, tf.Tensor | tf.TensorSpec) else leaf for leaf in leaves]
+        return tf.nest.pack_sequence_as(self.results, filled, expand_composites=True)
+
+    def with_results(self, keys: Sequence[str]) -> CallStructure:
+        """The same if these are as many results as there were; else with a dict of them as the result."""
+        if len(keys) == self.result_count:
+            return self
+        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
+
+    def refined(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
+        """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
+
+        Names stay: to TensorFlow a TensorSpec of another name is not the same.
+        """
+        rest = iter(specs)
+
+        def refine(leaf: Any) -> Any:
+            count = len(_leaves(leaf, tf.TensorSpec))
+            found = [next(rest) for _ in range(count)]
+            if isinstance(leaf, tf.TensorSpec):
+                return tf.TensorSpec(found[0].shape, found[0].dtype, leaf.name)
+            return leaf
+
+        now = {p.name: tf.nest.map_structure(refine, self.specs[p.name]) for p in self.parameters}
+        return CallStructure(self.parameters, now, self.results)
+
+
+class _ResultsByKey(dict[str, tf.TensorSpec]):
+    """Results that an edit has added to or taken from, in their order."""
+
+
+def _leaves(structure: Any, kinds: Any) -> list[Any]:
+    return [leaf for leaf in tf.nest.flatten(structure, expand_composites=True) if isinstance(leaf, kinds)]
+
+
+def call_structure(trace: Any, function: Any = None) -> CallStructure | None:
+    """The structure of a ConcreteFunction; None when TensorFlow does not say it.
+
+    Args:
+        trace: The ConcreteFunction.
+        function: The tf.function that it is a trace of, which knows the defaults and how parameters are passed.
+    """
+    signature, kind = getattr(trace.graph, "structured_input_signature", None), getattr(trace, "function_type", None)
+    if not signature or kind is None:
+        return None
+    args, kwargs = signature
+    by_position = [p.name for p in kind.parameters.values() if p.kind in _POSITIONAL]
+    specs = {**dict(zip(by_position, args, strict=False)), **kwargs}
+    if set(specs) != set(kind.parameters):
+        return None
+    declared = {} if function is None else dict(inspect.signature(function.python_function).parameters)
+    parameters = [_parameter(p, specs[p.name], declared) for p in kind.parameters.values()]
+    found = CallStructure(_ordered(parameters), specs, trace.graph.structured_outputs)
+    captured = {id(tensor) for tensor in trace.graph.internal_captures}
+    taken = [tensor for tensor in trace.graph.inputs if id(tensor) not in captured]
+    is_known = len(found.tensor_specs) == len(taken) and found.result_count == len(trace.graph.outputs)
+    return found if is_known else None
+
+
+def _parameter(traced: inspect.Parameter, spec: Any, declared: Mapping[str, inspect.Parameter]) -> inspect.Parameter:
+    """A parameter as it was declared; a Python value is the default of one that the trace depends on."""
+    known = declared.get(traced.name)
+    has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in declared.values())
+    default: Any = inspect.Parameter.empty
+    if not _leaves(spec, tf.TensorSpec):
+        default = spec
+    elif known is not None and known.default is not inspect.Parameter.empty:
+        default = known.default if _fits(known.default, spec) else default
+    kind = traced.kind if known is None or has_rest else known.kind
+    return inspect.Parameter(traced.name, kind, default=default)
+
+
+def _fits(value: Any, spec: Any) -> bool:
+    """Whether a default value is one of a structure of TensorSpecs."""
+    try:
+        tf.nest.assert_same_structure(value, spec, expand_composites=True)
+        pairs = zip(*(tf.nest.flatten(each, expand_composites=True) for each in (value, spec)), strict=True)
+        return all(
+            tf.convert_to_tensor(leaf, of.dtype).shape.is_compatible_with(of.shape)
+            for leaf, of in pairs
+            if isinstance(of, tf.TensorSpec)
+        )
+    except (TypeError, ValueError):
+        return False
+
+
+def _ordered(parameters: Sequence[inspect.Parameter]) -> tuple[inspect.Parameter, ...]:
+    """Python takes no default before a parameter without one."""
+    found: list[inspect.Parameter] = []
+    required = False
+    for parameter in reversed(parameters):
+        if parameter.kind not in _POSITIONAL:
+            found.append(parameter)
+            continue
+        required = required or parameter.default is inspect.Parameter.empty
+        found.append(parameter.replace(default=inspect.Parameter.empty) if required else parameter)
+    return tuple(reversed(found))
