@@ -24,8 +24,8 @@ from tests.runtime.test_patch_application import failing
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.html.page_data import packed, unpacked
-from tfgraphwidget.graph import doors
+from tfgraphwidget.export.html.page_data import pack_page, unpack_page
+from tfgraphwidget.graph import called_functions
 from tfgraphwidget.runtime.live import patch_application
 from tfgraphwidget.runtime.session.renewal import Renewal
 from tfgraphwidget.widget.inspector import Inspector
@@ -939,7 +939,7 @@ def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
     assert editor.cost().set_index("name").loc[call, "flops"] > before
     (shown,) = Inspector(editor).inspect(call, lambda _: None).doors
     assert "_edited_" in shown.function
-    _, rooms = unpacked(packed(page_input(editor.core)))
+    _, rooms = unpack_page(pack_page(page_input(editor.core)))
     assert any(set(room.head["names"]) == added for room in rooms)
 
 
@@ -992,7 +992,8 @@ def wander(choose: random.Random, editor: GraphEditor) -> None:
     editor.leave(0)
     for _ in range(choose.randrange(5)):
         index = editor.index
-        calling = [name for name, node in zip(index.names, index.nodes, strict=True) if doors(node, index.functions)]
+        nodes = zip(index.names, index.nodes, strict=True)
+        calling = [name for name, node in nodes if called_functions(node, index.functions)]
         if not calling:
             return
         op = choose.choice(calling)

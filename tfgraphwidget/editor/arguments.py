@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget import export
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.edits.clone import Clone, Mode
@@ -220,15 +221,18 @@ class ArgumentResolver:
     def outputs(self, given: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
         """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
 
-        Without `chosen` the marked ones do not count; see `boundary`.
+        Without `chosen` the marked ones do not count; see `boundary`. The marks that a file is opened with are those of
+        one signature, and no choice.
         """
         if given is not None:
             return self.names(given)
-        executor, index = self._executor, self._index
+        executor, index, boundary = self._executor, self._index, self._view.boundary
+        is_graph, signatures = self._view.body is self._source.body, executor.signatures
+        is_chosen = not is_graph or export.is_chosen(boundary, index, self._source.signature, signatures)
         returns = tuple(executor.function_ends()[1].values())
-        names = (self._view.boundary[1] if chosen else ()) or returns
-        if not names and self._view.body is self._source.body:
-            names = tuple(dict.fromkeys(name for signature in executor.signatures for _, name in signature.outputs))
+        names = (boundary[1] if chosen and is_chosen else ()) or returns
+        if not names and is_graph:
+            names = tuple(dict.fromkeys(name for signature in signatures for _, name in signature.outputs))
         return tuple(name for name in names if name.partition(":")[0] in index.ids) or results(index)
 
     # Arguments of runs

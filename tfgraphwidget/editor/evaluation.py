@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.editor.called_bodies import open_body
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.edits import Patch, follow, track_boundary
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -162,11 +163,15 @@ class Evaluator:
             navigator = navigator_of(before)
             path = (other.source.title,) if navigator is None else navigator.path
             between = f"{' / '.join(path)} (given)", f"{' / '.join(executor.navigator.path)} (this editor)"
-            return replace(difference(other.index, index), between=between)
+            bodies = partial(open_body, other.body), partial(open_body, executor.view.body)
+            is_whole = len(path) == len(executor.navigator.path) == 1
+            return replace(difference(other.index, index, None, bodies, whole_library=is_whole), between=between)
         patches = executor.patches()
         renamed = {new for patch in patches for _, new in patch.renamed if new in index.ids}
         originals = {original_name(name, (patch.renamed for patch in patches)): name for name in renamed}
-        found = difference(executor.view.target.first, index, originals)
+        bodies = partial(open_body, executor.view.body), partial(open_body, executor.view.body)
+        is_whole = len(executor.navigator.path) == 1
+        found = difference(executor.view.target.first, index, originals, bodies, whole_library=is_whole)
         return replace(found, between=("as it was opened", "as it is now"))
 
     def compare(self, feeds: Mapping[Any, Any] | None, outputs: Any, other: Any) -> Comparison:

@@ -34,7 +34,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
-from tfgraphwidget.naming import did_you_mean, free_name, split_tensor, tried_before
+from tfgraphwidget.naming import did_you_mean, free_name, listed, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
@@ -56,6 +56,7 @@ _STALE = (
     "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
     "new ones."
 )
+_SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
 
 _TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
@@ -158,10 +159,17 @@ class EditExecutor:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of a SavedModel or MetaGraphDef after the edits."""
+        """The signatures of a SavedModel or MetaGraphDef after the edits, without those whose ends were removed."""
+        if not self.source.signatures:
+            return ()
         found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
         patches = (patch for patch in found if patch is not None)
-        return tuple(track_signatures(self.source.signatures, patches))
+        ids = self.target.index.ids
+        return tuple(
+            signature
+            for signature in track_signatures(self.source.signatures, patches)
+            if all(split_tensor(tensor)[0] in ids for _, tensor in (*signature.inputs, *signature.outputs))
+        )
 
     def function_ends(self) -> FunctionBoundary:
         """The arguments and results of the current function after the edits."""
@@ -263,6 +271,7 @@ class EditExecutor:
             reserved_names = self._reserved(change)
             is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
             is_imported = is_exchanged and self.source.revive is not None
+            signatures = self.signatures
             with steps.uninterrupted():
                 lost = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
@@ -272,7 +281,10 @@ class EditExecutor:
                 }
                 self._record(steps, command, patch, target, (), lost, **options)
                 self.listeners.notify()
-        return Edits.of(patch, lost, self._notes(change, renew))
+        kept = {signature.name for signature in self.signatures}
+        gone = [signature.name for signature in signatures if signature.name not in kept]
+        notes = [_SIGNATURES_GONE.format(listed(gone))] if gone else []
+        return Edits.of(patch, lost, (*notes, *self._notes(change, renew)))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""

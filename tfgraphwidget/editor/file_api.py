@@ -279,6 +279,11 @@ class FileAPI(Checked):
         * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no kernel or network
         * ".py" is the code of the edits, ".json" the edits as data, for `replay`
 
+        An edited SavedModel keeps what edits do not touch: its signatures with their keys, its objects, the names of
+        its variables and of their values, its tables, asset files and functions. An editor that opened in the body of a
+        signature saves the whole model. Where new variables or `freeze` leave no place for the objects, a notice says
+        so, and the model has its signatures alone.
+
         Files are replaced only when the new ones are complete. A model is loaded back first and run beside the current
         graph.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def save(
         nodes_as_in_file=target.written if is_graph else list,
         file_meta_graph=None if source.stored is None else source.stored.meta,
         unedited_folder=lambda: _unedited_folder(core, inputs, outputs, signatures),
+        edited=lambda: _edited_saved_model(core, request, inputs, outputs, signatures),
         graph=lambda: core.graph,
         session=lambda: core.session,
         find_signatures=lambda: requested_signatures(core, inputs, outputs, signatures),
@@ -114,6 +116,33 @@ def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
     return stored.folder() if core.target.unedited() else None
+
+
+def _edited_saved_model(
+    core: EditorCore, request: export.ExportRequest, *requested: Any
+) -> export.EditedSavedModel | None:
+    """The SavedModel that was opened, to be written with its signatures as edits have left them.
+
+    None when other signatures are requested, and when the current graph is a function that was entered by the user.
+    """
+    source, target, is_graph = core.source, core.target, core.view.target is core.target
+    folder = None if source.stored is None else source.stored.folder()
+    if source.stored is None or folder is None or any(end is not None for end in requested):
+        return None
+    if not is_graph and core.navigator.path != core.entrance:
+        return None
+    if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
+        return None
+    graph = replace(
+        request,
+        index=target.index,
+        envelope=target.envelope,
+        nodes_as_in_file=target.written,
+        find_signatures=lambda: core.executor.signatures,
+        module=None,
+        read_only="",
+    )
+    return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
 
 
 def _whole_function(core: EditorCore, *requested: Any) -> Callable[[], Any]:

@@ -14,7 +14,8 @@ from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.scene import Paint, Scene
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.sources import Signature, StoredData, tf_protos
+from tfgraphwidget.tf_types import Session
 
 
 def _ignore(_: str) -> None:
@@ -42,6 +43,7 @@ class ExportRequest:
         nodes_as_in_file: Gives NodeDefs as the file had them from which they were read.
         file_meta_graph: Gives the MetaGraphDef of that file.
         unedited_folder: Gives the SavedModel's directory if it is to be copied unchanged, or None.
+        edited: Gives the SavedModel that was opened if it is to be written with its edits, or None.
         module: Gives a tf.Module that computes what the body of a function does.
         read_only: Why the graph cannot run, as a sentence; "" if it can.
         lacks_values: Whether the graph is that of a file without the values of its variables.
@@ -63,6 +65,7 @@ class ExportRequest:
     nodes_as_in_file: Callable[[Iterable[Any]], list[Any]] = list
     file_meta_graph: Callable[[], Any] | None = None
     unedited_folder: Callable[[], Path | None] | None = None
+    edited: Callable[[], EditedSavedModel | None] | None = None
     module: Callable[[], tf.Module] | None = None
     read_only: str = ""
     lacks_values: Callable[[], bool] = _never
@@ -79,3 +82,35 @@ class ExportRequest:
     def with_signatures(self, signatures: tuple[Signature, ...]) -> ExportRequest:
         """This request with other signatures."""
         return replace(self, find_signatures=lambda: signatures)
+
+
+@dataclass(frozen=True)
+class EditedSavedModel:
+    """A SavedModel that was opened, and what edits have made of it.
+
+    Attributes:
+        folder: Its directory.
+        stored: What the directory holds beside the graph.
+        before: The graph as it was opened.
+        signatures: The signatures as they were opened.
+        request: The graph and the signatures as they are now.
+        session: The session that runs the graph; None as long as TensorFlow has not imported it.
+    """
+
+    folder: Path
+    stored: StoredData
+    before: GraphIndex
+    signatures: tuple[Signature, ...]
+    request: ExportRequest
+    session: Session | None
+
+    @cached_property
+    def model(self) -> Any:
+        """The SavedModel message in the folder."""
+        return tf_protos.SavedModel.FromString((self.folder / "saved_model.pb").read_bytes())
+
+    @cached_property
+    def meta_graph(self) -> Any:
+        """The MetaGraphDef that was chosen by its tags."""
+        tags = self.stored.tags()
+        return next(meta for meta in self.model.meta_graphs if tuple(meta.meta_info_def.tags) == tags)

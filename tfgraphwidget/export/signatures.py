@@ -163,6 +163,40 @@ def signature_def(index: GraphIndex, signature: Signature, written: Signature) -
     return message
 
 
+def set_signature_def(proto: Any, was: Signature, now: Signature, called: Signature, index: GraphIndex) -> None:
+    """Let a SignatureDef name other tensors, and keep what else it says.
+
+    Args:
+        proto: The SignatureDef of `was`.
+        was: The signature that it describes.
+        now: The signature that it will describe, by the tensors of `index`.
+        called: The same, by the names that the tensors have where it is written.
+        index: The graph.
+    """
+    for infos, old, new, names in (
+        (proto.inputs, was.inputs, now.inputs, called.inputs),
+        (proto.outputs, was.outputs, now.outputs, called.outputs),
+    ):
+        # A sparse or ragged value is several tensors under one key: "key/values", "key/0".
+        plain = {key for key, info in infos.items() if info.WhichOneof("encoding") == "name"}
+        parts = {key for key, _ in old} - plain
+        for key in plain - dict(new).keys():
+            del infos[key]
+        made = _tensor_infos(index, new, names)
+        for key, info in made.items():
+            if key in parts:
+                _set_part(infos[key.rpartition("/")[0]], key.rpartition("/")[2], info.name)
+            else:
+                infos[key].CopyFrom(info)
+
+
+def _set_part(info: Any, part: str, tensor: str) -> None:
+    if info.WhichOneof("encoding") == "coo_sparse":
+        setattr(info.coo_sparse, f"{part}_tensor_name", tensor)
+    else:
+        info.composite_tensor.components[int(part)].name = tensor
+
+
 def _tensor_infos(
     index: GraphIndex, tensors: Iterable[tuple[str, str]], written: Iterable[tuple[str, str]]
 ) -> dict[str, tf.compat.v1.TensorInfo]:

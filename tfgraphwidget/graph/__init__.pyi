@@ -27,6 +27,8 @@ from .costs import Floats as Floats
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import difference as difference
+from .distinct_variables import distinct_handles as distinct_handles
+from .distinct_variables import first_handles as first_handles
 from .edges import CONTROL as CONTROL
 from .edges import Csr as Csr
 from .edges import Mask as Mask

@@ -8,11 +8,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph.distinct_variables import distinct_handles
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ARGUMENTS, CONSTANTS, HANDLES, WEIGHT_READS
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.tf_types import TensorShapeProto
 
 Floats = npt.NDArray[np.float64]
@@ -30,11 +30,11 @@ _FLOATING = frozenset({"float16", "float32", "float64", "bfloat16"})
 def parameters(index: GraphIndex) -> Floats:
     """How many numbers each op holds for a model to learn, (n,): 0 for ops that hold none, NaN where it is unknown.
 
-    Those are the elements of variables, an optimizer's own ones left out. In a function's body the variables are
-    arguments; a frozen graph has constants of floats in their place.
+    Those are the elements of variables, each counted at one handle, an optimizer's own ones left out. In a function's
+    body the variables are arguments; a frozen graph has constants of floats in their place.
     """
     found = np.zeros(len(index))
-    held = handles(index)
+    held = distinct_handles(index)
     optimisers = _slots(index)
     for i in held:
         found[i] = 0 if i in optimisers else _of_attr(index.nodes[i].attr["shape"].shape)

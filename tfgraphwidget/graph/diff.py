@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
 from tfgraphwidget.graph.edges import Mask, no_collections
+from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_matching import match_ops
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
@@ -72,15 +74,26 @@ class FunctionChanges(NamedTuple):
 
 _NONE = FunctionChanges()
 
+OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
+"""The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot be read."""
+
+
+class Inside(NamedTuple):
+    """The difference of two functions that an op of both graphs calls; `path` are the ops that lead there."""
+
+    path: tuple[str, ...]
+    difference: Difference
+
 
 @dataclass(frozen=True, repr=False)
 class Difference:
     """What became of a graph: names of ops, in graph order.
 
     `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
-    too are among the `changed`. False when there is no difference; its length is the number of ops that differ.
-    `values` are the variables whose values differ, where these were compared. `between` says in words what it leads
-    from and to, where that is known; it is printed first.
+    too are among the `changed`. `inside` has the differences of functions that ops of both graphs call; `functions` the
+    others of the libraries. False when there is no difference; its length is the number of ops that differ. `values`
+    are the variables whose values differ, where these were compared. `between` says in words what it leads from and to,
+    where that is known; it is printed first.
     """
 
     added: tuple[str, ...] = ()
@@ -88,20 +101,22 @@ class Difference:
     changed: tuple[Changed, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     functions: FunctionChanges = _NONE
+    inside: tuple[Inside, ...] = ()
     values: tuple[ChangedValue, ...] = ()
     between: tuple[str, str] | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
-        return bool(len(self) or any(self.functions) or self.values)
+        return bool(len(self) or any(self.functions) or self.inside or self.values)
 
     def __len__(self) -> int:
         both = {change.name for change in self.changed} | {after for _, after in self.renamed}
-        return len(self.added) + len(self.removed) + len(both)
+        return len(self.added) + len(self.removed) + len(both) + sum(len(each.difference) for each in self.inside)
 
     def ops(self, index: GraphIndex) -> dict[str, Mask]:
         """For each of "added", "removed" and "changed" (renamed too) one bool per op of either graph."""
         both = [name for change in self.changed for name in (change.name, change.was)]
         both += [name for pair in self.renamed for name in pair]
+        both += [each.path[0] for each in self.inside]
         kinds = {"added": self.added, "removed": self.removed, "changed": both}
         return {kind: mask_of(index, (index.ids[n] for n in names if n in index.ids)) for kind, names in kinds.items()}
 
@@ -116,7 +131,10 @@ class Difference:
             told += [(kind, str(name), "", "function", "", "") for name in held]
         told += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
         told += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
-        return [dict(zip(COLUMNS, row, strict=True)) for row in told]
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in told]
+        for path, difference in self.inside:
+            rows += [{**row, "op": " / ".join((*path, row["op"]))} for row in difference.rows()]
+        return rows
 
     def table(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -137,8 +155,11 @@ class Difference:
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
-        rest = (line for title, found, items in held if found for line in _listed(title, len(found), items))
-        return "\n".join((*first, *rest))
+        rest = [line for title, found, items in held if found for line in _listed(title, len(found), items)]
+        for path, difference in self.inside[:_MOST]:
+            rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
+        more = [f"in {len(self.inside) - _MOST:,} more functions"] if len(self.inside) > _MOST else []
+        return "\n".join((*first, *rest, *more))
 
 
 def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -161,7 +182,14 @@ def _listed(title: str, count: int, items: Sequence[object]) -> Iterator[str]:
         yield f"    and {len(items) - _MOST:,} more"
 
 
-def difference(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str] | None = None) -> Difference:
+def difference(
+    before: GraphIndex,
+    after: GraphIndex,
+    renamed: Mapping[str, str] | None = None,
+    bodies: tuple[OpenBody, OpenBody] | None = None,
+    *,
+    whole_library: bool = True,
+) -> Difference:
     """Compare two graphs.
 
     An attribute at its default equals a missing one, the order of control inputs does not matter, and functions are
@@ -171,6 +199,8 @@ def difference(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]
         before: The first graph.
         after: The second graph.
         renamed: Names of ops in `before` -> names in `after`, as far as they are known.
+        bodies: What opens functions that ops of `before` and of `after` call; their differences are `inside` then.
+        whole_library: Whether functions that no op calls are compared too.
 
     Returns:
         What differs in `after`.
@@ -178,29 +208,68 @@ def difference(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]
     if before is after:
         return Difference()
     with no_collections():
-        return _Comparison(before, after, renamed or {}).difference()
+        return _Comparison(before, after, renamed or {}, bodies, set()).difference(whole_library=whole_library)
 
 
 class _Comparison:
     """Two indexes, and which op of the one is which of the other."""
 
-    def __init__(self, before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> None:
-        self.before, self.after = before, after
+    def __init__(
+        self,
+        before: GraphIndex,
+        after: GraphIndex,
+        renamed: Mapping[str, str],
+        bodies: tuple[OpenBody, OpenBody] | None,
+        compared: set[tuple[str, str]],
+    ) -> None:
+        self.before, self.after, self._bodies, self._compared = before, after, bodies, compared
+        self._entered: set[tuple[int, str]] = set()  # ops of `after` and the attributes that name compared functions
         self.attributes = AttributeDigests(before), AttributeDigests(after)
         self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
         held = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
         self.renamed = {was: name for was, name in held if was != name}
 
-    def difference(self) -> Difference:
+    def difference(self, *, whole_library: bool) -> Difference:
         """All of it."""
         there = set(self.pair)
+        inside = tuple(self._inside())
         return Difference(
             added=tuple(name for j, name in enumerate(self.after.names) if j not in there),
             removed=tuple(name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0),
             changed=tuple(self._changed()),
             renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
-            functions=self._functions(),
+            functions=self._functions(whole_library=whole_library),
+            inside=inside,
         )
+
+    def _inside(self) -> Iterator[Inside]:
+        """The differences of functions that ops of both graphs call; those of each two functions once."""
+        if self._bodies is None or not (self.before.functions and self.after.functions):
+            return
+        one, other = self.attributes
+        for i, j in enumerate(self.pair):
+            known = called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
+            called = {reference.label: reference for reference in known}
+            for was in called_functions(self.before.nodes[i], self.before.functions) if called else ():
+                now = called.get(was.label)
+                if now is None or (was.function == now.function and self.before.extras is self.after.extras):
+                    continue
+                pair = was.function, now.function
+                if pair in self._compared or one.function(pair[0]) == other.function(pair[1]):
+                    self._compared.add(pair)
+                    self._entered.add((j, was.label.partition("[")[0]))
+                    continue
+                try:
+                    bodies = self._bodies[0](self.before, i, was), self._bodies[1](self.after, j, now)
+                except GraphEditError:  # a damaged function is another one, and no more can be said
+                    continue
+                self._compared.add(pair)
+                self._entered.add((j, was.label.partition("[")[0]))
+                label = self.after.names[j] + (f":{was.label}" if len(called) > 1 else "")
+                found = _Comparison(*bodies, {}, self._bodies, self._compared).difference(whole_library=False)
+                if found.added or found.removed or found.changed or found.renamed or any(found.functions):
+                    yield Inside((label,), replace(found, inside=()))
+                yield from (Inside((label, *each.path), each.difference) for each in found.inside)
 
     def _changed(self) -> Iterator[Changed]:
         """The ops that both have and that are not the same, in the order of `after`."""
@@ -214,7 +283,7 @@ class _Comparison:
 
     def _details(self, i: int, j: int, a: NodeDef, b: NodeDef) -> Iterator[Detail]:
         for what, one, other in (("type", a.op, b.op), ("device", a.device, b.device)):
-            if one != other:
+            if one != other and (what != "type" or (j, "") not in self._entered):
                 yield Detail(what, one, other)
         if i in self._read_others:
             yield from self._inputs(i, j)
@@ -222,7 +291,7 @@ class _Comparison:
         before, after = self.attributes
         same = before.kind(i) == after.kind(j)
         names = NAMES if same else before.meant(a).keys() | after.meant(b).keys()
-        for name in sorted(name for name in names if name in a.attr or name in b.attr):
+        for name in sorted(n for n in names if (n in a.attr or n in b.attr) and (j, n) not in self._entered):
             yield from self._attribute(name, i, j)
 
     @cached_property
@@ -272,16 +341,23 @@ class _Comparison:
         keeps = name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
 
-    def _functions(self) -> FunctionChanges:
-        """What became of the libraries."""
+    def _functions(self, *, whole_library: bool) -> FunctionChanges:
+        """What became of the libraries, but for what is `inside`."""
         one, other = self.attributes
         before, after = self.before.functions, self.after.functions
+        if not whole_library:
+            before, after = (
+                frozenset(reachable_functions(index.functions, index.extras, index.nodes))
+                for index in (self.before, self.after)
+            )
+        before -= {was for was, _ in self._compared}
+        after -= {now for _, now in self._compared}
         both = frozenset() if self.before.extras is self.after.extras else before & after
         digests = [_by_digest(names, told) for names, told in ((before - after, one), (after - before, other))]
         renamed = {name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]}
         return FunctionChanges(
-            added=tuple(sorted(after - before - set(renamed.values()))),
-            removed=tuple(sorted(before - after - renamed.keys())),
+            added=tuple(sorted(after - before - set(renamed.values()) - self.before.functions)),
+            removed=tuple(sorted(before - after - renamed.keys() - self.after.functions)),
             changed=tuple(sorted(name for name in both if one.function(name) != other.function(name))),
             renamed=tuple(sorted(renamed.items())),
         )

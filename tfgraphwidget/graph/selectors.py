@@ -17,6 +17,7 @@ import numpy as np
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.distinct_variables import distinct_handles
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.endpoints import check_ports
 from tfgraphwidget.graph.expressions import call, function_expression, literal
@@ -123,11 +124,14 @@ def fan_out(index: GraphIndex, at_least: int) -> Selection:
 
 @with_recipe
 def trainable(index: GraphIndex) -> Selection:
-    """The handles of the trainable variables: those in the collection of that name, or that say so themselves."""
+    """The handles of the trainable variables: those in the collection of that name, or that say so themselves.
+
+    One handle of each variable.
+    """
     listed = {split_tensor(m.name)[0] for m in index.collections.get(_TRAINABLE, ())}
     known = {v.handle for v in index.variable_defs if v.trainable}
     names = listed or known
-    found = (i for i in handles(index) if index.names[i] in names)
+    found = distinct_handles(index, (i for i in handles(index) if index.names[i] in names))
     return Selection.of(index, found, "editor.trainable()")
 
 

@@ -31,6 +31,7 @@ from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
 from .files.opening import open_message as open_message
+from .files.signature_defs import tensor_names as tensor_names
 from .files.summary import summarize_graph as summarize_graph
 from .functions.call_structure import CallStructure as CallStructure
 from .functions.keras_models import functional_ends as functional_ends

@@ -121,6 +121,12 @@ class StoredData(Protocol):
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
 
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the graph that was chosen of a SavedModel; empty for other files."""
+
+    def keys(self, handle: str) -> tuple[str, ...]:
+        """The names in the checkpoint under which the value of the variable of that handle op is; empty without one."""
+
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
 

@@ -18,11 +18,16 @@ from tfgraphwidget.graph import (
     ANY_PORT,
     CONSTANTS,
     HANDLES,
+    TABLE,
     GraphIndex,
+    by_key,
     definitions,
     handles,
+    initializers,
     is_placeholder,
+    mask_of,
     needed_ops,
+    of_type,
     own_ops,
     pairs,
     side_effects,
@@ -69,6 +74,7 @@ class Freeze(Command):
         ends = _ends(context, self.inputs, self.outputs, {node.name for node in made.nodes}, made)
         arguments = context.arguments if ends is None else ends[0]
         kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
+        kept_ops |= _table_initializers(index, kept_ops)
         patch = _removal_of_rest(index, kept_ops, keep_members=made.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in made.nodes if node.name not in index.ids)
@@ -145,6 +151,7 @@ class StripTraining(Command):
         own = {op for variable in variables.values() for op in own_ops(index, variable)}
         kept |= set(np.flatnonzero(needed_ops(index, (), [index.names[op] for op in own])).tolist())
         kept |= _ops(index, context.arguments)
+        kept |= _table_initializers(index, kept)
         if len(kept) == len(index):
             raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
         names = {index.names[i] for i in kept}
@@ -152,6 +159,20 @@ class StripTraining(Command):
         changed = tuple(_without_colocation(node, names) for node in lonely)
         ends = _ends(context, (), self.outputs, names)
         return Patch(remove=_removal_of_rest(index, kept), changed=changed, ends=ends)
+
+
+def _table_initializers(index: GraphIndex, kept: Collection[int]) -> set[int]:
+    """The ops that fill the tables among some ops, with all that they need: tables are empty without."""
+    found, before = mask_of(index, kept), -1
+    while found.sum() != before:
+        before = found.sum()
+        tables = [ops for key, ops in by_key(index).items() if key[0] == TABLE and found[ops].any()]
+        names = [index.names[i] for ops in tables for op in ops for i in initializers(index, op)]
+        found |= needed_ops(index, (), names)
+        filled = needed_ops(index, (), names) & of_type(index, HANDLES.__contains__)
+        own = [op for v in definitions(index, np.flatnonzero(filled).tolist()).values() for op in own_ops(index, v)]
+        found |= needed_ops(index, (), [index.names[op] for op in own])
+    return set(np.flatnonzero(found).tolist())
 
 
 def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -17,11 +16,12 @@ from google.protobuf.message import DecodeError
 
 from tfgraphwidget.edits import Change, rename_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files, write_edited
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import save_module
 from tfgraphwidget.export.formats.graph_def import check_size
-from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.signatures import signature_def
+from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
+from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import ExportedState, read_state
 from tfgraphwidget.export.state.exported_subgraph import (
     ExportedSubgraph,
@@ -36,14 +36,17 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import asset_files, is_outside_assets, tf_protos
-from tfgraphwidget.tf_types import SavedModel
+from tfgraphwidget.sources import Signature, asset_files, is_outside_assets, tf_protos
+from tfgraphwidget.tf_types import SavedModel, SignatureDef
 
 v1 = tf.compat.v1
 TAG = "serve"
 _FILES = (
     "saved_model.pb", "saved_model.cpb", "fingerprint.pb", "keras_metadata.pb", "debug/saved_model_debug_info.pb",
 )  # fmt: skip
+_BUILT_ANEW = (
+    "What was written has the signatures of the model, and not the objects that the model was saved from, because {}."
+)
 _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
 # The builder writes the initialization op and the variables itself.
 _LEFT_OUT = frozenset({
@@ -56,11 +59,20 @@ _LEFT_OUT = frozenset({
 def write_saved_model(path: Path, request: ExportRequest) -> None:
     """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel is copied."""
     unedited = None if request.unedited_folder is None else request.unedited_folder()
-    if (
-        unedited is not None and len(_read_saved_model(unedited).meta_graphs) == 1
-    ):  # of several one was chosen by its tags
-        _copy(unedited, path)
+    # Of several graphs one was chosen by its tags.
+    if unedited is not None and len(_read_saved_model(unedited).meta_graphs) == 1:
+        copy_files(unedited, path, files_of(unedited))
         return
+    edited = None if request.edited is None else request.edited()
+    if edited is not None:
+        try:
+            write_edited(path, edited, files_of(edited.folder))
+        except NotKept as refusal:
+            request = edited.request
+            if edited.meta_graph.object_graph_def.nodes:
+                request.add_notice(_BUILT_ANEW.format(refusal.why))
+        else:
+            return
     if request.read_only:
         if request.module is None:
             raise NotRunnable(request.read_only)
@@ -73,20 +85,9 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
     need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
     state = read_state(request, need)
     part = extract_subgraph(request.index, request.signatures, state.ops)
-    _write(path, request, part, state)
+    _write(path, request, part, state, edited)
     if request.verify:
         check_saved_model(path, GraphReference(request, state))
-
-
-def _copy(folder: Path, path: Path) -> None:
-    """Copy a SavedModel."""
-    for inside in ("variables", "assets"):
-        if (folder / inside).is_dir():
-            (path / inside).mkdir(parents=True)
-    for name in files_of(folder):
-        if (folder / name).is_file():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / name, path / name)
 
 
 def files_of(folder: Path) -> list[str]:
@@ -108,7 +109,26 @@ def _read_saved_model(folder: Path) -> SavedModel:
     return message
 
 
-def _write(path: Path, request: ExportRequest, part: ExportedSubgraph, state: ExportedState) -> None:
+def _signature_def(
+    request: ExportRequest, signature: Signature, written: Signature, edited: EditedSavedModel | None
+) -> SignatureDef:
+    """The SignatureDef of a signature, with the method and the composite values of the one that was opened."""
+    was = None if edited is None else next((each for each in edited.signatures if each.name == signature.name), None)
+    if edited is None or was is None:
+        return signature_def(request.index, signature, written)
+    message: SignatureDef = tf_protos.SignatureDef()
+    message.CopyFrom(edited.meta_graph.signature_def[signature.name])
+    set_signature_def(message, was, signature, written, request.index)
+    return message
+
+
+def _write(
+    path: Path,
+    request: ExportRequest,
+    part: ExportedSubgraph,
+    state: ExportedState,
+    edited: EditedSavedModel | None,
+) -> None:
     nodes = without_remote_devices(request, (*part.nodes, *state.nodes), "The SavedModel")
     library = library_of(request.index, nodes)
     way_out = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
@@ -123,7 +143,7 @@ def _write(path: Path, request: ExportRequest, part: ExportedSubgraph, state: Ex
         _add_collections(graph, request, {node.name for node in nodes}, variables)
         pairs = zip(request.signatures, part.signatures, strict=True)
         signatures = {
-            signature.name: signature_def(request.index, signature, library_of) for signature, library_of in pairs
+            signature.name: _signature_def(request, signature, written, edited) for signature, written in pairs
         }
         builder = v1.saved_model.Builder(str(path))
         starters = list(map(graph.get_operation_by_name, state.starters))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import error_text
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.sources import Signature, tensor_names
 from tfgraphwidget.tf_internals import eager_mode
 
 v1 = tf.compat.v1
@@ -124,24 +124,25 @@ def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
     )
 
 
-def check_saved_model(path: Path, reference: Reference) -> None:
-    """Check a SavedModel with both of TensorFlow's loaders."""
+def check_saved_model(path: Path, reference: Reference, tags: Sequence[str] = ("serve",)) -> None:
+    """Check a SavedModel of one graph, which has these tags, with both of TensorFlow's loaders."""
     loaders = (
-        ("tf.compat.v1.saved_model.load", lambda: _load_in_session(path)),
+        ("tf.compat.v1.saved_model.load", lambda: _load_in_session(path, tags)),
         ("tf.saved_model.load", lambda: _load_eagerly(path)),
     )
     check(reference, "The SavedModel", loaders)
 
 
 @contextmanager
-def _load_in_session(path: Path) -> Iterator[Run]:
+def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
-        meta = v1.saved_model.load(session, ["serve"], str(path))
+        meta = v1.saved_model.load(session, list(tags), str(path))
 
         def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
             proto = meta.signature_def[signature.name]
-            fetches = {key: proto.outputs[key].name for key, _ in signature.outputs}
-            got: dict[str, Any] = session.run(fetches, {proto.inputs[key].name: v for key, v in feeds.items()})
+            inputs, outputs = dict(tensor_names(proto.inputs)), dict(tensor_names(proto.outputs))
+            fetches = {key: outputs[key] for key, _ in signature.outputs}
+            got: dict[str, Any] = session.run(fetches, {inputs[key]: value for key, value in feeds.items()})
             return got
 
         yield run
@@ -155,10 +156,18 @@ def _load_eagerly(path: Path) -> Iterator[Run]:
 
         def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
             specs = dtypes[signature.name]
-            given = {key: tf.constant(value, specs[key].dtype) for key, value in feeds.items()}
-            return {key: tensor.numpy() for key, tensor in loaded.signatures[signature.name](**given).items()}
+            # This loader takes the parts of a sparse value, "key/values", as arguments "key_values".
+            named = {key if key in specs else key.replace("/", "_"): value for key, value in feeds.items()}
+            given = {key: tf.constant(value, specs[key].dtype) for key, value in named.items()}
+            got = loaded.signatures[signature.name](**given)
+            return {key: _output(key, got).numpy() for key, _ in signature.outputs}
 
         yield run
+
+
+def _output(key: str, got: Mapping[str, Any]) -> Any:
+    name, _, part = key.rpartition("/")
+    return got[key] if key in got else getattr(got[name], part)
 
 
 @contextmanager

@@ -40,6 +40,33 @@ def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) 
     return list(dict.fromkeys(name for names in names_by_op.values() for name in names))
 
 
+def keys_by_restore_call(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> dict[str, str]:
+    """Handle op → the name that it is restored from by a Saver that is a function, as TensorFlow 2 saves one.
+
+    Args:
+        nodes: The NodeDefs of the graph.
+        library: Its functions.
+        restore_op: The op that calls the function.
+    """
+    call = next((node for node in nodes if node.name == restore_op and "f" in node.attr), None)
+    if call is None or call.attr["f"].func.name not in library.functions():
+        return {}
+    function = library.function(call.attr["f"].func.name)
+    given = {arg.name: text for arg, text in zip(function.signature.input_arg, call.input, strict=False)}
+    restored = _restored_by_op(function.node_def)
+    by_name: Mapping[str, Any] = {node.name: node for node in function.node_def}
+    keys = {}
+    for node in function.node_def:
+        if node.op in ASSIGNS and len(node.input) > 1 and node.input[0] in given:
+            op, _, rest = node.input[1].partition(":")
+            while op in by_name and by_name[op].op in IDENTITY and by_name[op].input:
+                op, _, rest = by_name[op].input[0].partition(":")
+            port = int(rest.rpartition(":")[2] or 0)
+            if port < len(restored.get(op, ())):
+                keys[split_input(given[node.input[0]])[0]] = restored[op][port]
+    return keys
+
+
 def _restored_by_op(nodes: Iterable[NodeDef]) -> dict[str, list[str]]:
     """RestoreV2 op -> the names that it reads, in the order of its outputs."""
     by_name = {node.name: node for node in nodes}

@@ -21,7 +21,7 @@ def read_signatures(meta: MetaGraphDef, ops_there: Collection[str]) -> tuple[Sig
     """The signatures of a MetaGraphDef, sorted by name, without those that name missing tensors."""
     signatures = []
     for name, proto in sorted(meta.signature_def.items()):
-        signature = Signature(name, _tensors(proto.inputs), _tensors(proto.outputs))
+        signature = Signature(name, tensor_names(proto.inputs), tensor_names(proto.outputs))
         ops = [split_tensor(tensor)[0] for _, tensor in (*signature.inputs, *signature.outputs)]
         if name != _INIT and all(op in ops_there for op in ops):
             signatures.append(signature)
@@ -37,8 +37,12 @@ def invalid_signatures(meta: MetaGraphDef, valid: tuple[Signature, ...]) -> tupl
     )
 
 
-def _tensors(infos: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """(key, tensor) pairs; a sparse or ragged value is several tensors."""
+def tensor_names(infos: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """(key, tensor) pairs of the TensorInfos of a signature; a sparse or ragged value is several tensors.
+
+    Args:
+        infos: The inputs or the outputs of a SignatureDef.
+    """
     pairs = []
     for key, info in sorted(infos.items()):
         kind = info.WhichOneof("encoding")

@@ -14,7 +14,12 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
-from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, variable_slice
+from tfgraphwidget.sources.files.checkpoint_keys import (
+    checkpoint_keys,
+    graph_variables,
+    keys_by_restore_call,
+    variable_slice,
+)
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.tf_types import DType
@@ -76,6 +81,20 @@ class FileStoredData:
         lacks_values = bool(self._variables) and (file.checkpoint is None or file.checkpoint.missing())
         return None if lacks_values or not (file.folder / "saved_model.pb").is_file() else file.folder
 
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the graph that was chosen of a SavedModel."""
+        return tuple(self._file.meta.meta_info_def.tags)
+
+    def keys(self, handle: str) -> tuple[str, ...]:
+        """The names in the checkpoint under which the value of the variable of that handle op is; empty without one.
+
+        A SavedModel of Keras has a value twice: TensorFlow 1 restores a variable by the Saver, whose name comes first,
+        and TensorFlow 2 by the variable's object.
+        """
+        checkpoint = self._file.checkpoint
+        found = (self._restored_keys.get(handle), self._keys.get(handle))
+        return tuple(dict.fromkeys(key for key in found if key and checkpoint and key in checkpoint.shapes))
+
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
         return () if self._traces is None else origins.saved_origin(self._traces, op, function)
@@ -114,6 +133,11 @@ class FileStoredData:
             if attributes and attributes[0].checkpoint_key in checkpoint.shapes:
                 keys[op] = attributes[0].checkpoint_key
         return keys
+
+    @cached_property
+    def _restored_keys(self) -> dict[str, str]:
+        restore_op = self._file.meta.saver_def.restore_op_name
+        return keys_by_restore_call(self._file.body.protos, self._file.body.library, restore_op)
 
     @cached_property
     def _traces(self) -> Any:

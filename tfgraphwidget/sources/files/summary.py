@@ -10,10 +10,10 @@ from tfgraphwidget.graph import (
     BYTES,
     CONSTANTS,
     FUNCTION_CALLS,
-    HANDLES,
     REMOTE_CALLS,
     REQUIRED_PLACEHOLDERS,
     WHILE_LOOPS,
+    first_handles,
 )
 from tfgraphwidget.sources.files.output_ops import find_output_ops
 from tfgraphwidget.sources.files.summary_schema import dtype_of
@@ -35,7 +35,9 @@ def summarize_graph(graph: Any, meta: MetaGraphDef | None = None) -> dict[str, A
     functions = graph.library.function
     every = [graph.node, *(function.node_def for function in functions)]
     constants = [node.attr["value"].ByteSize() for nodes in every for node in nodes if node.op in CONSTANTS]
-    variables = [_tensor(node) for node in graph.node if node.op in HANDLES]
+    by_name = {function.signature.name: function for function in functions}
+    handles = set(first_handles(graph.node, by_name, by_name.__getitem__).values())
+    variables = [_tensor(node) for node in graph.node if node.name in handles]
     return {
         "tags": [] if meta is None else list(meta.meta_info_def.tags),
         "tensorflow": "" if meta is None else meta.meta_info_def.tensorflow_version,

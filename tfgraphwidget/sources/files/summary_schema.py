@@ -18,7 +18,9 @@ _MESSAGES = {
     "Dim": "1 size: int64",
     "Shape": "2 dim: *Dim, 3 unknown_rank: bool",
     "Called": "1 name: string",
-    "Attr": "5 b: bool, 6 type: DataType, 7 shape: Shape, 10 func: Called, 8 tensor: Nothing, 1 list: Nothing",
+    "Attr": (
+        "2 s: bytes, 5 b: bool, 6 type: DataType, 7 shape: Shape, 10 func: Called, 8 tensor: Nothing, 1 list: Nothing"
+    ),
     "Nothing": "",
     "Node": "1 name: string, 2 op: string, 3 input: *string, 4 device: string, 5 attr: {}Attr",
     "Called_": "1 name: string",
@@ -80,8 +82,8 @@ def _add(message: Any, number: int, name: str, many: str, kind: str) -> None:
     field = message.field.add(name=name, number=number)
     field.label = _PROTO.LABEL_REPEATED if many else _PROTO.LABEL_OPTIONAL
     plain = {"int32": _PROTO.TYPE_INT32, "int64": _PROTO.TYPE_INT64, "bool": _PROTO.TYPE_BOOL}
-    if kind == "string":
-        field.type = _PROTO.TYPE_STRING
+    if kind in ("string", "bytes"):
+        field.type = _PROTO.TYPE_STRING if kind == "string" else _PROTO.TYPE_BYTES
     elif kind in plain:
         field.type = plain[kind]
     else:

@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
     build,
     definitions,
 )
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
@@ -294,7 +294,7 @@ def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str],
         values: dict[str, Any] = session.run(tensors)
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"The session cannot read the values of {', '.join(map(repr, list(tensors)[:3]))}: {first_line(error)}; "
+            f"The session cannot read the values of {listed(list(tensors))}: {first_line(error).partition('. ')[0]}; "
             "initialize the graph's variables first.",
             list(tensors),
         ) from error

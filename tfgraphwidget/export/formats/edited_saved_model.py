@@ -1,0 +1,287 @@
+"""Edited SavedModels: the files of the SavedModel that was opened, in which only what was edited is exchanged.
+
+What edits do not touch stays as it is: signatures with their keys, saved objects, the names of values in the
+checkpoint, tables, asset files and functions.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.formats.graph_def import check_size
+from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
+from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
+from tfgraphwidget.export.signatures import set_signature_def, signature_def
+from tfgraphwidget.export.state.exported_state import read_state
+from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
+from tfgraphwidget.export.verification.reference import GraphReference
+from tfgraphwidget.export.verification.round_trip import check_saved_model
+from tfgraphwidget.graph import GraphIndex, definitions, handles
+from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
+from tfgraphwidget.tf_types import NodeDef
+
+_MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
+_INIT = "__saved_model_init_op"
+_MAIN_OPS = ("saved_model_main_op", "legacy_init_op", "saved_model_train_op")
+# Collections of TensorFlow 1 whose entries are messages that name ops.
+_BY_NAME = ("while_context", "cond_context", "queue_runners")
+_WAY_OUT = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
+
+
+@dataclass
+class NotKept(Exception):
+    """Why the parts of a SavedModel cannot stay what they are; `why` ends a sentence."""
+
+    why: str
+
+
+def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> None:
+    """Write an edited SavedModel to the folder `path`, and try it.
+
+    Args:
+        path: The new folder.
+        edited: What was opened, and what it is now.
+        files: The files of the SavedModel in its folder, which are copied except for the graph.
+
+    Raises:
+        NotKept: The edits need a SavedModel that is built from the graph anew; nothing is written.
+        GraphEditError: What was written gives something else than the graph does.
+    """
+    request = edited.request
+    meta = _rewritten(edited)
+    values = _changed_values(edited)
+    copy_files(edited.folder, path, [name for name in files if name not in (_MODEL, _FINGERPRINT)])
+    model = tf_protos.SavedModel(saved_model_schema_version=edited.model.saved_model_schema_version)
+    model.meta_graphs.append(meta)
+    (path / _MODEL).write_bytes(model.SerializeToString(deterministic=True))
+    if values:
+        _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
+    if request.verify:
+        _verify(path, request, meta.meta_info_def.tags)
+
+
+def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
+    """Copy files of a SavedModel to another folder.
+
+    Args:
+        folder: The folder of the SavedModel.
+        path: The other folder.
+        files: The names of the files; those that are not there are left out.
+    """
+    for inside in ("variables", "assets"):
+        if (folder / inside).is_dir():
+            (path / inside).mkdir(parents=True)
+    for name in files:
+        if (folder / name).is_file():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, path / name)
+
+
+def _verify(path: Path, request: ExportRequest, tags: Sequence[str]) -> None:
+    """Run what was written beside the graph; a notice says so if the graph itself cannot run."""
+    try:
+        need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
+        state = read_state(request, need)
+    except GraphEditError as error:
+        request.add_notice(f"What was written was not run: {error.why}")
+        return
+    check_saved_model(path, GraphReference(request, state), tags)
+
+
+# The MetaGraphDef
+
+
+def _rewritten(edited: EditedSavedModel) -> Any:
+    """The MetaGraphDef with the edited graph."""
+    original, request = edited.meta_graph, edited.request
+    made = tf_protos.MetaGraphDef()
+    made.CopyFrom(original)
+    nodes = _nodes(edited)
+    has_objects = bool(original.object_graph_def.nodes)
+    objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
+    if has_objects:
+        try:
+            objects.signatures(edited.signatures, request.signatures)
+        except GraphEditError as error:
+            raise NotKept(error.why) from error
+    library, renamed = objects.library()
+    check_size("The graph of the SavedModel", nodes, library, _WAY_OUT)
+    del made.graph_def.node[:]
+    for node in nodes:
+        made.graph_def.node.add().CopyFrom(node)
+        rename_functions(made.graph_def.node[-1], renamed)
+    made.graph_def.library.CopyFrom(library)
+    made.graph_def.versions.CopyFrom(request.envelope().versions)
+    if has_objects:
+        made.object_graph_def.CopyFrom(objects.objects)
+        gone = set(original.object_graph_def.concrete_functions) - set(objects.objects.concrete_functions)
+        for name in gone & set(made.meta_info_def.function_aliases):
+            del made.meta_info_def.function_aliases[name]
+    else:
+        _set_collections(made, edited, {node.name for node in nodes})
+    _set_signature_defs(made, edited, objects)
+    for sentence in objects.notices:
+        request.add_notice(sentence)
+    return made
+
+
+def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
+    """The NodeDefs of the file: those of the edited graph, and those that a SavedModel needs beside its signatures."""
+    original, index, before = edited.meta_graph, edited.request.index, edited.before
+    raw = {node.name: node for node in original.graph_def.node}
+    was = dict(zip(before.names, before.nodes, strict=True))
+    nodes: dict[str, NodeDef] = {}
+    for name, node in zip(index.names, edited.request.nodes_as_in_file(index.nodes), strict=True):
+        # An op that was not edited is the file's: opening a file makes constants of the paths of its asset files.
+        nodes[name] = raw[name] if name in raw and was.get(name) == node else node
+    _check_state(edited)
+    added = set()
+    stack = _bookkeeping(original)
+    if not original.object_graph_def.nodes and any(name not in nodes for name in stack):
+        raise NotKept("ops of its Saver were removed")
+    while stack:
+        name = stack.pop()
+        if name in nodes or name not in raw:
+            if name in nodes and name in raw and nodes[name].op != raw[name].op:
+                raise NotKept(f"{name!r} is a {nodes[name].op} now, and the model restores a {raw[name].op}")
+            continue
+        added.add(name)
+        nodes[name] = raw[name]
+        stack += [split_input(text)[0] for text in raw[name].input]
+    return [*(node for name, node in raw.items() if name in added), *(nodes[n] for n in nodes if n not in added)]
+
+
+def _bookkeeping(meta: Any) -> list[str]:
+    """The ops that those who load a SavedModel run or look up by name."""
+    saver, objects = meta.saver_def, meta.object_graph_def.nodes
+    found = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
+    found += [info.name for info in meta.signature_def[_INIT].outputs.values()] if _INIT in meta.signature_def else []
+    for key in _MAIN_OPS:
+        found += meta.collection_def[key].node_list.value if key in meta.collection_def else []
+    found += [saved.constant.operation for saved in objects if saved.WhichOneof("kind") == "constant"]
+    found += [asset.tensor_info.name for asset in asset_files(meta)]
+    return [split_tensor(name)[0] for name in found if name]
+
+
+def _check_state(edited: EditedSavedModel) -> None:
+    """Raise NotKept for variables that edits have brought in: the checkpoint and the Saver do not know them.
+
+    Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops that are not there.
+    """
+    index, known = edited.request.index, set(edited.before.names)
+    new = [index.names[i] for i in handles(index) if index.names[i] not in known]
+    if new:
+        raise NotKept(f"{new[0]!r} is a new variable")
+    if not edited.meta_graph.object_graph_def.nodes and any(
+        key in edited.meta_graph.collection_def for key in _BY_NAME
+    ):
+        if known - index.ids.keys():
+            raise NotKept("ops were removed that loops or queue runners may name")
+        if index.extras.contexts():
+            raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
+
+
+def _set_collections(made: Any, edited: EditedSavedModel, names: set[str]) -> None:
+    """Let the collections of a graph of TensorFlow 1 name what is there."""
+    index = edited.request.index
+    for key in list(made.collection_def):
+        held = made.collection_def[key]
+        if held.WhichOneof("kind") == "node_list":
+            kept = [name for name in held.node_list.value if split_tensor(name)[0] in names]
+            held.node_list.value[:] = kept
+        elif key in index.collections or held.WhichOneof("kind") == "bytes_list":
+            held.bytes_list.value[:] = [entry for entry in held.bytes_list.value if _is_there(key, entry, names)]
+
+
+def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
+    """Whether the variable that an entry of a collection describes is in the graph; others stay."""
+    kind = tf_protos.collection_message(key)
+    if kind is None or kind.DESCRIPTOR.name != "VariableDef":
+        return True
+    return split_tensor(kind.FromString(entry).variable_name)[0] in names
+
+
+def _set_signature_defs(made: Any, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
+    """Let the signatures name the tensors that stand for their inputs and outputs now."""
+    index, request = edited.request.index, edited.request
+    known, now = {each.name: each for each in edited.signatures}, {each.name: each for each in request.signatures}
+    for name in known.keys() - now.keys():
+        del made.signature_def[name]
+        request.add_notice(f"Signature {name!r} was not written, because its inputs or outputs were removed.")
+    for name, signature in now.items():
+        proto = made.signature_def[name]
+        was = known.get(name)
+        if was is None:
+            proto.CopyFrom(signature_def(index, signature, signature))
+        elif was != signature or _shapes(edited.before, was) != _shapes(index, signature):
+            set_signature_def(proto, was, signature, signature, index)
+            for key, info in proto.outputs.items():
+                shape = objects.output_shape(name, key)
+                if info.WhichOneof("encoding") == "name" and info.tensor_shape.unknown_rank and shape is not None:
+                    info.tensor_shape.CopyFrom(shape)
+
+
+def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
+    return [index.shape(index.op(tensor), split_tensor(tensor)[1] or 0) for _, tensor in signature.outputs]
+
+
+# Values
+
+
+def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
+    """The values that variables have in the session and did not have in the file, by their names in the checkpoint."""
+    session, index, stored = edited.session, edited.request.index, edited.stored
+    if session is None:
+        return {}
+    variables = [v for v in definitions(index, handles(index)).values() if v.snapshot or not v.resource]
+    keys = {v.handle: stored.keys(v.handle) for v in variables}
+    variables = [v for v in variables if keys[v.handle]]
+    if not variables:
+        return {}
+    reader = tf_protos.checkpoint_reader(str(edited.folder / "variables" / "variables"))
+    changed: dict[str, Any] = {}
+    # Keras leaves handles of variables beside that nothing restores.
+    variables = [v for v in variables if variable_values.has_value(session, v.snapshot or v.name)]
+    now = session.run({v.handle: v.snapshot or v.name for v in variables})
+    # A variable that functions capture is the one that counts where two ops stand for one.
+    for variable in sorted(variables, key=lambda v: len(keys[v.handle])):
+        first, value = keys[variable.handle][0], np.asarray(now[variable.handle])
+        if variable_slice(np.asarray(reader.get_tensor(first)), variable).tobytes() == value.tobytes():
+            continue
+        for key in keys[variable.handle]:
+            whole = changed.get(key, np.array(reader.get_tensor(key)))
+            if variable.slice_info is None:
+                whole = value
+            else:
+                variable_slice(whole, variable)[...] = value
+            changed[key] = whole
+    return changed
+
+
+def _write_values(old: Path, new: Path, values: Mapping[str, Any]) -> None:
+    """Write a checkpoint that has other values under some of its names."""
+    reader = tf_protos.checkpoint_reader(str(old))
+    names = sorted(reader.get_variable_to_shape_map())
+    dtypes = reader.get_variable_to_dtype_map()
+    for file in new.parent.glob(f"{new.name}.*"):
+        file.unlink()
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
+        fed = [tf.compat.v1.placeholder(dtypes[name]) for name in names]
+        saved = tf.raw_ops.SaveV2(prefix=str(new), tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed)
+        held = (values[name] if name in values else reader.get_tensor(name) for name in names)
+        session.run(saved, {tensor: _array(value) for tensor, value in zip(fed, held, strict=True)})
+
+
+def _array(value: Any) -> Any:
+    """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
+    return np.array(value, dtype=object) if isinstance(value, bytes) else value

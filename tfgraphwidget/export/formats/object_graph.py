@@ -1,0 +1,621 @@
+"""ObjectGraphEdit: what edits of the graph of a SavedModel of TensorFlow 2 mean for its saved objects and functions.
+
+The saved objects (modules, variables, tables, functions, signatures) name functions of the library. An edited function
+has a name of its own in the editor, and callers that were not edited call the old one. In the file it takes the old
+name if nothing needs the old function any more, so that objects, and a comparison of the files, see one changed body.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.formats.signature_function import called_function, signature_function
+from tfgraphwidget.graph import (
+    FUNCTION_CALLS,
+    GraphIndex,
+    Shape,
+    called_functions,
+    needed_ops,
+    pairs,
+    reachable_functions,
+)
+from tfgraphwidget.naming import free_name, listed, split_input, split_tensor
+from tfgraphwidget.sources import Signature, open_source, tf_protos
+from tfgraphwidget.tf_types import NodeDef
+
+_SIGNATURES = "signatures"
+_EMPTY_OBJECT = "_generic_user_object"
+_EDITED = re.compile(r"_edited(_\w+)?\Z")
+_INFERRED = "_output_shapes"
+
+
+class ObjectGraphEdit:
+    """The saved objects and the library of a MetaGraphDef, brought in line with an edited graph.
+
+    Args:
+        original: The MetaGraphDef as it was opened.
+        before: Its graph.
+        after: The graph after the edits.
+        nodes: NodeDefs of `after` as the file has them, and those that the file needs besides.
+        library: The FunctionDefs of `after` as the file has them.
+    """
+
+    def __init__(
+        self, original: Any, before: GraphIndex, after: GraphIndex, nodes: Sequence[NodeDef], library: Iterable[Any]
+    ) -> None:
+        self._original, self._before, self._after = original, before, after
+        self._nodes = {node.name: node for node in nodes}
+        self._now = {function.signature.name: function for function in library}
+        self.objects = type(original.object_graph_def)()
+        self.objects.CopyFrom(original.object_graph_def)
+        self.notices: list[str] = []
+        self._old = {function.signature.name: function for function in original.graph_def.library.function}
+        self._new: dict[str, Any] = {}  # functions of signatures, by the name that they have in the file
+        self._rooted = self._reached(nodes)
+        self._successors = {**self._edited_by_name(), **successors(before, after)}
+
+    def _function(self, name: str) -> Any:
+        """A function of the edited graph, in the file's own bytes where it was not edited."""
+        old = self._old.get(name)
+        now = self._now.get(name, old)
+        return self._after.extras.function(name) if now is None else old if old == now else now
+
+    def _edited_by_name(self) -> dict[str, set[str]]:
+        """The edited versions of functions that objects alone call, and no op: these were entered by their names."""
+        found: dict[str, set[str]] = {}
+        for name in self._after.functions - self._before.functions - self._rooted:
+            old = _EDITED.sub("", name)
+            if old in self.objects.concrete_functions and old not in self._rooted:
+                found.setdefault(old, set()).add(name)
+        return {old: names for old, names in found.items() if len(names) == 1}
+
+    def _reached(self, nodes: Iterable[NodeDef]) -> set[str]:
+        """The functions that ops of the edited graph call, directly or not."""
+        names = self._after.functions | self._old.keys()
+        return set(reachable_functions(names, _FunctionLookup(self._function, self._after.extras.gradient), nodes))
+
+    # Signatures
+
+    def signatures(self, was: Sequence[Signature], now: Sequence[Signature]) -> None:
+        """Let the functions of signatures compute what their tensors in the graph are now.
+
+        Raises GraphEditError, with an unfinished sentence, when a signature needs what no function can hold.
+        """
+        numbers = self._signature_objects()
+        kept = {signature.name: signature for signature in now}
+        known = {signature.name: signature for signature in was}
+        bindings = bound_tensors(self._original, self._before.nodes)
+        for name, number in numbers.items():
+            if name not in kept:
+                self._drop_signature(name)
+            elif name in known:
+                self._set_signature(number, known[name], kept[name], bindings)
+
+    def _signature_objects(self) -> dict[str, int]:
+        """The number of the object of each signature, by name."""
+        nodes = self.objects.nodes
+        roots = [child.node_id for child in nodes[0].children if child.local_name == _SIGNATURES] if nodes else []
+        children = (child for root in roots for child in nodes[root].children)
+        return {
+            child.local_name: child.node_id
+            for child in children
+            if nodes[child.node_id].WhichOneof("kind") == "bare_concrete_function"
+        }
+
+    def _drop_signature(self, name: str) -> None:
+        """Remove a signature from the map of signatures; its function goes if nothing else names it."""
+        for root in [child.node_id for child in self.objects.nodes[0].children if child.local_name == _SIGNATURES]:
+            saved = self.objects.nodes[root]
+            for children in (saved.children, saved.dependencies):
+                kept = [child for child in children if child.local_name != name]
+                del children[:]
+                children.extend(kept)
+        self._forget_unnamed()
+
+    def _forget_unnamed(self) -> None:
+        """Remove the concrete functions of signatures that were dropped or exchanged."""
+        reachable = self._reachable_objects()
+        for number, saved in enumerate(self.objects.nodes):
+            if number not in reachable and saved.WhichOneof("kind") == "bare_concrete_function":
+                # Objects go by their numbers, and all of them are loaded: an empty one takes the place.
+                saved.user_object.identifier = _EMPTY_OBJECT
+                saved.user_object.version.producer = saved.user_object.version.min_consumer = 1
+        held = _named_functions(self.objects, within=reachable)
+        for name in [name for name in self.objects.concrete_functions if name not in held]:
+            # What the graph calls stays there, since it says which objects the call binds.
+            if name in _named_functions(self._original.object_graph_def) and name not in self._rooted:
+                del self.objects.concrete_functions[name]
+
+    def _reachable_objects(self) -> set[int]:
+        stack, found = [0], set[int]()
+        while stack:
+            number = stack.pop()
+            if number not in found:
+                found.add(number)
+                saved = self.objects.nodes[number]
+                stack += [child.node_id for child in (*saved.children, *saved.dependencies)]
+                stack += [slot.slot_variable_node_id for slot in saved.slot_variables]
+                pairs_of_functions = saved.saveable_objects.values()
+                stack += [n for pair in pairs_of_functions for n in (pair.save_function, pair.restore_function)]
+        return found
+
+    def _set_signature(self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]) -> None:
+        saved = self.objects.nodes[number].bare_concrete_function
+        old = saved.concrete_function_name
+        if self._is_same(was, now) and self._same_functions(was):
+            return
+        call = _only_call(self._before, was, old)
+        template, facts = self._old[old], self.objects.concrete_functions[old]
+        if call and self._is_same(was, now, functions=False):
+            name = called_function(self._after.nodes[self._after.ids[call]])
+            if name == old or self._successor(old) == name:
+                if _output_shapes(self._before, was) != _output_shapes(self._after, now):
+                    _check_keys(facts.output_signature, was.outputs, was.name)
+                    self._set_outputs(facts, now)
+                return
+        taken = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
+        name = free_name(f"{old}_edited", taken) if old in self._rooted else old
+        renamed = renamed_inputs(was, now)
+        _check_keys(facts.canonicalized_input_signature.tuple_value.values[1], was.inputs, was.name)
+        _check_keys(facts.output_signature, was.outputs, was.name)
+        numbers = {key: number for number, key in enumerate(sorted(key for key, _ in was.inputs))}
+        tensors = dict(now.inputs)
+        inputs = [(numbers[old], tensors[new]) for old, new in sorted(renamed.items(), key=itemgetter(1))]
+        made = signature_function(self._after, now, bindings, template, name, inputs)
+        exchanged = type(facts)()
+        exchanged.CopyFrom(facts)
+        exchanged.bound_inputs[:] = made.bound_inputs
+        self._new[name] = made.definition
+        self._set_inputs(exchanged, saved, renamed)
+        self._set_outputs(exchanged, now)
+        self.objects.concrete_functions[name].CopyFrom(exchanged)
+        saved.concrete_function_name = name
+        self._forget_unnamed()
+
+    def _is_same(self, was: Signature, now: Signature, *, functions: bool = True) -> bool:
+        """Whether a signature has the same ends and the same ops; without `functions` calls may call others."""
+        if was != now:
+            return False
+        file = {node.name: node for node in self._original.graph_def.node}
+        sides = []
+        for index, nodes in ((self._before, file), (self._after, self._nodes)):
+            ops = needed_ops(index, [tensor for _, tensor in was.inputs], [tensor for _, tensor in was.outputs])
+            names = [index.names[i] for i in np.flatnonzero(ops).tolist()]
+            sides.append({name: _comparable(nodes[name], functions=functions) for name in names})
+        return sides[0] == sides[1]
+
+    def _same_functions(self, signature: Signature) -> bool:
+        """Whether all that a signature calls is what it was."""
+        ops = np.flatnonzero(needed_ops(self._before, (), [tensor for _, tensor in signature.outputs])).tolist()
+        nodes = [self._before.nodes[i] for i in ops]
+        return all(
+            self._old[name] is self._function(name)
+            for name in reachable_functions(self._before.functions, self._before.extras, nodes)
+            if name in self._old
+        )
+
+    def _set_inputs(self, facts: Any, saved: Any, renamed: Mapping[str, str]) -> None:
+        """Let a signature take its inputs under other keys, and not those that it has no more."""
+        if all(renamed.get(key) == key for key in saved.argument_keywords):
+            return
+        fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
+        specs = {key: type(value)() for key, value in fields.items()}
+        for key, value in fields.items():
+            specs[key].CopyFrom(value)
+        fields.clear()
+        for key, new in renamed.items():
+            fields[new].CopyFrom(specs[key])
+            fields[new].tensor_spec_value.name = new
+        saved.argument_keywords[:] = [renamed[key] for key in saved.argument_keywords if key in renamed]
+        saved.ClearField("function_spec")
+
+    def _set_outputs(self, facts: Any, signature: Signature) -> None:
+        """Let the structure of the outputs be that of a signature."""
+        fields = facts.output_signature.dict_value.fields
+        fields.clear()
+        for key, tensor in signature.outputs:
+            op, port = pairs(self._after, [tensor])[0]
+            spec = fields[key].tensor_spec_value
+            spec.name = key
+            spec.dtype = self._after.typing.number(self._after.dtypes(op)[port])
+            _set_shape(spec.shape, self._after.shape(op, port))
+
+    def output_shape(self, signature: str, key: str) -> Any:
+        """The static shape that the function of a signature declares for an output; None for composite values."""
+        number = self._signature_objects().get(signature)
+        if number is None:
+            return None
+        name = self.objects.nodes[number].bare_concrete_function.concrete_function_name
+        fields = self.objects.concrete_functions[name].output_signature.dict_value.fields
+        return fields[key].tensor_spec_value.shape if key in fields else None
+
+    # Functions
+
+    def _successor(self, name: str) -> str:
+        """The edited function that all callers of a function call now; "" if some still call the function itself."""
+        found = self._successors.get(name, set())
+        only = next(iter(found)) if len(found) == 1 else ""
+        return only if only and only not in self._old and name not in self._rooted else ""
+
+    def library(self) -> tuple[Any, dict[str, str]]:
+        """The functions of the file, and the name there of each function that has another in the editor."""
+        exchanged = {name: new for name in self._old if name not in self._new and (new := self._successor(name))}
+        exchanged = {name: new for name, new in exchanged.items() if self._takes_the_same(name, new)}
+        kept = [name for name in self.objects.concrete_functions if name in self._old and name not in exchanged]
+        edited = self._reached([node for new in exchanged.values() for node in self._function(new).node_def])
+        needed_too = self._old_reached(kept) | self._rooted | set(kept) | edited
+        edited |= set(exchanged.values())
+        final = {new: old if old not in needed_too else new for old, new in exchanged.items()}
+        moved = {old: new for old, new in exchanged.items() if final[new] != old}
+        self._move(moved)
+        unreached = self._old.keys() - self._old_reached_before()
+        names = [name for name in self._old if name in needed_too or (name in unreached and name not in exchanged)]
+        found = {name: self._function(name) for name in names}
+        for name in sorted((self._rooted | edited) - self._old.keys()):
+            found[final.get(name, name)] = self._function(name)
+        found.update(self._new)
+        order = [name for name in self._old if name in found]
+        order += [name for name in found if name not in self._old]
+        renamed = {new: old for new, old in final.items() if new != old}
+        library = tf_protos.FunctionDefLibrary()
+        for name in order:
+            library.function.add().CopyFrom(found[name])
+            function = library.function[-1]
+            if function.signature.name in renamed or any(called in renamed for called in _called(function)):
+                _rename(function, renamed)
+                if name in self._old and self._is_unchanged_wrapper(function):
+                    function.CopyFrom(self._old[name])
+        self._add_gradients(library, set(order), renamed)
+        self._tell_of_old_versions()
+        self._set_function_outputs(library, exchanged, moved)
+        return library, renamed
+
+    def _set_function_outputs(self, library: Any, exchanged: Mapping[str, str], moved: Mapping[str, str]) -> None:
+        """Let objects' functions declare the static shapes that their edited bodies give: TensorFlow holds them to it.
+
+        The functions of signatures do so already.
+        """
+        numbers = self._signature_objects().values()
+        wrappers = {self.objects.nodes[number].bare_concrete_function.concrete_function_name for number in numbers}
+        by_name = {function.signature.name: function for function in library.function}
+        edited = [name for old in exchanged if (name := moved.get(old, old)) in self.objects.concrete_functions]
+        edited = [name for name in edited if name not in wrappers and by_name[name] != self._old.get(name)]
+        shapes = _function_shapes([by_name[name] for name in edited], library) if edited else {}
+        for name in edited:
+            specs = list(_tensor_specs(self.objects.concrete_functions[name].output_signature))
+            for spec, shape in zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ():
+                _set_shape(spec.shape, shape)
+
+    def _is_unchanged_wrapper(self, function: Any) -> bool:
+        """Whether a function that the graph calls does what it did, and gives the static shapes that it gave.
+
+        TensorFlow refuses a function whose ops note other shapes than it infers.
+        """
+        old, before, after = self._old[function.signature.name], self._before, self._after
+        nodes = [before.nodes[k] for k in self._before_calls.get(function.signature.name, ())]
+        ops = [(before.ids[node.name], after.ids.get(node.name)) for node in nodes]
+        is_same_shape = all(
+            now is not None and all(before.shape(was, k) == after.shape(now, k) for k in range(len(before.dtypes(was))))
+            for was, now in ops
+        )
+        return bool(ops) and is_same_shape and _without_shapes(old) == _without_shapes(function)
+
+    @cached_property
+    def _before_calls(self) -> dict[str, list[int]]:
+        """The ops of the graph as it was opened that call each function as "f"."""
+        found: dict[str, list[int]] = {}
+        for k, node in enumerate(self._before.nodes):
+            if function := called_function(node):
+                found.setdefault(function, []).append(k)
+        return found
+
+    def _old_reached(self, names: Iterable[str]) -> set[str]:
+        """The functions that functions of the file called as it was opened."""
+        nodes = [node for name in names for node in self._old[name].node_def]
+        return set(
+            reachable_functions(
+                self._old.keys(), _FunctionLookup(self._old.__getitem__, self._before.extras.gradient), nodes
+            )
+        )
+
+    def _old_reached_before(self) -> set[str]:
+        concrete = [name for name in self._original.object_graph_def.concrete_functions if name in self._old]
+        lookup = _FunctionLookup(self._old.__getitem__, self._before.extras.gradient)
+        rooted = set(reachable_functions(self._old.keys(), lookup, self._original.graph_def.node))
+        return rooted | set(concrete) | self._old_reached(concrete)
+
+    def _takes_the_same(self, old: str, new: str) -> bool:
+        """Whether an edited function has the arguments that the function had; a notice if an object names it."""
+        before, now = self._old[old].signature, self._function(new).signature
+        if [argument.type for argument in before.input_arg] == [argument.type for argument in now.input_arg]:
+            return True
+        if old in self.objects.concrete_functions:
+            self.notices.append(
+                f"{listed(self._paths(old))} of the saved object is unchanged, because the edited function takes other "
+                "variables; call the signature."
+            )
+        return False
+
+    def _move(self, moved: Mapping[str, str]) -> None:
+        """Let objects name other functions."""
+        functions = self.objects.concrete_functions
+        for old, new in moved.items():
+            if old in functions:
+                functions[new].CopyFrom(functions[old])
+                del functions[old]
+        for saved in self.objects.nodes:
+            kind = saved.WhichOneof("kind")
+            if kind == "function":
+                saved.function.concrete_functions[:] = [moved.get(n, n) for n in saved.function.concrete_functions]
+            elif kind == "bare_concrete_function":
+                bare = saved.bare_concrete_function
+                bare.concrete_function_name = moved.get(bare.concrete_function_name, bare.concrete_function_name)
+            elif kind == "captured_tensor":
+                captured = saved.captured_tensor
+                captured.concrete_function = moved.get(captured.concrete_function, captured.concrete_function)
+
+    def _add_gradients(self, library: Any, names: Collection[str], renamed: Mapping[str, str]) -> None:
+        original = self._original.graph_def.library
+        for pair in original.gradient:
+            if pair.function_name in names and pair.gradient_func in names:
+                library.gradient.add().CopyFrom(pair)
+        known = {pair.function_name for pair in library.gradient}
+        for name in self._rooted - self._old.keys():
+            final, gradient = renamed.get(name, name), self._after.extras.gradient(name)
+            if gradient and final not in known:
+                library.gradient.add(function_name=final, gradient_func=renamed.get(gradient, gradient))
+        for registered in original.registered_gradients:
+            if registered.gradient_func in names:
+                library.registered_gradients.add().CopyFrom(registered)
+
+    def _tell_of_old_versions(self) -> None:
+        """Add a notice of functions that some callers call edited and some as they were."""
+        for name in sorted(self.objects.concrete_functions):
+            others = self._successors.get(name, set()) - {name}
+            paths = self._paths(name) if others and name in self._old and name in self._rooted else ()
+            if paths:
+                self.notices.append(
+                    f"{listed(paths)} of the saved object is unchanged, because a signature that was not edited calls "
+                    "it too; edit it with everywhere=True to change all calls."
+                )
+
+    def _paths(self, function: str) -> tuple[str, ...]:
+        """The attributes of the saved object through which a function is called, signatures left out."""
+        found, seen = [], {0}
+        level: list[tuple[tuple[str, ...], int]] = [((), 0)]
+        while level:
+            following: list[tuple[tuple[str, ...], int]] = []
+            for path, number in level:
+                for child in self.objects.nodes[number].children:
+                    if child.node_id in seen or (number == 0 and child.local_name == _SIGNATURES):
+                        continue
+                    seen.add(child.node_id)
+                    saved = self.objects.nodes[child.node_id]
+                    if saved.WhichOneof("kind") == "function" and function in saved.function.concrete_functions:
+                        found.append(".".join((*path, child.local_name)))
+                    following.append(((*path, child.local_name), child.node_id))
+            level = following
+        return tuple(found)
+
+
+class _FunctionLookup:
+    """Functions and their gradients, as following calls needs them."""
+
+    def __init__(self, function: Callable[[str], Any], gradient: Callable[[str], str] = lambda _: "") -> None:
+        self._function, self._gradient = function, gradient
+
+    def contexts(self) -> tuple[Any, ...]:
+        """None."""
+        return ()
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """None."""
+        return ()
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when there is none."""
+        return self._function(name)
+
+    def gradient(self, name: str) -> str:
+        """The name of the function's gradient, or ""."""
+        return self._gradient(name)
+
+
+def bound_tensors(meta: Any, nodes: Iterable[NodeDef]) -> dict[str, int]:
+    """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of these objects.
+
+    Args:
+        meta: The MetaGraphDef that holds the saved objects.
+        nodes: The NodeDefs of its graph.
+    """
+    found: dict[str, int] = {}
+    for node in nodes:
+        function = called_function(node)
+        if function in meta.object_graph_def.concrete_functions:
+            numbers = meta.object_graph_def.concrete_functions[function].bound_inputs
+            inputs = [text for text in node.input if text[:1] != "^"]
+            for text, number in zip(inputs[len(inputs) - len(numbers) :], numbers, strict=True):
+                op, port = split_input(text)
+                found[f"{op}:{port}"] = number
+    return found
+
+
+def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
+    """The functions that are called now where each function was called, by following calls that both graphs have."""
+    found: dict[str, set[str]] = {}
+    seen: set[tuple[str, str]] = set()
+    stack: list[tuple[Iterable[NodeDef], Iterable[NodeDef]]] = [(before.nodes, after.nodes)]
+    while stack:
+        old_nodes, new_nodes = stack.pop()
+        there = {node.name: node for node in new_nodes}
+        for node in old_nodes:
+            if node.name not in there:
+                continue
+            now = dict(called_functions(there[node.name], after.functions))
+            for label, function in called_functions(node, before.functions):
+                pair = function, now.get(label, "")
+                if not pair[1] or pair in seen:
+                    continue
+                seen.add(pair)
+                found.setdefault(pair[0], set()).add(pair[1])
+                stack.append((before.extras.function(pair[0]).node_def, after.extras.function(pair[1]).node_def))
+    return found
+
+
+def _comparable(node: NodeDef, *, functions: bool) -> Any:
+    copy = type(node)()
+    copy.CopyFrom(node)
+    copy.attr.pop(_INFERRED, None)
+    if not functions and called_function(copy):
+        copy.attr["f"].func.name = ""
+    return copy
+
+
+def _output_shapes(index: GraphIndex, signature: Signature) -> list[Any]:
+    tensors = pairs(index, [tensor for _, tensor in signature.outputs])
+    return [(index.dtypes(op)[port], index.shape(op, port)) for op, port in tensors]
+
+
+def _check_keys(structure: Any, ends: Iterable[tuple[str, str]], signature: str) -> None:
+    """Raise for a signature that takes or gives sparse or ragged values, which are several tensors under one key."""
+    fields = structure.dict_value.fields
+    if fields.keys() != {key for key, _ in ends} or any(not f.HasField("tensor_spec_value") for f in fields.values()):
+        raise GraphEditError(f"signature {signature!r} has values that are several tensors")
+
+
+def _set_shape(proto: Any, shape: Shape) -> None:
+    """Let a TensorShapeProto be a static shape."""
+    proto.Clear()
+    if shape is None:
+        proto.unknown_rank = True
+    for size in shape or ():
+        proto.dim.add(size=-1 if size is None else size)
+
+
+def _function_shapes(functions: Sequence[Any], library: Any) -> dict[str, list[Shape]]:
+    """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls them."""
+    graph_def = tf_protos.GraphDef(library=library)
+    graph_def.versions.producer = tf_protos.graph_def_version()
+    for number, function in enumerate(functions):
+        inputs = []
+        for place, argument in enumerate(function.signature.input_arg):
+            node = graph_def.node.add(name=f"{number}/{place}", op="Placeholder")
+            node.attr["dtype"].type = argument.type
+            if argument.handle_data:
+                node.op = "VarHandleOp"
+                node.attr["dtype"].type = argument.handle_data[0].dtype
+                node.attr["shape"].shape.CopyFrom(argument.handle_data[0].shape)
+            elif _INFERRED in function.arg_attr[place].attr:
+                node.attr["shape"].shape.CopyFrom(function.arg_attr[place].attr[_INFERRED].list.shape[0])
+            else:
+                node.attr["shape"].shape.unknown_rank = True
+            inputs.append(node.name)
+        call = graph_def.node.add(name=str(number), op="StatefulPartitionedCall", input=inputs)
+        call.attr["f"].func.name = function.signature.name
+        call.attr["Tin"].list.type.extend(argument.type for argument in function.signature.input_arg)
+        call.attr["Tout"].list.type.extend(argument.type for argument in function.signature.output_arg)
+    typing = open_source(graph_def).body.typing
+    return {
+        function.signature.name: [typing.shape(str(number), k) for k in range(len(function.signature.output_arg))]
+        for number, function in enumerate(functions)
+    }
+
+
+def _tensor_specs(structure: Any) -> Iterator[Any]:
+    """The TensorSpecs in a StructuredValue, in the order in which TensorFlow flattens it."""
+    kind = structure.WhichOneof("kind")
+    if kind == "tensor_spec_value":
+        yield structure.tensor_spec_value
+    elif kind in ("list_value", "tuple_value"):
+        for value in getattr(structure, kind).values:
+            yield from _tensor_specs(value)
+    elif kind == "named_tuple_value":
+        for pair in structure.named_tuple_value.values:
+            yield from _tensor_specs(pair.value)
+    elif kind == "dict_value":
+        for _, value in sorted(structure.dict_value.fields.items()):
+            yield from _tensor_specs(value)
+
+
+def _only_call(index: GraphIndex, signature: Signature, function: str) -> str:
+    """The op whose outputs are those of a signature, in order, and that calls its function; "" if there is none."""
+    outputs = [split_tensor(tensor) for _, tensor in sorted(signature.outputs)]
+    names = {op for op, _ in outputs}
+    if len(names) != 1 or [port or 0 for _, port in outputs] != list(range(len(outputs))):
+        return ""
+    node = index.nodes[index.op(names.pop())]
+    return str(node.name) if node.op in FUNCTION_CALLS and called_function(node) == function else ""
+
+
+def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
+    """The key of each input that a signature has still, by the key that it had.
+
+    Edits keep the order of inputs, give them other keys, and take some away.
+
+    >>> ends = lambda *keys: tuple((key, f"{key}:0") for key in keys)
+    >>> renamed_inputs(Signature("s", ends("a", "b", "c"), ()), Signature("s", ends("a", "d"), ()))
+    {'a': 'a', 'c': 'd'}
+    """
+    found, left = {}, [key for key, _ in now.inputs]
+    keys = [key for key, _ in was.inputs]
+    for number, key in enumerate(keys):
+        if left and (key == left[0] or (key not in left and len(keys) - number <= len(left))):
+            found[key] = left.pop(0)
+    return found
+
+
+def _named_functions(objects: Any, within: Collection[int] | None = None) -> set[str]:
+    """The functions that saved objects name."""
+    found: set[str] = set()
+    for number, saved in enumerate(objects.nodes):
+        if within is None or number in within:
+            found |= set(_object_functions(saved))
+    return found
+
+
+def _object_functions(saved: Any) -> Iterator[str]:
+    kind = saved.WhichOneof("kind")
+    if kind == "function":
+        yield from saved.function.concrete_functions
+    elif kind == "bare_concrete_function":
+        yield saved.bare_concrete_function.concrete_function_name
+    elif kind == "captured_tensor":
+        yield saved.captured_tensor.concrete_function
+
+
+def _called(function: Any) -> Iterator[str]:
+    """The functions that a FunctionDef names."""
+    for node in function.node_def:
+        yield node.op
+        for value in node.attr.values():
+            yield from (held.name for held in (value.func, *value.list.func) if held.name)
+
+
+def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
+    """Let a NodeDef call functions by other names."""
+    node.op = renamed.get(node.op, node.op)
+    for value in node.attr.values():
+        for held in (value.func,) if value.WhichOneof("value") == "func" else value.list.func:
+            held.name = renamed.get(held.name, held.name)
+
+
+def _without_shapes(function: Any) -> Any:
+    """A FunctionDef without what its ops note of static shapes."""
+    copy = type(function)()
+    copy.CopyFrom(function)
+    for node in copy.node_def:
+        node.attr.pop(_INFERRED, None)
+    return copy
+
+
+def _rename(function: Any, renamed: Mapping[str, str]) -> None:
+    function.signature.name = renamed.get(function.signature.name, function.signature.name)
+    for node in function.node_def:
+        rename_functions(node, renamed)

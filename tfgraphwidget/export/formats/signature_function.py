@@ -1,0 +1,183 @@
+"""SignatureFunction: the subgraph of a signature as the function by which TensorFlow 2 calls the signature.
+
+A SavedModel of TensorFlow 2 keeps each signature twice: as tensors of the graph, for sessions, and as a function, for
+`tf.saved_model.load`. An edit of the graph is an edit of the function too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops
+from tfgraphwidget.graph import (
+    HANDLE_DTYPES,
+    REQUIRED_PLACEHOLDERS,
+    V1_CONTROL_FLOW,
+    GraphIndex,
+    needed_ops,
+    pairs,
+)
+from tfgraphwidget.naming import colocated_with, free_name, split_tensor
+from tfgraphwidget.sources import OpTypes, Signature, tf_protos
+from tfgraphwidget.tf_types import NodeDef
+
+_INFERRED = "_output_shapes"
+_INPUT_SHAPES = "_input_shapes"
+
+
+@dataclass(frozen=True)
+class SignatureFunction:
+    """A FunctionDef that computes a signature, and the numbers of the saved objects that it is bound to, in order."""
+
+    definition: Any
+    bound_inputs: tuple[int, ...]
+
+
+def signature_function(
+    index: GraphIndex,
+    signature: Signature,
+    objects: Mapping[str, int],
+    template: Any,
+    name: str,
+    inputs: Sequence[tuple[int, str]],
+) -> SignatureFunction:
+    """The function of a signature's subgraph.
+
+    Args:
+        index: The graph that the signature names tensors of.
+        signature: The signature.
+        objects: Tensors of the graph that stand for saved objects, each with the number of the object.
+        template: The FunctionDef that computed the signature before.
+        name: The name of the function.
+        inputs: The tensors of the inputs, in the order of their keys, each with the number of its argument in
+            `template`.
+
+    Raises:
+        GraphEditError: The subgraph holds state that is not a saved object's, or a placeholder that is not an input.
+    """
+    given = [tensor for _, tensor in inputs]
+    bound = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in given]
+    outputs = [tensor for _, tensor in sorted(signature.outputs)]
+    ends = [*given, *bound, *fully_fed_ops(index, [*given, *bound])]
+    inner = [tensor for tensor in outputs if tensor not in given]
+    ops = [i for i in np.flatnonzero(needed_ops(index, ends, inner)).tolist() if not _is_given(index, i, given, bound)]
+    _check(index, signature, ops)
+    definition = tf_protos.FunctionDef()
+    definition.signature.name = name
+    definition.signature.is_stateful = True
+    names = _copied_arguments(definition, template, [number for number, _ in inputs])
+    arguments = dict(zip(pairs(index, given), names, strict=True))
+    taken = {argument.name for argument in definition.signature.input_arg}
+    taken |= {index.names[i].lower() for i in ops}
+    captured = _Captures(index, definition, dict(zip(pairs(index, bound), bound, strict=True)), taken)
+    ends_of = _Tensors(index, arguments, captured)
+    inside = {index.names[i] for i in ops}
+    for i in ops:
+        node = definition.node_def.add()
+        node.CopyFrom(index.nodes[i])
+        node.input[:] = [*ends_of.inputs(i), *(f"^{index.names[j]}" for j in index.control_lists[i] if j in set(ops))]
+        node.attr.pop(_INFERRED, None)
+        if not inside.issuperset(colocated_with(node)):
+            del node.attr["_class"]
+    for tensor in pairs(index, outputs):
+        argument = definition.signature.output_arg.add()
+        argument.name = free_name("identity", {out.name for out in definition.signature.output_arg})
+        argument.type = index.typing.number(index.dtypes(tensor[0])[tensor[1]])
+        definition.ret[argument.name] = ends_of.tensor(*tensor)
+    for key, value in template.attr.items():
+        if key != _INPUT_SHAPES:
+            definition.attr[key].CopyFrom(value)
+    return SignatureFunction(definition, tuple(objects[tensor] for tensor in captured.tensors))
+
+
+def _is_given(index: GraphIndex, op: int, inputs: list[str], bound: list[str]) -> bool:
+    """Whether an op only stands for what a caller gives."""
+    given = {split_tensor(tensor)[0] for tensor in inputs if index.types[index.op(tensor)] in REQUIRED_PLACEHOLDERS}
+    return index.names[op] in given | {split_tensor(tensor)[0] for tensor in bound}
+
+
+def _check(index: GraphIndex, signature: Signature, ops: list[int]) -> None:
+    for i in ops:
+        name, kind = index.names[i], index.types[i]
+        if kind in REQUIRED_PLACEHOLDERS:
+            raise GraphEditError(
+                f"signature {signature.name!r} needs placeholder {name!r}, which is not an input", [name]
+            )
+        if kind in V1_CONTROL_FLOW:
+            raise GraphEditError(f"{name!r} is control flow of TensorFlow 1, which a function cannot hold", [name])
+        if not index.inputs.row(i).size and any(_is_handle(dtype) for dtype in index.dtypes(i)):
+            raise GraphEditError(f"{name!r} is new state, which no object of the model holds", [name])
+
+
+def _is_handle(dtype: str) -> bool:
+    return dtype in HANDLE_DTYPES or dtype.endswith("_ref")
+
+
+def _copied_arguments(definition: Any, template: Any, numbers: list[int]) -> list[str]:
+    """Give a function some arguments of another; their names."""
+    for place, number in enumerate(numbers):
+        definition.signature.input_arg.add().CopyFrom(template.signature.input_arg[number])
+        if number in template.arg_attr:
+            definition.arg_attr[place].CopyFrom(template.arg_attr[number])
+    return [argument.name for argument in definition.signature.input_arg]
+
+
+class _Captures:
+    """The arguments of a function that stand for saved objects: one is added when it is first read."""
+
+    def __init__(
+        self, index: GraphIndex, definition: Any, bound: Mapping[tuple[int, int], str], taken: set[str]
+    ) -> None:
+        self._index, self._definition, self._bound, self._taken = index, definition, bound, taken
+        self._arguments: dict[tuple[int, int], str] = {}
+
+    @property
+    def tensors(self) -> list[str]:
+        """The tensors that are read, in the order of their arguments."""
+        return [self._bound[end] for end in self._arguments]
+
+    def argument(self, end: tuple[int, int]) -> str:
+        """The name of the argument for a tensor; "" for one that stands for no object."""
+        if end in self._bound and end not in self._arguments:
+            argument = self._definition.signature.input_arg.add()
+            argument.name = free_name("unknown", self._taken)
+            argument.type = self._index.typing.number(self._index.dtypes(end[0])[end[1]])
+            self._taken.add(argument.name)
+            self._arguments[end] = argument.name
+        return self._arguments.get(end, "")
+
+
+class _Tensors:
+    """How a FunctionDef names tensors: "argument", or "op:output_argument:number"."""
+
+    def __init__(self, index: GraphIndex, arguments: Mapping[tuple[int, int], str], captured: _Captures) -> None:
+        self._index, self._arguments, self._captured = index, arguments, captured
+        self._types = OpTypes(index.extras.function)
+
+    def inputs(self, op: int) -> list[str]:
+        """What an op reads."""
+        start = self._index.inputs.start
+        ports = self._index.ports[start[op] : start[op + 1]].tolist()
+        return [self.tensor(*end) for end in zip(self._index.input_lists[op], ports, strict=True)]
+
+    def tensor(self, op: int, port: int) -> str:
+        """The name of a tensor."""
+        argument = self._arguments.get((op, port)) or self._captured.argument((op, port))
+        if argument:
+            return argument
+        left, node = port, self._index.nodes[op]
+        for output in self._types.outputs(node) or ():
+            if left < len(output.dtypes):
+                return f"{node.name}:{output.name}:{left}"
+            left -= len(output.dtypes)
+        raise GraphEditError(f"TensorFlow does not know the outputs of {node.name!r}, of type {node.op!r}", [node.name])
+
+
+def called_function(node: NodeDef) -> str:
+    """The function that a call op calls as "f"; "" for other ops."""
+    return str(node.attr["f"].func.name) if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func" else ""

@@ -1,0 +1,107 @@
+"""One handle op for each variable of a model, where several stand for one: what counts variables counts these.
+
+Ops with one shared name hold one variable. Keras saves each variable twice, and leaves up to three handles of it in
+the graph of a SavedModel: the one that the model computes with; a copy, whose initial value is the first one's, and
+which nothing but the Saver uses; and one more that nothing uses at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from tfgraphwidget.graph.cached_per_index import cached_per_index
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import ASSIGNS, FUNCTION_CALLS, HANDLES, IS_INITIALIZED, VARIABLE_READS
+from tfgraphwidget.naming import split_input
+from tfgraphwidget.tf_types import NodeDef
+
+_SAVES = frozenset({"SaveV2", "RestoreV2"})
+_KEYS = ("container", "shared_name")
+
+
+@cached_per_index
+def _first_handles(index: GraphIndex) -> Mapping[int, int]:
+    """The first handle of the variable that each handle of a variable that is used stands for."""
+    found = first_handles(index.nodes, index.functions, index.extras.function)
+    return {index.ids[name]: index.ids[first] for name, first in found.items()}
+
+
+def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> tuple[int, ...]:
+    """One handle op for each variable, in graph order.
+
+    Args:
+        index: The graph.
+        among: Handle ops, of the variables that are meant; None for all.
+    """
+    first = _first_handles(index)
+    return tuple(sorted({first[op] for op in (first if among is None else among) if op in first}))
+
+
+def first_handles(
+    nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], Any]
+) -> dict[str, str]:
+    """The name of each handle op of a variable that is used, with the name of the variable's first one.
+
+    Args:
+        nodes: The NodeDefs of a graph.
+        functions: The names of the functions of its library.
+        function: Finds the FunctionDef of a name.
+    """
+    handles = {node.name: node for node in nodes if node.op in HANDLES}
+    calls = [node for node in nodes if node.op in FUNCTION_CALLS and node.attr["f"].func.name in functions]
+    savers = {node.name for node in calls if _is_saver(function(node.attr["f"].func.name))}
+    unused = _Uses(nodes, handles, savers).unused() if savers else frozenset[str]()
+    first: dict[tuple[str, bytes, bytes], str] = {}
+    return {name: first.setdefault(_key(node), name) for name, node in handles.items() if name not in unused}
+
+
+def _is_saver(function: Any) -> bool:
+    return any(node.op in _SAVES for node in function.node_def)
+
+
+def _key(node: NodeDef) -> tuple[str, bytes, bytes]:
+    """What two ops share that hold one variable."""
+    container, name = (node.attr[key].s if key in node.attr else b"" for key in _KEYS)
+    return node.op.removesuffix("V2"), container, name or node.name.encode()
+
+
+class _Uses:
+    """What the ops of a graph do with its variables."""
+
+    def __init__(self, nodes: Sequence[NodeDef], handles: Collection[str], savers: Collection[str]) -> None:
+        self._savers, self._handles = savers, handles
+        self._by_name = {node.name: node for node in nodes}
+        self._readers: dict[str, list[NodeDef]] = defaultdict(list)
+        for node in nodes:
+            for op in {split_input(text)[0] for text in node.input}:
+                self._readers[op].append(node)
+
+    def unused(self) -> frozenset[str]:
+        """The handles of copies, and those that nothing uses."""
+        return frozenset(name for name in self._handles if self._is_unused(name))
+
+    def _is_unused(self, handle: str) -> bool:
+        readers = self._readers[handle]
+        if not all(self._is_bookkeeping(node) for node in readers):
+            return False
+        assigns = [node for node in readers if node.op in ASSIGNS and split_input(node.input[0])[0] == handle]
+        if not assigns:
+            return not any(node.name in self._savers for node in readers)
+        return any(self._copies_a_variable(node, handle) for node in assigns)
+
+    def _is_bookkeeping(self, node: NodeDef) -> bool:
+        """Whether an op that reads a handle computes nothing that any other op takes."""
+        is_own = node.op in ASSIGNS | IS_INITIALIZED | VARIABLE_READS and not self._readers[node.name]
+        return is_own or node.name in self._savers
+
+    def _copies_a_variable(self, assign: NodeDef, handle: str) -> bool:
+        """Whether an op assigns another variable's value."""
+        at = split_input(assign.input[1])[0] if len(assign.input) > 1 else ""
+        for _ in range(len(VARIABLE_READS)):  # a read, and an Identity behind it
+            node = self._by_name.get(at)
+            if node is None or node.op not in VARIABLE_READS or not node.input:
+                break
+            at = split_input(node.input[0])[0]
+        return at in self._handles and at != handle
