@@ -61,8 +61,9 @@ def plain(text: str) -> str:
 def script_prose(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of the comments and sentences of a TypeScript module."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        for found in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]* [^`]*`|\"[^\"]* [^\"]*\"", line):
-            yield number, found[0].strip('`"')
+        for found in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]*`|\"[^\"]*\"", line):
+            if " " in found[0]:
+                yield number, found[0].strip('`"')
 
 
 def findings() -> Iterator[tuple[str, int, str, str]]:

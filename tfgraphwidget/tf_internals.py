@@ -1154,6 +1154,32 @@ def freeze_function(concrete: Any) -> Any:
     return convert_variables_to_constants_v2(concrete, lower_control_flow=False)
 
 
+def functional_model(model: Any) -> Any:
+    """Return the Functional model that a Keras model is, or that a Sequential one computes; None for others.
+
+    Private: `Sequential._functional`, `Function._nodes_by_depth`, of Keras 3.
+    """
+    functional = getattr(model, "_functional", None) or model
+    return functional if hasattr(functional, "_nodes_by_depth") else None
+
+
+def functional_nodes(model: Any) -> list[Any]:
+    """Return the calls of layers in a Functional model, each behind those that it depends on.
+
+    Private: `Function._nodes_by_depth`, of Keras 3.
+    """
+    by_depth = model._nodes_by_depth
+    return [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]
+
+
+def functional_ends(model: Any) -> tuple[Any, Any]:
+    """Return the nested structures of KerasTensors that a Functional model takes and returns.
+
+    Private: `Function._inputs_struct` and `_outputs_struct`, of Keras 3; `inputs` and `outputs` are flat lists.
+    """
+    return model._inputs_struct, model._outputs_struct
+
+
 def eager_mode() -> AbstractContextManager[None]:
     """Return a context in which ops run at once, whatever graph is the default one.
 

@@ -114,7 +114,7 @@ export function state(change: Partial<State> = {}): State {
     ahead: [],
     comparing: false,
     changes: [],
-    colours: [],
+    colors: [],
     legend: null,
     hidden: 0,
     direction: "down",

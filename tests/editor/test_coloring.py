@@ -186,7 +186,7 @@ def test_the_browser_gets_tints_notes_and_a_legend():
     assert told.state.legend.by == "dtype"
     assert isinstance(told.state.legend.entries[0], p.Entry)
     assert {field.name for field in told.fields} >= {"tint", "note_start", "note_bytes"}
-    assert told.state.colours == editor.colors
+    assert told.state.colors == editor.colors
     assert answers.handle(p.Colour(""))[0].state.legend is None
 
 

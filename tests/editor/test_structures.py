@@ -250,11 +250,11 @@ def test_a_tensor_that_is_in_a_dict_is_no_argument_by_its_own_name() -> None:
 def test_a_function_whose_results_are_others_now_returns_them_by_key() -> None:
     @tf.function
     def nested(inputs: Any) -> Any:
-        return (inputs["x"] * 2.0, inputs["x"] + 1.0)
+        return {"b": inputs["x"] * 2.0, "a": inputs["x"] + 1.0}
 
     structure = tgw.edit(nested.get_concrete_function({"x": VECTOR})).core.source.structure
     assert structure is not None
-    assert structure.with_results(("output_0", "output_1")) is structure
+    assert structure.with_results(("a", "b")) is structure
     assert structure.with_results(("b", "a", "c")).packed([1, 2, 3]) == {"b": 1, "a": 2, "c": 3}
 
 

@@ -241,7 +241,7 @@ def test_a_normalisation_that_cannot_be_folded_is_named() -> None:
         v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), name="bn")
     with pytest.raises(GraphEditError, match="training mode"):
         tgw.edit(graph).fold_batch_norm()
-    with pytest.raises(GraphEditError, match="no batch normalisation"):
+    with pytest.raises(GraphEditError, match="no batch normalization"):
         tgw.edit(tf.Graph()).fold_batch_norm()
 
 

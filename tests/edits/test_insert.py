@@ -233,8 +233,8 @@ def test_a_function_body_is_edited_as_a_draft(function: Any) -> None:
     assert editor.index.nodes[editor.index.op("out")].input[0] == "one/add"
     editor.undo()
     assert list(editor.index.nodes) == before
-    with pytest.raises(GraphEditError, match=r"makes the variable 'kernel', and a function's body can have none"):
-        editor.insert("scaled:0", lambda t: dense(t[:, None] * tf.ones([1, 2]))[:, 0])
+    editor.insert("scaled:0", lambda t: dense(t[:, None] * tf.ones([1, 2]))[:, 0], "dense")
+    assert [variable.name for variable in editor.module().trainable_variables] == ["scale:0", "kernel:0"]
 
 
 def test_what_a_function_body_returns_is_what_the_inserted_function_gives(function: Any) -> None:
@@ -315,7 +315,7 @@ def test_state_inside_a_loop_or_branch_is_refused_and_nothing_is_made(
     before = graph.as_graph_def()
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        with pytest.raises(GraphEditError, match=r"cannot be initialised inside of a loop or branch, where '.*' lies;"):
+        with pytest.raises(GraphEditError, match=r"cannot be initialized inside of a loop or branch, where '.*' lies;"):
             VERBS[verb](editor, inside, function)
         assert graph.as_graph_def() == before
         assert not graph.get_collection("variables")

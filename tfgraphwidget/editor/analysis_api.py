@@ -8,7 +8,7 @@ from typing import Any
 
 from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.editor import function_bodies, synchronization
+from tfgraphwidget.editor import function_bodies, keras_layers, synchronization
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
@@ -323,6 +323,30 @@ class AnalysisAPI(Checked):
             (<ModuleCopy 'edited': 0 variables of its own, 0 shared>, [-2.0, 6.0])
         """
         return function_bodies.edited_module(self._core.executor, name)
+
+    def keras(self) -> Any:
+        """Make a Keras model of an edited Functional or Sequential model, if the edits can be said in layers.
+
+        These can: `insert`, `grow` and `replace` with a `keras.layers.Layer`, `bypass` and `reroute` from the output
+        of one layer to that of another. The layers, and their variables, are those of the model that was opened.
+
+        Returns:
+            A Functional model; a head that was grown is a further output.
+
+        Raises:
+            GraphEditError: An edit cannot be said in layers, with the reason; `module` is the edited model then.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> layers = tf.keras.layers
+            >>> model = tf.keras.Sequential([tf.keras.Input((4,)), layers.Dense(3), layers.ReLU(name="relu")])
+            >>> editor = tgw.edit(model)
+            >>> report = editor.insert(editor.find("type:Relu"), layers.Dense(2, name="last"))
+            >>> [layer.name for layer in editor.keras().layers[-2:]]
+            ['relu', 'last']
+        """
+        return keras_layers.edited_model(self._core.executor)
 
     def function(self, name: str = "edited") -> Any:
         """Make a `tf.function` of the current function as edited; it keeps its variables alive.

@@ -193,8 +193,9 @@ class ArgumentResolver:
 
     def free_scope_for(self, function: Any) -> str:
         """A free name scope for the ops that a function makes, named after it."""
-        name = function if isinstance(function, str) else getattr(function, "__name__", "")
-        wanted = identifier(name).strip("_") if name.isascii() and name != "<lambda>" else ""
+        named = getattr(function, "__name__", getattr(function, "name", ""))  # Keras layers have a name
+        name = str(function if isinstance(function, str) else named)
+        wanted = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
         return self._executor.free_scope(wanted or "inserted")
 
     def renaming(self, old: Any, new: str) -> Rename | RenameKey:
@@ -217,16 +218,17 @@ class ArgumentResolver:
         return RenameKey(title, key, new)
 
     def outputs(self, given: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
-        """The outputs that are wanted of the graph: as given, as marked, of the signature, or those without consumers.
+        """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
 
         Without `chosen` the marked ones do not count; see `boundary`.
         """
         if given is not None:
             return self.names(given)
-        body, signature, index = self._view.body, self._source.signature, self._index
-        names = (self._view.boundary[1] if chosen else ()) or tuple(body.returns.values())
-        if not names and signature is not None and body is self._source.body:
-            names = tuple(name for _, name in signature.outputs)
+        executor, index = self._executor, self._index
+        returns = tuple(executor.function_ends()[1].values())
+        names = (self._view.boundary[1] if chosen else ()) or returns
+        if not names and self._view.body is self._source.body:
+            names = tuple(dict.fromkeys(name for signature in executor.signatures for _, name in signature.outputs))
         return tuple(name for name in names if name.partition(":")[0] in index.ids) or results(index)
 
     # Arguments of runs

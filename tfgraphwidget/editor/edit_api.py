@@ -273,13 +273,17 @@ class EditAPI(Checked):
         scope = self._core.executor.free_scope("added") if into is None else into
         return self._core.executor.add_graph(Add(path or source, scope, connected, clear_devices, saved, tags, session))
 
-    def grow(self, at: Names, function: Callable[..., Any], into: str) -> Grown:
+    def grow(self, at: Names, function: Callable[..., Any], into: str | None = None) -> Grown:
         """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
+
+        In a function that was opened itself (a `tf.function`, a Keras model), what the function makes becomes a
+        further result: `editor.module()` returns it too, and its variables are trainable beside the old ones.
 
         Args:
             at: The tensors, in the order of the function's parameters.
-            function: A function of `tf.Tensor`s.
-            into: The name scope of the ops that it makes. They are in the live graph's own collections.
+            function: A function of `tf.Tensor`s; in a function's body also a `keras.layers.Layer` or model.
+            into: The name scope of the ops that it makes, which are in the live graph's own collections; None for one
+                named after the function.
 
         Returns:
             A `Grown`: what the function returned, the new variables, the names of the new ops.
@@ -295,9 +299,10 @@ class EditAPI(Checked):
             >>> head, head.outputs.shape
             (<Grown 'head': 2 ops, 0 variables>, TensorShape([None]))
         """
-        self._core.executor.check_editable()
-        tensors = tuple(name if ":" in name else f"{name}:0" for name in self._core.arguments.names(at))
-        return self._core.executor.grow(Grow(tensors, function, into))
+        arguments = self._core.arguments
+        tensors = tuple(name if ":" in name else f"{name}:0" for name in arguments.names(at))
+        scope = arguments.free_scope_for(function) if into is None else into
+        return self._core.executor.grow(Grow(tensors, function, scope))
 
     def set_trainable(self, *which: Any) -> Selection:
         """Make variables the only trainable ones; optimizers use these by default.

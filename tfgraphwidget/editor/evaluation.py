@@ -29,7 +29,7 @@ from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compare_ou
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
 from tfgraphwidget.runtime.session import check_session, no_value_text, read_variables
-from tfgraphwidget.sources import Body, Source, captured_state, open_source
+from tfgraphwidget.sources import Body, Source, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
@@ -47,11 +47,15 @@ Renames = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class GraphRun:
-    """A graph that can be run: `index` is it, or was it once, and `body` of `source` is where its state is found."""
+    """A graph that can be run: `index` is it, or was it once, and `body` of `source` is where its state is found.
+
+    `patches` are the edits that made it.
+    """
 
     source: Source
     body: Body
     index: GraphIndex
+    patches: tuple[Patch, ...] = ()
 
     @property
     def is_body(self) -> bool:
@@ -68,7 +72,7 @@ class GraphRun:
     @cached_property
     def state(self) -> BodyState:
         """The state that a function's body reads: captured variables and tables."""
-        return captured_state(self.source, self.body)
+        return function_bodies.edited_state(self.source, self.body, self.index, self.patches)
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
         """Raise when the tensors need a placeholder that has no value."""
@@ -135,7 +139,7 @@ class Evaluator:
         index = view.index
         if self._executor.in_function:
             index = function_bodies.with_edited_calls(navigator, navigator.path, index)
-        return GraphRun(self._executor.source, view.body, index)
+        return GraphRun(self._executor.source, view.body, index, self._executor.patches())
 
     def _other_run(self, other: Any) -> GraphRun:
         """Another graph: the current one of another editor, an index, or what `tgw.edit` opens."""
@@ -143,12 +147,11 @@ class Evaluator:
             return GraphRun(self._executor.source, self._executor.view.body, other)
         known = navigator_of(other)
         if known is not None:
-            source, navigator = other.core.source, known
-        else:
-            source = open_source(other)
-            navigator = opened_navigator(source)
-            if len(self._executor.navigator.path) == 1:
-                navigator.leave(0)
+            return GraphRun(other.core.source, known.here.body, known.here.index, other.core.executor.patches())
+        source = open_source(other)
+        navigator = opened_navigator(source)
+        if len(self._executor.navigator.path) == 1:
+            navigator.leave(0)
         return GraphRun(source, navigator.here.body, navigator.here.index)
 
     # Differences

@@ -32,13 +32,13 @@ from tfgraphwidget.edits import (
     track_signatures,
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
-from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
 from tfgraphwidget.runtime.sync import Model
-from tfgraphwidget.sources import open_source
+from tfgraphwidget.sources import GraphState, open_source
 
 if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
-    from tfgraphwidget.graph import GraphIndex
+    from tfgraphwidget.graph import BodyState, GraphIndex
     from tfgraphwidget.runtime.functions import module_clone
     from tfgraphwidget.sources import Signature, Source
 
@@ -166,6 +166,10 @@ class EditExecutor:
         body = self.view.body
         return track_boundary(body.arguments, body.returns, self.patches())
 
+    def state(self) -> BodyState:
+        """The state that the current function reads, with what edits brought in."""
+        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches())
+
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
         if self.in_function:
@@ -234,8 +238,10 @@ class EditExecutor:
             self.target.graph,
             function=self.navigator.function,
             arguments=lambda: self.function_ends()[0] if self.in_function else (),
+            ends=self.function_ends if self.in_function and len(self.navigator.path) == 1 else None,
             external_tensors=self._called_for,
             refusal=self.read_only() if self.in_function else "",
+            state=self.state,
         )
 
     def change(self, command: Command, renew: Renew = "always") -> Edits:
@@ -306,9 +312,11 @@ class EditExecutor:
 
     def preview(self, command: Clone) -> Preview:
         """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
+        if _function_executor(command.graph) is not None:
+            return function_bodies.preview(_alone(command), self.source, self._clonable_state(), self.view)
         target = self._target(command)
         if self.in_function and target is self.target:
-            return function_bodies.preview(command, self.source, self.view)
+            return function_bodies.preview(command, self.source, self.state(), self.view)
         if self.in_function:
             _, patch, _ = self._planned_out(command, target)
             return _with_notices(patch, target)
@@ -323,6 +331,10 @@ class EditExecutor:
         another graph.
         """
         command = rebind_selections(command, self.index)
+        function = _function_executor(command.graph)
+        if function is not None:
+            copies = self._clone_into_function(command, function)
+            return copies[0] if command.times is None and not command.devices else list(copies)
         if self.in_function:
             copies = self._clone_modules(command) if command.graph is None else self._clone_out(command)
             return copies[0] if command.times is None and not command.devices else list(copies)
@@ -340,11 +352,35 @@ class EditExecutor:
         for scope in map(str, command.scopes):  # what is no name is refused when it is planned
             if scope in self.copies:
                 raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
-        modules = function_bodies.clone_modules(command, self.source, self.view)
+        modules = function_bodies.clone_modules(command, self.source, self.state(), self.view)
         with self.transaction() as steps, steps.uninterrupted():
             self._record(steps, command, Patch(), None, modules)
             self.listeners.notify()
         return modules
+
+    def _clone_into_function(self, command: Clone, target: EditExecutor) -> tuple[Any, ...]:
+        """Clone a part of this graph into the current function of another editor, which calls it there.
+
+        It is an edit of the other editor. Raises NotClonable for an input that nothing in the function is given for.
+        """
+        read = dict(command.replace)
+        modules = function_bodies.clone_modules(_alone(command), self.source, self._clonable_state(), self.view)
+        missing = [name for name in modules[0].inputs if name not in read]
+        if missing:
+            raise NotClonable(
+                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; give "
+                f"replace={{{missing[0]!r}: tensor of the function}}.",
+                missing,
+            )
+        with self.transaction():
+            return tuple(
+                target.grow(Grow(tuple(read[name] for name in module.inputs), module, module.scope))
+                for module in modules
+            )
+
+    def _clonable_state(self) -> BodyState:
+        """The state behind the ops of the current graph, of which a part becomes a function."""
+        return self.state() if self.in_function else GraphState(self.source, self.source.body)
 
     def _clone_out(self, command: Clone) -> tuple[Copy, ...]:
         """Clone a part of a function's body into a graph."""
@@ -356,7 +392,7 @@ class EditExecutor:
     def _planned_out(self, command: Clone, target: LiveTarget) -> _PlannedCopy:
         """The plan of a clone of a part of a function's body, which is made a graph first."""
         ends = self.function_ends()
-        made = LiveTarget(function_bodies.graph_source(self.source, self.view, ends))
+        made = LiveTarget(function_bodies.graph_source(self.source, self.state(), self.view, ends))
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
         command = rebind_selections(command, made.index)
@@ -451,7 +487,8 @@ class EditExecutor:
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
-        self.check_editable()
+        if self.in_function:
+            return self._grow_function(command)
         with self.transaction() as steps:
             self.target.graph()
             patch, outputs = traced_growth.grow(self.target, command, steps)
@@ -459,6 +496,20 @@ class EditExecutor:
                 ops = tuple(node.name for node in patch.add.nodes)
                 grown = Grown(command.into, outputs, self.target.variables(patch), ops)
                 self._record(steps, command, patch, self.target, (grown,))
+                self.listeners.notify()
+        return grown
+
+    def _grow_function(self, command: Grow) -> Grown:
+        """Add what a function makes to the current function."""
+        with self.transaction() as steps:
+            target = self.view.target
+            patch = plan(command, self.plan_context())
+            ops = tuple(node.name for node in patch.add.nodes)
+            live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
+            grown = Grown(command.into, command.outputs(patch), tuple(live), ops)
+            with steps.uninterrupted():
+                self._apply(patch, target, steps, renew=True)
+                self._record(steps, command, patch, target, (grown,))
                 self.listeners.notify()
         return grown
 
@@ -523,6 +574,18 @@ def target_of(model: object) -> LiveTarget | None:
     return target if isinstance(target, LiveTarget) else None
 
 
+def _function_executor(graph: Any) -> EditExecutor | None:
+    """The executor of an editor that is in a function; None for all else."""
+    core = getattr(graph, "core", None)
+    executor = getattr(core, "executor", None)
+    return executor if isinstance(executor, EditExecutor) and executor.in_function else None
+
+
+def _alone(command: Clone) -> Clone:
+    """The same as a module that is called with what it reads."""
+    return replace(command, graph=None, session=None, replace=())
+
+
 def _opened_target(command: Add) -> LiveTarget:
     """What is to be added, as a graph with a session: a function is made one."""
     core = getattr(command.source, "core", None)
@@ -537,7 +600,8 @@ def _opened_target(command: Add) -> LiveTarget:
     if source.graph is not None or source.revive is not None or not source.refusal:
         return target
     ends = track_boundary(view.body.arguments, view.body.returns, patches)
-    return LiveTarget(function_bodies.graph_source(source, view, ends))
+    state = function_bodies.edited_state(source, view.body, view.index, patches)
+    return LiveTarget(function_bodies.graph_source(source, state, view, ends))
 
 
 _PlannedCopy: TypeAlias = tuple[clone_values.GraphSession, Patch, Callable[[], None]]

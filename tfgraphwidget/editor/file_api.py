@@ -9,11 +9,10 @@ from typing import Any
 
 from tfgraphwidget import export
 from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.editor import replay, saving
+from tfgraphwidget.editor import function_bodies, replay, saving
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
 
@@ -87,7 +86,8 @@ class FileAPI(Checked):
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:
         """Copy a part into a separate graph, with the values of its variables.
 
-        Ops keep their names, and inputs become placeholders. The graph of this editor does not change.
+        Ops keep their names, and inputs become placeholders. The graph of this editor does not change. Of a function's
+        body the part is a function, of a tf.Module with variables of its own: `module()` of the new editor.
 
         Args:
             inputs: Tensors where the part begins; without `inputs` and `outputs` the marked boundary is used.
@@ -95,10 +95,10 @@ class FileAPI(Checked):
                 `notices` of the new editor says so.
 
         Returns:
-            An editor of the new graph, with a session.
+            An editor of the new graph, with a session, or of the new function.
 
         Raises:
-            GraphEditError: The current graph is a function's body, or the part cannot be copied.
+            GraphEditError: The part cannot be copied.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -112,11 +112,9 @@ class FileAPI(Checked):
         from tfgraphwidget.runtime.session import edit_values
 
         core, arguments, index = self._core, self._core.arguments, self._core.index
-        if core.executor.in_function:
-            raise GraphEditError(
-                "A part of a function's body is taken out as a tf.Module: editor.clone(inputs, outputs, into='part')."
-            )
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, chosen=inputs is None)
+        if core.executor.in_function:
+            return self._extract_function(*ends)
         part = upstream(index, *ends[1], stop_at=ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
         graph, session = edit_values.new_session()
@@ -133,6 +131,16 @@ class FileAPI(Checked):
         taken = editor(source, core.show)
         there = taken.index.ids
         taken.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
+        return taken
+
+    def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Any:
+        """An editor of a part of the current function, as a function with its own variables."""
+        core = self._core
+        command = core.arguments.clone(inputs, outputs, "part", {})
+        (module,) = function_bodies.clone_modules(command, core.source, core.executor.state(), core.view)
+        editor: Any = type(self)
+        taken = editor(open_source(module.run), core.show)
+        taken.core.extracted = module
         return taken
 
     def networkx(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import clone_values
@@ -13,10 +13,10 @@ from tfgraphwidget.editor.targets import NodeDefTarget
 from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, track_boundary
 from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.errors import GraphEditError, NotClonable
-from tfgraphwidget.graph import GraphIndex, between, unused_inputs, unused_inputs_notice
+from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import body_graph, edited_function, module_clone
-from tfgraphwidget.sources import Body, CallStructure, Source, captured_state
+from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -24,12 +24,23 @@ if TYPE_CHECKING:
 _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
-def clone_modules(command: Clone, source: Source, view: GraphView) -> tuple[module_clone.ModuleCopy, ...]:
+def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
+    """The state of a body that these edits have made to `index`: what it captured, and what new ops capture."""
+    new, patches = dict[str, Any](), tuple(patches)
+    for patch in patches:
+        if patch.traced is not None:
+            new |= {f"{patch.scopes[0]}/{name}": live for name, live in patch.traced.captured.items()}
+    traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
+    return EditedState(captured_state(source, body), index, new, traced)
+
+
+def clone_modules(
+    command: Clone, source: Source, state: BodyState, view: GraphView
+) -> tuple[module_clone.ModuleCopy, ...]:
     """The tf.Modules that are clones of a part of a function's body, one for each scope. Raises GraphEditError."""
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    state = captured_state(source, body)
 
     def values(names: Sequence[str]) -> Mapping[str, Any]:
         return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
@@ -58,9 +69,9 @@ def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, Any]] | 
     return None if initial_values is None else lambda: initial_values(command.reseed)
 
 
-def graph_source(source: Source, view: GraphView, ends: FunctionBoundary) -> Source:
+def graph_source(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary) -> Source:
     """The current function's body as a graph of its own, with a session; see `runtime.functions.body_graph`."""
-    made = body_graph.body_source(view.index, captured_state(source, view.body), *ends, source.title)
+    made = body_graph.body_source(view.index, state, *ends, source.title)
     made.initial_values = source.initial_values
     structure, signature = _structure(source, view.body), made.signature
     if structure is not None and signature is not None and len(structure.tensor_parameters) == len(signature.inputs):
@@ -70,27 +81,26 @@ def graph_source(source: Source, view: GraphView, ends: FunctionBoundary) -> Sou
     return made
 
 
-def preview(command: Clone, source: Source, view: GraphView) -> Preview:
+def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -> Preview:
     """What `clone_modules` will do; nothing is made."""
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
     found = module_clone.preview(
-        *(view.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends),
+        *(view.index, state, (inputs, outputs), command.into, variables, also, ends),
         _structure(source, body),
     )
     return dataclasses.replace(_with_notices(found, notices), scopes=command.scopes)
 
 
 def _edited(
-    source: Source, body: Body, index: GraphIndex, ends: FunctionBoundary, into: str
+    state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: CallStructure | None
 ) -> module_clone.ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
     """
-    state, structure = captured_state(source, body), _structure(source, body)
     arguments, returns = ends
     given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
@@ -167,7 +177,8 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
     arguments, returns = executor.function_ends()
     index = with_edited_calls(navigator, navigator.path, executor.index)
     ends = arguments, _by_key(executor, returns)
-    return _edited(executor.source, executor.view.body, index, ends, name)
+    state = edited_state(executor.source, executor.view.body, index, executor.patches())
+    return _edited(state, index, ends, name, _structure(executor.source, executor.view.body))
 
 
 def _by_key(executor: EditExecutor, returns: dict[str, str]) -> dict[str, str]:

@@ -29,7 +29,8 @@ class EditorCore:
     the functions that were entered, `arguments` turns what a user gives into names. `executor` applies and undoes
     edits, `evaluator` runs the graph, `coloring` says what the colors mean. `listeners` are called after each change.
     `entrance` is the path to the graph that was current first. `show` makes the widget, `widget` is the one that it
-    made last, or None. `save_notices` are sentences on what the last `save` could not do.
+    made last, or None. `save_notices` are sentences on what the last `save` could not do. `extracted` is the tf.Module
+    of a function that `extract` took out of another one: it keeps the variables alive.
     """
 
     source: Source
@@ -44,6 +45,7 @@ class EditorCore:
     show: Callable[[Any], Any]
     widget: Any = None
     save_notices: list[str] = field(default_factory=list)
+    extracted: Any = None
 
     @classmethod
     def of(cls, source: Source, show: Callable[[Any], Any], layout: Any = None) -> EditorCore:

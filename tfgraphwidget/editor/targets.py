@@ -4,8 +4,8 @@ The index of a live graph follows the graph: ops that came since are read when t
 by an undo (see `runtime.live.patch_application`), and whatever was built on them, are left out.
 
 A file that was not imported yet is edited as NodeDefs, and so is every function's body. What an edit gives is a new
-index. The first one is kept, so that undo gives back exactly the graph that was there, and the last ones, and one now and
-then: those between are made again from their edits, which takes less memory than a graph for each edit.
+index. The first one is kept, so that undo gives back exactly the graph that was there, and the last ones, and one now
+and then: those between are made again from their edits, which takes less memory than a graph for each edit.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register
 from tfgraphwidget.edits.clone import check_free
+from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, reachable_functions
 from tfgraphwidget.naming import split_tensor
@@ -27,14 +28,38 @@ class Grow(Command):
     function: Callable[..., Any] = field(metadata={"callable": True})
     into: str
 
-    def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
-        """Raise GraphEditError: what the function makes is known when it was called in the graph itself."""
-        raise GraphEditError(f"'Grow' cannot be planned beforehand; call {self.code()}.")
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of a function's body. A function that was opened itself returns the new outputs too, as `into`.
+
+        Raises GraphEditError, of a graph always: there it is known what the function makes once it was called.
+        """
+        index = context.index
+        if not context.function and context.ends is None:
+            raise GraphEditError(f"'Grow' cannot be planned beforehand; call {self.code()}.")
+        at = [tensor(index, name) for name in self.at]
+        traced = context.trace(self.function, [(index.dtypes(op)[port], index.shape(op, port)) for op, port in at])
+        graft = graft_function(traced, index, [tensor_name(index, end) for end in at], self.into)
+        ends = context.ends
+        if ends is not None:
+            keys = [f"{self.into}_{k}" if k else self.into for k in range(len(graft.outputs))]
+            ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
+        return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=graft.traced, ends=ends)
+
+    def outputs(self, patch: Patch) -> Any:
+        """The name of the tensor that the function gave in a function's body, or of several."""
+        traced, names = patch.traced, []
+        for op, port in map(split_tensor, traced.outputs):
+            given = op in traced.inputs
+            names.append(self.at[traced.inputs.index(op)] if given else f"{self.into}/{op}:{port or 0}")
+        return names[0] if len(names) == 1 else tuple(names)
 
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """What a function made: `outputs` as it gave them, the new `tf.Variable`s, and the names of all new ops."""
+    """What a function made: `outputs` as it gave them, the new `tf.Variable`s, and the names of all new ops.
+
+    In a function's body `outputs` is the name of the new tensor there, or a tuple of names.
+    """
 
     scope: str
     outputs: Any

@@ -14,6 +14,7 @@ from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.op_replacement import replace_fixed_ops
 from tfgraphwidget.edits.patch import (
     Change,
+    FunctionBoundary,
     NewShape,
     NodeChange,
     Patch,
@@ -37,7 +38,6 @@ from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.edits.rewrite.rename import Rename, RenameKey
 from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
 from tfgraphwidget.edits.signature_tracking import (
-    FunctionBoundary,
     check_called,
     follow,
     track_boundary,

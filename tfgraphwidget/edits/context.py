@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import FunctionBoundary, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.tf_types import TensorProto
+from tfgraphwidget.tf_types import FunctionDef, TensorProto
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., object] | str
@@ -36,12 +36,20 @@ class TracedFunction:
         inputs: The placeholders, as op names, in the order of the arguments.
         outputs: The tensors that the function returned.
         alive: An object that keeps alive the Python functions that ops of the trace call.
+        captured: The live `tf.Variable`s and tensors that ops of the trace stand for, by op; only in a function's body.
+        graph: The FuncGraph of the trace; None but in a function's body.
+        alias: The names that ops of `graph` are shown by, where they have others.
+        given: The tensors that take the place of the placeholders, by these, once that is known.
     """
 
     index: GraphIndex
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     alive: Any = field(default=None, repr=False)
+    captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    graph: Any = field(default=None, repr=False)
+    alias: Mapping[str, str] = field(default_factory=dict, repr=False)
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def has_state(self) -> bool:
@@ -82,6 +90,10 @@ class PlanContext(Protocol):
         """The tensors that callers of the edited function pass in; () for a graph."""
 
     @property
+    def ends(self) -> FunctionBoundary | None:
+        """The arguments and results of the edited function, if no op calls it: an edit may change them; else None."""
+
+    @property
     def external_tensors(self) -> tuple[str, ...]:
         """The tensors that are named outside of the graph: by signatures, or as arguments and results of a function."""
 
@@ -105,6 +117,17 @@ class PlanContext(Protocol):
 
         Raises:
             GraphEditError: The function failed, or makes state where the graph can have none.
+        """
+
+    def enter(self, op: str, label: str) -> FunctionContext:
+        """Return the context of a function that an op calls, with the constants and variables that it is given.
+
+        Args:
+            op: The calling op.
+            label: Which of its functions; see `graph.called_functions`.
+
+        Raises:
+            GraphEditError: The body of the function is damaged.
         """
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
@@ -144,6 +167,22 @@ class PlanContext(Protocol):
         """
 
 
+class FunctionContext(PlanContext, Protocol):
+    """The body of a function as one op calls it: an argument that is given a Const is one here."""
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The ops of the caller that hold the variables which ops here stand for, by these."""
+
+    def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
+        """Return the function after an edit of its body, and the constant arguments that it does not read any more.
+
+        Args:
+            patch: The edit.
+            name: The name of the new function.
+        """
+
+
 @dataclass(frozen=True)
 class IndexContext:
     """A PlanContext of graphs as arrays, without TensorFlow.
@@ -159,6 +198,7 @@ class IndexContext:
     has_values: bool = False
     function: str = ""
     arguments: tuple[str, ...] = ()
+    ends: FunctionBoundary | None = None
     external_tensors: tuple[str, ...] = ()
 
     @property
@@ -181,6 +221,10 @@ class IndexContext:
             GraphEditError: Always.
         """
         raise _needs_tensorflow("the function was not called")
+
+    def enter(self, op: str, label: str) -> FunctionContext:  # noqa: ARG002
+        """Raise GraphEditError: a function's body is read by TensorFlow's messages."""
+        raise _needs_tensorflow(f"the function that {op!r} calls was not read")
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
         """Return the patch itself: static shapes stay what they are."""

@@ -12,12 +12,12 @@ from tfgraphwidget.errors import NothingTo
 
 @dataclass(frozen=True)
 class Step:
-    """One command with the patch that it came to, the graph that was patched, and what the person got.
+    """One command with the patch that it came to, the graph that was patched, and what the user got.
 
-    `path` names the current graph and those around it; `renewed` says whether the session follows changes in place. What else the
-    step hangs on, and its line does not say: `reserved` are names, in lower case, that its new ops could not take since
-    hidden ops of undone steps have them, and `imported` says that it came out otherwise than in the file, because
-    TensorFlow held the graph.
+    `path` names the current graph and those around it; `renewed` says whether the session follows changes
+    in place. What else the step hangs on, and its line does not say: `reserved` are names, in lower case, that its new
+    ops could not take since hidden ops of undone steps have them, and `imported` says that it came out otherwise than
+    in the file, because TensorFlow held the graph.
     """
 
     command: Command

@@ -25,6 +25,10 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
 from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef, QueueRunnerDef
 
+FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
+"""The arguments of a function, and the tensor of each result by its key."""
+
+
 # Previews of clones
 
 
@@ -133,6 +137,8 @@ class Patch:
         renamed: (old, new) names of ops that are removed and added only because of a new name. The new op takes the
             place of the old one in graph order.
         constants: The constants that still hold a size that the edit has changed.
+        ends: The arguments and results that a function has from then on; None for those that it had. See
+            `PlanContext.ends`.
         function: The function whose body is edited; "" for the graph itself.
         init: The initial values of new variables, see `edits.clone.command.Clone`.
         traced: The trace of the Python function that made the new ops.
@@ -150,6 +156,7 @@ class Patch:
     signature_key_renames: tuple[tuple[str, str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     constants: tuple[Any, ...] = ()
+    ends: FunctionBoundary | None = None
     function: str = ""
     init: Any = "none"
     traced: Any = field(default=None, repr=False)

@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, cast
 
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import FunctionBoundary, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, persistent_state
 from tfgraphwidget.naming import split_tensor
-
-FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
-"""The arguments of a function, and the tensor of each result by its key."""
 
 
 class KeyedTensors(Protocol):
@@ -64,6 +61,7 @@ def track_boundary(arguments: Iterable[str], returns: Mapping[str, str], patches
         fed, given = dict(patch.input_renames), dict(patch.output_renames)
         arguments = tuple(follow(name, fed) for name in arguments)
         returns = {key: follow(name, given) for key, name in returns.items()}
+        arguments, returns = patch.ends or (arguments, returns)
     return arguments, returns
 
 
@@ -80,6 +78,8 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
     """
     gone = {node.name for node in patch.remove.nodes}
     fed, given = dict(patch.input_renames), dict(patch.output_renames)
+    if patch.ends is not None:
+        ends = (), {}  # callers of the function know the new ones
     for name in ends[0]:
         if split_tensor(name)[0] in gone and follow(name, fed) in ("", name):
             op = split_tensor(name)[0]

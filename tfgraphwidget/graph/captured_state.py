@@ -20,8 +20,11 @@ class BodyState(Protocol):
     def graph(self) -> Any:
         """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
 
-    def shown(self, tensor: str) -> str:
-        """The name in the body of a tensor of `graph`."""
+    def operation(self, name: str) -> Any:
+        """The op of a FuncGraph that an op of the body was read from; None if there is none."""
+
+    def tensor_name(self, tensor: Any) -> str | None:
+        """The name in the body of a tensor of a FuncGraph; None for one of another graph."""
 
     def live(self, name: str) -> Any:
         """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file."""

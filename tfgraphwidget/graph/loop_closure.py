@@ -1,12 +1,12 @@
 """All ops of the loops and conditionals that a copy takes part of, so that none is cut in half.
 
-Half a loop cannot run: its Merges wait for NextIterations that were not copied, its Exits for a LoopCond. So a part that
-takes some of what makes up a loop or a conditional takes all of it. What lies in one body only, with what invariants
-enter there, may stay inside: TensorFlow itself adds ops to a body like that.
+Half a loop cannot run: its Merges wait for NextIterations that were not copied, its Exits for a LoopCond. So a part
+that takes some of what makes up a loop or a conditional takes all of it. What lies in one body only, with what
+invariants enter there, may stay inside: TensorFlow itself adds ops to a body like that.
 
 Loops pass values on by way of stacks and TensorArrays, which live for one step: a gradient loop pops what its forward
-loop pushed. An edge shows their handle only. Original and copy must not share one, and the consumers of one need all that
-fill it, so that a gradient loop brings its forward loop along.
+loop pushed. An edge shows their handle only. Original and copy must not share one, and the consumers of one need all
+that fill it, so that a gradient loop brings its forward loop along.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class Selection(Part, Checked):
     def whole(self) -> Selection:
         """With all of each v1 while loop and conditional that these ops take a part of, those around them too.
 
-        What the loops keep for one step is copied too: a gradient loop brings its forward loop, whose stacks it empties.
+        What the loops keep for one step is copied too: a gradient loop brings its forward loop.
         """
         held = traversal.mask_of(self.index, enclosing_ops(self.index, self.ids))
         return self._with(held, f"{self._term}.whole()")

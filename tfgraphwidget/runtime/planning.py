@@ -6,19 +6,44 @@ to a command's patch the static shapes that follow from it, and to a refusal the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
-from tfgraphwidget.edits import Array, Command, Options, Patch, PlanContext, TracedFunction
+import numpy as np
+
+from tfgraphwidget.edits import (
+    Array,
+    Command,
+    FunctionBoundary,
+    NodeChange,
+    Options,
+    Patch,
+    PlanContext,
+    TracedFunction,
+    apply_patch,
+    track_boundary,
+)
 from tfgraphwidget.errors import GraphEditError, NotRunnable
-from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
+from tfgraphwidget.graph import (
+    HANDLES,
+    BodyState,
+    GraphIndex,
+    Shape,
+    VariableDef,
+    build,
+    called_functions,
+    definitions,
+    needed_ops,
+    of_type,
+)
+from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.runtime.session import edit_values
-from tfgraphwidget.sources import Body, Source
-from tfgraphwidget.tf_types import TensorProto
+from tfgraphwidget.sources import Body, Source, open_function
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, TensorProto
 
 
 class _EditedGraph(Protocol):
@@ -39,8 +64,10 @@ class SourceContext:
         import_graph: Imports the source's graph into TensorFlow if it is a file's.
         function: The name of the function whose body is edited; "" for a graph.
         arguments: Finds the tensors that its callers pass in, which takes time after many edits.
+        ends: Finds the arguments and results of a function that no op calls.
         external_tensors: Finds the tensors that signatures or callers name.
         refusal: Why a function's body cannot be imported.
+        state: Finds what ops of a function's body stand for, after edits.
     """
 
     def __init__(
@@ -52,13 +79,16 @@ class SourceContext:
         *,
         function: str = "",
         arguments: Callable[[], tuple[str, ...]] = tuple,
+        ends: Callable[[], FunctionBoundary] | None = None,
         external_tensors: Callable[[], tuple[str, ...]] = tuple,
         refusal: str = "",
+        state: Callable[[], BodyState] | None = None,
     ) -> None:
         self._source, self._body, self._edited, self._import_graph = source, body, edited, import_graph
         self._index: GraphIndex | None = None
         self._find_arguments, self._find_external_tensors = arguments, external_tensors
-        self._refusal = refusal
+        self._find_ends = ends
+        self._refusal, self._find_state = refusal, state
         self.function = function
 
     @property
@@ -77,6 +107,11 @@ class SourceContext:
     def arguments(self) -> tuple[str, ...]:
         """The tensors that callers of the function pass in."""
         return self._find_arguments()
+
+    @cached_property
+    def ends(self) -> FunctionBoundary | None:
+        """The arguments and results of a function that no op calls."""
+        return None if self._find_ends is None else self._find_ends()
 
     @cached_property
     def external_tensors(self) -> tuple[str, ...]:
@@ -104,8 +139,10 @@ class SourceContext:
             options: Keyword arguments of the function.
 
         Raises:
-            GraphEditError: The function raised, or made a variable in a function body.
+            GraphEditError: The function raised, or made a variable in a body that ops call.
         """
+        if self._find_ends is not None:
+            return traced_ops.trace_in_function(function, specs, dict(options))
         traced = traced_ops.trace_function(function, specs, dict(options))
         if traced.has_state:
             if self._refusal:
@@ -116,6 +153,10 @@ class SourceContext:
                 )
             self.require_graph()  # variables need a graph that can hold their values
         return traced
+
+    def enter(self, op: str, label: str) -> CalledFunction:
+        """The body of a function that an op calls; see `PlanContext.enter`."""
+        return CalledFunction(self._source, self._body, self.index, op, label)
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
         """Return the patch with static shapes as TensorFlow infers them."""
@@ -135,15 +176,116 @@ class SourceContext:
         return traced_ops.constant(value, dtype, shape)
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
-        """Return the values of tensors that depend on constants only, computed in a sandbox."""
-        return edit_values.compute_constants(self.index, tensors)
+        """Return the values of tensors that depend on constants and variables only, computed in a sandbox."""
+        index = self.index
+        read = np.flatnonzero(needed_ops(index, (), tensors) & of_type(index, HANDLES.__contains__)).tolist()
+        values = self._present(definitions(index, read).values()) if read else {}
+        return edit_values.compute_constants(index, tensors, values)
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:
         """Return the values from the session, the checkpoint, or the captured variables."""
-        index = self.index
-        values = edit_values.read_variables(self._source, self._body, variables)
+        index, values = self.index, self._present(variables)
         dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
         return {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
+
+    def _present(self, variables: Iterable[VariableDef]) -> Mapping[str, Array]:
+        """The values of variables as arrays, by handle op."""
+        state = self._find_state() if self._find_state is not None and self._refusal else None
+        return edit_values.read_variables(self._source, self._body, variables, state)
+
+
+@dataclass(frozen=True, eq=False)
+class _Library:
+    """A body with the functions that edits have brought to it."""
+
+    body: Body
+    index: GraphIndex
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.body, name)
+
+    @property
+    def library(self) -> _Library:
+        return self
+
+    def functions(self) -> frozenset[str]:
+        return self.index.functions
+
+    def function(self, name: str) -> Any:
+        return self.index.extras.function(name)
+
+
+@dataclass(frozen=True, eq=False)
+class _Index:
+    index: GraphIndex
+
+
+class CalledFunction(SourceContext):
+    """The body of a function as one op calls it, as a `FunctionContext`.
+
+    Args:
+        source: What is open.
+        body: The graph, or the function's body, that has the op.
+        caller: The index of that.
+        op: The calling op.
+        label: Which of its functions.
+    """
+
+    def __init__(self, source: Source, body: Body, caller: GraphIndex, op: str, label: str) -> None:
+        node = caller.nodes[caller.ids[op]]
+        name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
+        self._definition = caller.extras.function(name)
+        opened: Any = open_function(name, _Library(body, caller), caller, caller.ids[op])  # a NodeBody
+        placeholders = {node.name: node for node in opened.nodes()}
+        self._fixed = {name: placeholders[name] for name in opened.constants if name in placeholders}
+        known = replace(opened, protos=[_as_const(node, opened.constants) for node in opened.nodes()])
+        context: dict[str, Any] = {"typing": known.typing, "functions": caller.functions, "extras": known}
+        index = build(known.nodes(), *known.collections(), **context)
+        holders = {origin: name for name, origin in (body.origins or {}).items()}
+        self.given = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
+        ends = tuple(opened.arguments), dict(opened.returns)
+        super().__init__(
+            source,
+            opened,
+            _Index(index),
+            lambda: None,
+            function=name,
+            arguments=lambda: ends[0],
+            external_tensors=lambda: (*ends[0], *ends[1].values()),
+            refusal=f"{name!r} is a function that {op!r} calls.",
+        )
+
+    def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
+        """The function after an edit; see `FunctionContext.rewritten`."""
+        body, after = self._body, apply_patch(self.index, patch)
+        restored = tuple(
+            NodeChange(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids
+        )
+        after = apply_patch(after, Patch(changed=restored))
+        ends = track_boundary(body.arguments, body.returns, (patch,))
+        definition = edited_function.rewritten(self._definition, edited_function.Edition(body, after, ends, {}), name)
+        before, now = _read_arguments(self._definition), _read_arguments(definition)
+        known = {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed}
+        return definition, tuple(sorted((before - now) & known))
+
+
+def _as_const(node: NodeDef, constants: Mapping[str, NodeDef]) -> NodeDef:
+    """The Const that a call gives for an argument, under the argument's name."""
+    if node.name not in constants:
+        return node
+    const = type(node)()
+    const.CopyFrom(constants[node.name])
+    const.name = node.name
+    del const.input[:]
+    const.attr.pop("_class", None)
+    return const
+
+
+def _read_arguments(definition: FunctionDef) -> set[int]:
+    """The numbers of the arguments that a function's body reads."""
+    texts = [*(text for node in definition.node_def for text in node.input), *definition.ret.values()]
+    read = {text.removeprefix("^").partition(":")[0] for text in texts}
+    return {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in read}
 
 
 def plan(command: Command, context: PlanContext) -> Patch:

@@ -147,6 +147,7 @@ class Source:
         stored: What a file has besides its graph.
         structure: How a function is called, if that is known.
         initial_values: Draws new initial values of a function's variables, by their names; other seeds if True.
+        model: The Keras model that was opened.
     """
 
     title: str
@@ -165,6 +166,7 @@ class Source:
     stored: StoredData | None = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
     initial_values: Callable[[bool], Mapping[str, Any]] | None = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.

@@ -3,7 +3,7 @@
 ipykernel 7 hands the messages of widgets to threads of their own ("subshells"), even while a cell runs. TensorFlow's
 default graph, sessions and signals belong to a thread, and a graph that a cell is just building must not change under
 it. So such a message waits for its turn in the main thread, and its own thread waits with it, so that the kernel says
-that it is done with the message only when it is. Where there is no ipykernel, the caller of the message's handler answers it.
+that it is done with the message only when it is. Where there is no ipykernel, the handler's caller answers it.
 """
 
 from __future__ import annotations

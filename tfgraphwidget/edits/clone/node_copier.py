@@ -293,8 +293,8 @@ def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
 def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableDef, list[NodeDef]]:
     """A copied variable with the ops that its original lacks, and these: an assign, a read.
 
-    TensorFlow 2's SavedModels assign from within a function. The initial values of their variables are not known, so the new
-    one is a placeholder: initializing without a value fails, and says so, rather than give zeros.
+    TensorFlow 2's SavedModels assign from within a function. The initial values of their variables are not known, so
+    the new one is a placeholder: to initialize without a value fails, and says so, rather than give zeros.
     """
     nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle

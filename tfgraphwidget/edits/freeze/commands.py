@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.freeze.variables_to_constants import convert_variables
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
+from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, convert_variables
+from tfgraphwidget.edits.patch import Change, FunctionBoundary, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
+    ANY_PORT,
     CONSTANTS,
     HANDLES,
     GraphIndex,
@@ -23,11 +24,12 @@ from tfgraphwidget.graph import (
     is_placeholder,
     needed_ops,
     own_ops,
+    pairs,
     side_effects,
     traversal,
     unused_inputs_notice,
 )
-from tfgraphwidget.naming import colocated_with, listed
+from tfgraphwidget.naming import colocated_with, listed, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -45,7 +47,8 @@ _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|Sharde
 class Freeze(Command):
     """Replace the variables that `outputs` need by constants, and remove all other ops.
 
-    The arguments of a function's body stay, since its callers pass them.
+    The arguments of a function's body stay, since its callers pass them. A function that was opened itself takes
+    `inputs` from then on, if there are any, and returns `outputs`.
 
     Attributes:
         outputs: Ops or tensors.
@@ -63,7 +66,9 @@ class Freeze(Command):
         values = context.variable_values(variables) if variables else {}
         made = convert_variables(index, self.outputs, values.__getitem__, self.inputs)
         after = {node.name: node for node in made.nodes}
-        kept_ops = {i for i, name in enumerate(index.names) if name in after} | _ops(index, context.arguments)
+        ends = _ends(context, self.inputs, self.outputs, {node.name for node in made.nodes}, made)
+        arguments = context.arguments if ends is None else ends[0]
+        kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
         patch = _removal_of_rest(index, kept_ops, keep_members=made.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in made.nodes if node.name not in index.ids)
@@ -76,7 +81,45 @@ class Freeze(Command):
             remove=patch,
             changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
             notes=tuple(notes),
+            ends=ends,
         )
+
+
+def _ends(
+    context: PlanContext,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    left: Collection[str],
+    made: ConvertedGraph | None = None,
+) -> FunctionBoundary | None:
+    """The arguments and results of a function that is cut down to some inputs and outputs; None if they stay.
+
+    `left` are the ops that stay.
+    """
+    index, ends = context.index, context.ends
+    if ends is None:
+        return None
+    keys, fed = {name: key for key, name in ends[1].items()}, dict(made.fed if made else ())
+    unused = made.unused if made else ()
+    results, taken = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in unused]
+    if not taken and set(results) == set(keys):
+        return None
+    arguments = [f"{fed[name]}:0" if name in fed else name for name in taken]
+    arguments += [name for name in ends[0] if not taken or split_tensor(name)[0] in left]
+    return tuple(dict.fromkeys(arguments)), {keys.get(name, _key(name)): name for name in results}
+
+
+def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
+    """The tensors that names stand for; that of an op for all of its outputs."""
+    found = pairs(index, names)
+    ports = ((op, range(len(index.dtypes(op))) if port == ANY_PORT else [port]) for op, port in found)
+    return [f"{index.names[op]}:{k}" for op, some in ports for k in some]
+
+
+def _key(tensor: str) -> str:
+    """The key of a new result."""
+    op, port = split_tensor(tensor)
+    return f"{op}_{port}" if port else op
 
 
 @register(
@@ -86,7 +129,7 @@ class Freeze(Command):
 class StripTraining(Command):
     """Remove all ops that `outputs` do not need: gradients, optimizers and their slots, savers, summaries.
 
-    The variables that stay keep their initializers.
+    The variables that stay keep their initializers. A function that was opened itself returns `outputs` from then on.
 
     Attributes:
         outputs: Ops or tensors.
@@ -106,9 +149,9 @@ class StripTraining(Command):
             raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
         names = {index.names[i] for i in kept}
         lonely = (index.nodes[i] for i in sorted(kept) if not names.issuperset(colocated_with(index.nodes[i])))
-        return Patch(
-            remove=_removal_of_rest(index, kept), changed=tuple(_without_colocation(node, names) for node in lonely)
-        )
+        changed = tuple(_without_colocation(node, names) for node in lonely)
+        ends = _ends(context, (), self.outputs, names)
+        return Patch(remove=_removal_of_rest(index, kept), changed=changed, ends=ends)
 
 
 def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:

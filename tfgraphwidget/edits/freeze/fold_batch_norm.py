@@ -1,28 +1,46 @@
-"""FoldBatchNorm: fold a batch normalization of constants into the weights of the convolution before it.
+"""FoldBatchNorm: a batch normalization of constants goes into the weights of the layer before or behind it.
 
 What a normalization does in inference is to multiply each channel by a number and to add another one. A convolution (or
-matrix product) with weights times these numbers gives the same, and a BiasAdd adds the rest. Both ways to write it are
-known: one FusedBatchNorm op, and the arithmetic of `tf.nn.batch_normalization`.
+matrix product) with weights times these numbers gives the same, and what is added to its result adds the rest. Both
+ways to write it are known: one FusedBatchNorm op, and the arithmetic of `tf.nn.batch_normalization`. A matrix product
+that reads what is normalized takes the numbers in by its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array, PlanContext
+from tfgraphwidget.edits.freeze.variables_to_constants import only_read
 from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS, GraphIndex, Mask, traversal
-from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import AttrValue, NodeDef
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    FOLDABLE_LAYERS,
+    FUSED_BATCH_NORMS,
+    GraphIndex,
+    Mask,
+    Shape,
+    called_functions,
+    is_placeholder,
+    traversal,
+)
+from tfgraphwidget.naming import free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Tensor = tuple[int, int]
+_SUMS = frozenset({"Add", "AddV2"})
+_BIASES = _SUMS | {"BiasAdd"}
+_READS = frozenset({"ReadVariableOp"})
+_NO_CONSTANTS = "its numbers are no constants; editor.freeze(outputs) makes constants of variables"
+_NO_LAYER = "{!r} before it is no convolution or matrix product of constant weights that only it reads"
 
 
 @register(
@@ -33,6 +51,8 @@ class FoldBatchNorm(Command):
     """Fold batch normalizations into the weights of the convolution or matrix product before them.
 
     A normalization is folded if its parameters are constants, it is in inference mode, and only it uses the weights.
+    Without such a layer before it, it is folded into a matrix product that reads it. In a function, or a SavedModel of
+    TensorFlow 2, variables that nothing updates count as constants of their present values.
 
     Attributes:
         what: Ops that hold the normalizations; () for all of the graph.
@@ -44,113 +64,241 @@ class FoldBatchNorm(Command):
         """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""
         index = context.index
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
-        folding = _FoldFinder(index)
-        found = [fold for op in ops if (fold := folding.of(op)) is not None]
-        if not found:
-            raise GraphEditError(folding.why or "There is no batch normalization here; name ops that hold one.")
-        tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
-        values = dict(zip(tensors, context.constant_values(tensors), strict=True))
-        making = _FoldedOps(context, values)
-        for fold in found:
-            making.fold(fold)
-        return making.patch([fold.op for fold in found], folding.constants)
+        patch, why = _folded(context, ops, _unchanging(context), frozenset(), set(index.functions))
+        if patch is None:
+            raise GraphEditError(why or "There is no batch normalization here; name ops that hold one.")
+        return patch
+
+
+def _folded(
+    context: PlanContext, ops: Iterable[int], variables: frozenset[str], entered: frozenset[str], taken: set[str]
+) -> tuple[Patch | None, str]:
+    """The patch that folds what can be in a graph and in the functions that it calls; None, and why, for nothing.
+
+    `variables` count as constants. `entered` are the functions around, `taken` the names of functions.
+    """
+    index, ops = context.index, list(ops)
+    folding = _Folding(index, variables, context.external_tensors)
+    found = [fold for op in ops if (fold := folding.of(op)) is not None]
+    tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
+    values = dict(zip(tensors, context.constant_values(tensors), strict=True)) if found else {}
+    making = _Making(context, values)
+    for fold in found:
+        making.fold(fold)
+    is_changed, why = bool(found), folding.why
+    for op in ops:
+        for door in called_functions(index.nodes[op], index.functions):
+            if door.function in entered:
+                continue
+            inner = context.enter(index.names[op], door.label)
+            given = frozenset(name for name, holder in inner.given.items() if holder in variables)
+            around = entered | {door.function}
+            patch, inner_why = _folded(inner, range(len(inner.index)), given, around, taken)
+            why = why or inner_why
+            if patch is not None:
+                name = free_name(f"{door.function}_folded", {name.lower() for name in taken})
+                taken.add(name)
+                making.call(op, door.label, inner.rewritten(patch, name), patch.add.functions)
+                is_changed = True
+    if not is_changed:
+        return None, why
+    return making.patch({op for fold in found for op in fold.gone}, folding.constants, variables), why
+
+
+def _unchanging(context: PlanContext) -> frozenset[str]:
+    """The variables that the results read and nothing updates or initializes: they can be constants."""
+    index = context.index
+    ends = [name for name in context.external_tensors if split_tensor(name)[0] in index.ids]
+    captured = {variable.handle for variable in index.variable_defs if variable.resource and not variable.initializer}
+    return only_read(index, ends) & captured if ends and captured else frozenset()
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """A convolution or matrix product, with the op that adds its bias, if there is one.
+
+    Attributes:
+        op: The convolution.
+        weights: Its weights.
+        bias: The BiasAdd or Add behind it; None for none.
+        slot: The input of that op which is the bias.
+        added: The bias.
+    """
+
+    op: int
+    weights: Tensor
+    bias: int | None = None
+    slot: int = 1
+    added: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class _Fold:
-    """One normalization: `op` ends it, `weighted` is the convolution, `bias` a BiasAdd between, or None.
+    """One normalization.
 
-    `parameters` are the tensors of scale, offset, mean and variance of a fused one; of a multiplication, the factor.
+    Attributes:
+        op: The fused op, or the multiplication.
+        end: The op that gives the result: `op`, or the addition behind it.
+        layer: What its numbers go into.
+        parameters: Scale, offset, mean and variance of a fused one; of a multiplication, the factor.
+        epsilon: Of a fused one.
+        shift: What `end` adds; None where it is `op`.
+        base: What is normalized, if the layer is behind; None if that is before.
     """
 
     op: int
-    weighted: int
-    weights: Tensor
-    bias: int | None
-    added: Tensor | None
+    end: int
+    layer: _Layer
     parameters: tuple[Tensor, ...]
     epsilon: float = 0.0
+    shift: Tensor | None = None
+    base: Tensor | None = None
 
     def numbers(self, index: GraphIndex) -> list[str]:
         """The names of all constants that take part."""
-        tensors = [*self.parameters, self.weights, *([self.added] if self.added else [])]
-        return [f"{index.names[op]}:{port}" for op, port in tensors]
+        tensors = (*self.parameters, self.layer.weights, self.layer.added, self.shift)
+        return [f"{index.names[tensor[0]]}:{tensor[1]}" for tensor in tensors if tensor is not None]
+
+    @property
+    def gone(self) -> set[int]:
+        """The ops that are not needed any more."""
+        return {self.op, self.end}
 
 
-class _FoldFinder:
+class _Folding:
     """Finds what can be folded; `why` says why the first one that cannot be is none, `constants` what is constant."""
 
-    def __init__(self, index: GraphIndex) -> None:
+    def __init__(self, index: GraphIndex, variables: Collection[str], external: Iterable[str]) -> None:
         self.index = index
-        self.constants = _constants(index)
+        self.constants = _constants(index, variables)
+        self._results = {split_tensor(name)[0] for name in external}
+        self._fed = traversal.forward(index, [op for op, kind in enumerate(index.types) if is_placeholder(kind)])
         self.why = ""
 
     def of(self, op: int) -> _Fold | None:
         """The normalization that an op is, or ends; None."""
         kind = self.index.types[op]
-        if kind not in FUSED_BATCH_NORMS and kind != "Mul":
-            return None
-        ends = self._inputs(op)
-        fixed = [self.constants[end[0]] for end in ends]
-        if kind == "Mul":
-            if sorted(fixed) != [False, True]:
-                return None
-            fold = self._before(op, ends[fixed.index(False)], (ends[fixed.index(True)],), 0.0)
-            return fold if fold and self._is_by_channel(fold) else None
-        why = self._fused(op, fixed)
-        if why:
-            self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: {why}."
-            return None
-        fold = self._before(op, ends[0], tuple(ends[1:5]), _attribute(self.index, op, "epsilon").f)
-        if fold is None:
-            name = self.index.names[ends[0][0]]
-            self.why = self.why or (
-                f"Batch normalization {self.index.names[op]!r} cannot be folded: {name!r} before it is no convolution "
-                "or matrix product of constant weights that only it reads."
-            )
-        return fold
+        if kind in FUSED_BATCH_NORMS:
+            return self._fused(op)
+        return self._multiplication(op) if kind == "Mul" else None
 
-    def _fused(self, op: int, fixed: list[bool]) -> str:
-        """Why a fused normalization cannot be folded."""
-        index = self.index
-        if _attribute(index, op, "is_training").b:
-            return 'it is in training mode; first editor.set_attr(op, "is_training", False)'
-        if not all(fixed[1:5]):
-            return "its numbers are no constants; editor.freeze(outputs) makes constants of variables"
+    def _refuse(self, op: int, why: str) -> None:
+        """Say why an op cannot be folded, if it is the first."""
+        self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: {why}."
+
+    def _fused(self, op: int) -> _Fold | None:
+        index, ends = self.index, self._inputs(op)
         row = slice(int(index.readers.start[op]), int(index.readers.start[op + 1]))
-        return "its statistics are read, too" if (index.readers.port[row] > 0).any() else ""
+        if _attribute(index, op, "is_training").b:
+            self._refuse(op, 'it is in training mode; first editor.set_attr(op, "is_training", False)')
+        elif not all(self.constants[end[0]] for end in ends[1:5]):
+            self._refuse(op, _NO_CONSTANTS)
+        elif (index.readers.port[row] > 0).any():
+            self._refuse(op, "its statistics are read, too")
+        elif (layer := self._before(op, ends[0])) is None:
+            self._refuse(op, _NO_LAYER.format(index.names[ends[0][0]]))
+        else:
+            return _Fold(op, op, layer, tuple(ends[1:5]), _attribute(index, op, "epsilon").f)
+        return None
 
-    def _before(self, op: int, end: Tensor, parameters: tuple[Tensor, ...], epsilon: float) -> _Fold | None:
-        """The convolution that gives a tensor, directly or by a BiasAdd, if it has no other consumer."""
-        index, bias, added = self.index, None, None
-        if index.types[end[0]] == "BiasAdd" and self._only(end[0], op) and self.constants[self._inputs(end[0])[1][0]]:
-            bias, (end, added), op = end[0], self._inputs(end[0])[:2], end[0]
-        weighted = end[0]
-        if index.types[weighted] not in FOLDABLE_LAYERS or not self._only(weighted, op):
+    def _multiplication(self, op: int) -> _Fold | None:
+        index, ends = self.index, self._inputs(op)
+        fixed = [self.constants[end[0]] for end in ends]
+        if sorted(fixed) != [False, True]:
+            around = (source for end in ends for source in self._around(end))
+            if not any(fixed) and any(index.types[op] == "Rsqrt" and not self._fed[op] for op in around):
+                self._refuse(op, _NO_CONSTANTS)
             return None
-        weights = self._inputs(weighted)[1]
+        factor, base = ends[fixed.index(True)], ends[fixed.index(False)]
+        end, shift = self._addition(op)
+        layer = self._before(op, base)
+        if layer is not None and self._is_by_channel(factor, layer):
+            if shift is None or not self._is_by_channel(shift, layer):
+                end, shift = op, None
+            return _Fold(op, end, layer, (factor,), shift=shift)
+        layer = self._behind(end)
+        tensors = [factor] if shift is None else [factor, shift]
+        if (
+            layer is not None
+            and all(self._is_by_row(tensor, layer) for tensor in tensors)
+            and (shift is None or (layer.added is not None and self._is_by_channel(layer.added, layer)))
+        ):
+            return _Fold(op, end, layer, (factor,), shift=shift, base=base)
+        if any(index.types[source] == "Rsqrt" for source in self._around(factor)):
+            is_read = index.types[base[0]] in _READS
+            self._refuse(op, _NO_CONSTANTS if is_read else _NO_LAYER.format(index.names[base[0]]))
+        return None
+
+    def _around(self, end: Tensor) -> Iterable[int]:
+        """The op of a tensor, and those that it reads."""
+        return (end[0], *self.index.input_lists[end[0]])
+
+    def _addition(self, op: int) -> tuple[int, Tensor | None]:
+        """The op that alone reads another one and adds a constant, and that constant; without one, the op itself."""
+        readers = self.index.consumers.row(op).tolist()
+        if len(readers) == 1 and self._only(op, readers[0]) and self.index.types[readers[0]] in _SUMS:
+            others = [end for end in self._inputs(readers[0]) if end[0] != op]
+            if len(others) == 1 and self.constants[others[0][0]]:
+                return readers[0], others[0]
+        return op, None
+
+    def _before(self, op: int, end: Tensor) -> _Layer | None:
+        """The layer that gives a tensor, if only `op` reads it."""
+        bias, slot, added = None, 1, None
+        if self.index.types[end[0]] in _BIASES and self._only(end[0], op):
+            ends = self._inputs(end[0])
+            fixed = [self.constants[source] for source, _ in ends]
+            if sorted(fixed) == [False, True]:
+                bias, slot, op = end[0], fixed.index(True), end[0]
+                added, end = ends[slot], ends[1 - slot]
+        layer = end[0]
+        if self.index.types[layer] not in FOLDABLE_LAYERS or not self._only(layer, op):
+            return None
+        weights = self._inputs(layer)[1]
         if not self.constants[weights[0]]:
             return None
-        return _Fold(op if bias is None else self._reader(op), weighted, weights, bias, added, parameters, epsilon)
+        found = _Layer(layer, weights, bias, slot, added)
+        is_known = added is None or self.index.types[bias or 0] == "BiasAdd" or self._is_by_channel(added, found)
+        return found if is_known else None
 
-    def _is_by_channel(self, fold: _Fold) -> bool:
-        """Whether a factor has one number for each channel of what is weighted."""
+    def _behind(self, op: int) -> _Layer | None:
+        """The matrix product that alone reads the rows that an op gives, with its bias."""
+        index, readers = self.index, self.index.consumers.row(op).tolist()
+        if len(readers) != 1 or index.types[readers[0]] != "MatMul" or not self._only(op, readers[0]):
+            return None
+        product, ends = readers[0], self._inputs(readers[0])
+        if ends[0][0] != op or _attribute(index, product, "transpose_a").b or not self.constants[ends[1][0]]:
+            return None
+        readers = index.consumers.row(product).tolist()
+        if len(readers) == 1 and index.types[readers[0]] in _BIASES and self._only(product, readers[0]):
+            sources = self._inputs(readers[0])
+            slot = 1 if sources[0][0] == product else 0
+            if self.constants[sources[slot][0]]:
+                return _Layer(product, ends[1], readers[0], slot, sources[slot])
+        return _Layer(product, ends[1])
+
+    def _is_by_channel(self, tensor: Tensor, layer: _Layer) -> bool:
+        """Whether a tensor has one number for each channel that a layer gives, or one for all."""
         index = self.index
-        shape, op_type = index.shape(*fold.parameters[0]), index.types[fold.weighted]
-        channels = _channels(index, fold)
+        shape, channels = index.shape(*tensor), _channels(index, layer)
         if shape is None or channels is None:
             return False
-        first = _attribute(index, fold.weighted, "data_format").s in (b"NCHW", b"NCDHW")
-        long = [(k - len(shape), size) for k, size in enumerate(shape) if size != 1]
-        rank = 2 if op_type == "MatMul" else 5 if op_type == "Conv3D" else 4
-        return long == [((1 - rank) if first else -1, channels)] or (not long and not shape)
+        rank = 2 if index.types[layer.op] == "MatMul" else 5 if index.types[layer.op] == "Conv3D" else 4
+        return _is_along(shape, (1 - rank) if _is_channels_first(index, layer.op) else -1, channels)
+
+    def _is_by_row(self, tensor: Tensor, layer: _Layer) -> bool:
+        """Whether a tensor has one number for each column of what a matrix product reads, or one for all."""
+        index = self.index
+        shape, weights = index.shape(*tensor), index.shape(*layer.weights)
+        if shape is None or not weights or None in weights:
+            return False
+        return _is_along(shape, -1, int(weights[1 if _attribute(index, layer.op, "transpose_b").b else 0] or 0))
 
     def _only(self, op: int, reader: int) -> bool:
-        """Whether one op alone reads what another gives, and no op waits for it."""
-        return self.index.consumers.row(op).tolist() == [reader] and not len(self.index.control_consumers.row(op))
-
-    def _reader(self, op: int) -> int:
-        return int(self.index.consumers.row(op)[0])
+        """Whether one op alone reads what another gives, and none waits for it."""
+        index = self.index
+        alone = index.consumers.row(op).tolist() == [reader] and not len(index.control_consumers.row(op))
+        return alone and index.names[op] not in self._results
 
     def _inputs(self, op: int) -> list[Tensor]:
         index = self.index
@@ -158,65 +306,123 @@ class _FoldFinder:
         return list(zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True))
 
 
-def _constants(index: GraphIndex) -> Mask:
-    """The ops whose values hang on constants only."""
+def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
+    """The ops whose values hang on constants only, or on variables of these names."""
     definition = index.typing.definition
+    given = {index.ids[name] for name in variables if name in index.ids}
     sources = []
     for i in range(len(index)):
-        told = definition(index.types[i])
+        if i in given or (index.types[i] in _READS and index.input_lists[i][0] in given):
+            continue
+        known = definition(index.types[i])
         is_open = index.inputs.start[i] == index.inputs.start[i + 1] and index.types[i] not in CONSTANTS
-        if is_open or told is None or told.is_stateful:
+        if is_open or known is None or known.is_stateful:
             sources.append(i)
     return ~traversal.forward(index, sources)
 
 
-def _channels(index: GraphIndex, fold: _Fold) -> int | None:
-    shape, op_type = index.shape(*fold.weights), index.types[fold.weighted]
+def _is_along(shape: Shape, axis: int, size: int) -> bool:
+    """Whether a tensor of this shape has `size` numbers along one axis, counted from the end, or is a scalar."""
+    sizes = shape or ()
+    found = [(k - len(sizes), length) for k, length in enumerate(sizes) if length != 1]
+    return found == [(axis, size)] or (not found and not shape)
+
+
+def _is_channels_first(index: GraphIndex, layer: int) -> bool:
+    return _attribute(index, layer, "data_format").s in (b"NCHW", b"NCDHW")
+
+
+def _channels(index: GraphIndex, layer: _Layer) -> int | None:
+    shape = index.shape(*layer.weights)
     if not shape or None in shape:
         return None
-    if op_type == "DepthwiseConv2dNative":
+    if index.types[layer.op] == "DepthwiseConv2dNative":
         return int((shape[-1] or 0) * (shape[-2] or 0))
-    return shape[0] if _attribute(index, fold.weighted, "transpose_b").b else shape[-1]
+    return shape[0] if _attribute(index, layer.op, "transpose_b").b else shape[-1]
 
 
-class _FoldedOps:
+class _Making:
     """Makes the ops that stand for what is folded."""
 
     def __init__(self, context: PlanContext, values: dict[str, Array]) -> None:
         self._context, self._values = context, values
         index = self.index = context.index
         self._rewriter = ConsumerRewriter(index)
-        self._nodes: list[NodeDef] = []
+        self._nodes: dict[tuple[int, int], NodeDef] = {}  # by op and input slot: the constant that it reads now
+        self._more: list[NodeDef] = []
+        self._functions: list[FunctionDef] = []
+        self._renamed: list[tuple[str, str]] = []
+        self._now: dict[tuple[int, int], Array] = {}
         self._taken = {name.lower() for name in index.names} | set(index.reserved)
 
     def fold(self, fold: _Fold) -> None:
-        """Scale the weights; the consumers of the normalization read the weighted op, or a BiasAdd behind it."""
-        index = self.index
+        """Let the layer do what the normalization did; its consumers read the layer, or what adds its bias."""
         factor, offset = self._numbers(fold)
-        weights = self._value(fold.weights)
-        prefix = index.names[fold.op]
-        values = _scale(index, fold.weighted, weights, factor).astype(weights.dtype)
-        scaled = self._made(f"{prefix}/folded_weights", values)
-        self._set(fold.weighted, 1, scaled)
-        last = index.names[fold.weighted]
-        if fold.bias is not None and fold.added is not None:
-            added = self._value(fold.added)
-            offset = added * factor if offset is None else added * factor + offset
-            self._set(fold.bias, 1, self._made(f"{prefix}/folded_bias", offset.astype(weights.dtype)))
-            last = index.names[fold.bias]
+        if fold.base is not None:
+            self._fold_into_rows(fold, fold.base, factor, offset)
+            return
+        index, layer = self.index, fold.layer
+        weights = self._at(layer.op, 1, layer.weights)
+        self._put(fold, layer.op, 1, _scaled(index, layer.op, weights, factor), "weights")
+        last = index.names[layer.op]
+        if layer.bias is not None and layer.added is not None:
+            added = self._at(layer.bias, layer.slot, layer.added).reshape(-1) * factor
+            self._put_bias(fold, added if offset is None else added + offset)
+            last = index.names[layer.bias]
         elif offset is not None:
-            last = self._add(fold, last, offset.astype(weights.dtype))
-        for reader in dict.fromkeys(index.consumers.row(fold.op).tolist()):
-            self._rewriter.redirect(reader, (fold.op, 0), last)
-        for waiting in index.control_consumers.row(fold.op).tolist():
+            last = self._add(fold, last, offset)
+        self._lead(fold.end, last)
+        self._renamed.append((f"{index.names[fold.end]}:0", f"{last}:0"))
+
+    def _fold_into_rows(self, fold: _Fold, base: Tensor, factor: Array, offset: Array | None) -> None:
+        """Let a matrix product read what was normalized, with its rows scaled and its bias shifted."""
+        index, layer = self.index, fold.layer
+        weights = self._at(layer.op, 1, layer.weights)
+        is_transposed = _attribute(index, layer.op, "transpose_b").b
+        rows = weights.T if is_transposed else weights
+        if offset is not None and layer.bias is not None and layer.added is not None:
+            added = self._at(layer.bias, layer.slot, layer.added).reshape(-1)
+            self._put_bias(fold, added + np.broadcast_to(offset, rows.shape[:1]) @ rows)
+        scaled = rows * factor.reshape(-1, 1)
+        self._put(fold, layer.op, 1, scaled.T if is_transposed else scaled, "weights")
+        self._rewriter.redirect(layer.op, (fold.end, 0), f"{index.names[base[0]]}:{base[1]}")
+
+    def call(
+        self, op: int, label: str, new: tuple[FunctionDef, tuple[int, ...]], functions: Iterable[FunctionDef]
+    ) -> None:
+        """Let an op call another function as `label`, without the arguments that this does not read.
+
+        `functions` are those that the other one calls, and the graph lacks.
+        """
+        definition, unread = new
+        node, name = self._rewriter.node(op), definition.signature.name
+        key, _, number = label.rstrip("]").partition("[")
+        if key in ("", "f"):
+            _drop_arguments(definition, node, unread)
+        if not key:
+            node.op = name
+        elif number:
+            node.attr[key].list.func[int(number)].name = name
+        else:
+            node.attr[key].func.name = name
+        node.attr.pop("_gradient_op_type", None)  # it is that of the old function
+        self._functions += [*functions, definition]
+
+    def _lead(self, old: int, last: str) -> None:
+        """Let all that read or wait for an op read and wait for another."""
+        index = self.index
+        for reader in dict.fromkeys(index.consumers.row(old).tolist()):
+            self._rewriter.redirect(reader, (old, 0), last)
+        for waiting in index.control_consumers.row(old).tolist():
             node = self._rewriter.node(waiting)
-            node.input[:] = [f"^{last}" if text == f"^{prefix}" else text for text in node.input]
+            node.input[:] = [f"^{last}" if text == f"^{index.names[old]}" else text for text in node.input]
 
     def _numbers(self, fold: _Fold) -> tuple[Array, Array | None]:
         """What each channel is multiplied by, and what is added; None for nothing."""
         values = [self._value(tensor).astype(np.float64) for tensor in fold.parameters]
         if len(values) == 1:
-            return values[0].reshape(-1), None
+            shift = None if fold.shift is None else self._value(fold.shift).astype(np.float64).reshape(-1)
+            return values[0].reshape(-1), shift
         scale, offset, mean, variance = values
         factor = scale / np.sqrt(variance + fold.epsilon)
         return factor, offset - mean * factor
@@ -224,63 +430,118 @@ class _FoldedOps:
     def _value(self, tensor: Tensor) -> Array:
         return self._values[f"{self.index.names[tensor[0]]}:{tensor[1]}"]
 
-    def _made(self, wanted: str, value: Array) -> str:
+    def _at(self, op: int, slot: int, tensor: Tensor) -> Array:
+        """The constant that an op reads, as folding has left it."""
+        return self._now.get((op, slot), self._value(tensor)).astype(np.float64)
+
+    def _put(self, fold: _Fold, op: int, slot: int, value: Array, what: str) -> None:
+        """Let an op read another constant."""
+        dtype = self._value(fold.layer.weights).dtype
+        self._now[op, slot] = value
+        if (op, slot) not in self._nodes:
+            self._nodes[op, slot] = self._made(f"{self.index.names[fold.op]}/folded_{what}")
+            self._rewriter.node(op).input[slot] = self._nodes[op, slot].name
+        self._fill(self._nodes[op, slot], value.astype(dtype))
+
+    def _put_bias(self, fold: _Fold, bias: Array) -> None:
+        """Let the op that adds the bias add another one, which has a number for each channel."""
+        index, layer = self.index, fold.layer
+        assert layer.bias is not None
+        if index.types[layer.bias] in _SUMS and _is_channels_first(index, layer.op):
+            bias = bias.reshape(-1, *([1] * (3 if index.types[layer.op] == "Conv3D" else 2)))
+        self._put(fold, layer.bias, layer.slot, bias, "bias")
+
+    def _made(self, wanted: str) -> NodeDef:
+        """A new constant, without a value."""
         name = free_name(wanted, self._taken)
         self._taken.add(name.lower())
-        node = type(self.index.nodes[0])(name=name, op="Const")
-        held = self._context.constant(value, value.dtype.name, value.shape)
-        node.attr["dtype"].type = held.dtype
-        node.attr["value"].tensor.CopyFrom(held)
-        self._nodes.append(node)
-        return name
+        return type(self.index.nodes[0])(name=name, op="Const")
+
+    def _fill(self, node: NodeDef, value: Array) -> None:
+        proto = self._context.constant(value, value.dtype.name, value.shape)
+        node.attr["dtype"].type = proto.dtype
+        node.attr["value"].tensor.CopyFrom(proto)
 
     def _add(self, fold: _Fold, last: str, offset: Array) -> str:
-        """A BiasAdd behind the weighted; its name."""
-        weighted = self.index.nodes[fold.weighted]
-        added = self._made(f"{self.index.names[fold.op]}/folded_bias", offset)
+        """A BiasAdd behind the layer; its name."""
+        layer = self.index.nodes[fold.layer.op]
+        added = self._made(f"{self.index.names[fold.op]}/folded_bias")
+        channels = _channels(self.index, fold.layer)
+        self._fill(added, np.broadcast_to(offset, (channels or 1,)).astype(self._value(fold.layer.weights).dtype))
         name = free_name(f"{self.index.names[fold.op]}/folded", self._taken)
         self._taken.add(name.lower())
-        node = type(weighted)(name=name, op="BiasAdd", input=[last, added], device=weighted.device)
-        node.attr["T"].CopyFrom(weighted.attr["T"])
-        data_format = _attribute(self.index, fold.weighted, "data_format").s
+        node = type(layer)(name=name, op="BiasAdd", input=[last, added.name], device=layer.device)
+        node.attr["T"].CopyFrom(layer.attr["T"])
+        data_format = _attribute(self.index, fold.layer.op, "data_format").s
         node.attr["data_format"].s = data_format.replace(b"NDHWC", b"NHWC") or b"NHWC"
-        self._nodes.append(node)
+        self._more += [added, node]
         return name
 
-    def _set(self, op: int, k: int, name: str) -> None:
-        self._rewriter.node(op).input[k] = as_input(name, 0)
-
-    def patch(self, gone: Iterable[int], constants: Mask) -> Patch:
-        """All of it; with the normalizations go the constants that only they read."""
+    def patch(self, gone: Iterable[int], constants: Mask, variables: Collection[str]) -> Patch:
+        """All of it; with the normalizations go the constants, and those of the variables, that only they read."""
         index, ops = self.index, set(gone)
-        edited = self._rewriter.changes()
-        after = {index.ids[e.name]: e.after for e in edited}
-        read = {split_input(text)[0] for node in after.values() for text in node.input}
+        after = {index.ids[edited.name]: edited.after for edited in self._rewriter.changes()}
+        read = {split_input(text)[0] for node in after.values() for text in node.input if text[:1] != "^"}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
-        held = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+        kept = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+        kept -= set(variables)
+        kept |= {split_tensor(name)[0] for name in self._context.external_tensors}
         while stack:
             op = stack.pop()
-            if op in ops or not constants[op] or index.names[op] in held or index.names[op] in read:
+            if op in ops or not constants[op] or index.names[op] in kept or index.names[op] in read:
                 continue
-            if all(user in ops or user in after for user in index.consumer_lists[op] + index.waiting_lists[op]):
+            # Who only waits for a constant, or for a variable to be read, need not.
+            idle = () if index.types[op] in _READS else index.waiting_lists[op]
+            if all(user in ops or user in after for user in (*index.consumer_lists[op], *idle)):
                 ops.add(op)
                 stack += index.input_lists[op]
-        return Patch(add=Change(nodes=tuple(self._nodes)), remove=removal_of(index, ops), changed=edited)
+        names = {f"^{index.names[op]}" for op in ops}
+        for waiting in {user for op in ops for user in index.waiting_lists[op]} - ops:
+            node = self._rewriter.node(waiting)
+            node.input[:] = [text for text in node.input if text not in names]
+        return Patch(
+            add=Change(nodes=(*self._nodes.values(), *self._more), functions=tuple(self._functions)),
+            remove=removal_of(index, ops),
+            changed=self._rewriter.changes(),
+            output_renames=tuple(self._renamed),
+        )
 
 
-def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
+def _drop_arguments(definition: FunctionDef, call: NodeDef, numbers: Collection[int]) -> None:
+    """Take arguments from a function, and from the only op that calls it."""
+    kept = [k for k in range(len(definition.signature.input_arg)) if k not in numbers]
+    arguments = [definition.signature.input_arg[k] for k in kept]
+    copies = [type(argument).FromString(argument.SerializeToString()) for argument in arguments]
+    del definition.signature.input_arg[:]
+    definition.signature.input_arg.extend(copies)
+    attributes = {k: definition.arg_attr[k].SerializeToString() for k in kept if k in definition.arg_attr}
+    definition.arg_attr.clear()
+    for now, k in enumerate(kept):
+        if k in attributes:
+            definition.arg_attr[now].ParseFromString(attributes[k])
+    ids = dict(definition.resource_arg_unique_id)
+    definition.resource_arg_unique_id.clear()
+    definition.resource_arg_unique_id.update({now: ids[k] for now, k in enumerate(kept) if k in ids})
+    data = [text for text in call.input if text[:1] != "^"]
+    call.input[:] = [*(data[k] for k in kept), *(text for text in call.input if text[:1] == "^")]
+    if "Tin" in call.attr:
+        types = list(call.attr["Tin"].list.type)
+        call.attr["Tin"].list.type[:] = [types[k] for k in kept]
+
+
+def _attribute(index: GraphIndex, op: int, name: str) -> Any:
     """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
     node = index.nodes[op]
     known = attribute(node, index.typing.definition(node.op), name)
     return type(node)().attr[name] if known is None else known
 
 
-def _scale(index: GraphIndex, weighted: int, weights: Array, factor: Array) -> Array:
-    """Weights times a number for each channel of what they give."""
+def _scaled(index: GraphIndex, layer: int, weights: Array, factor: Array) -> Array:
+    """Weights times a number for each channel that they give."""
     if factor.size == 1:
         return weights * factor.reshape(())
-    if index.types[weighted] == "DepthwiseConv2dNative":
+    if index.types[layer] == "DepthwiseConv2dNative":
         return weights * factor.reshape(weights.shape[-2:])
-    if _attribute(index, weighted, "transpose_b").b:
+    if _attribute(index, layer, "transpose_b").b:
         return weights * factor.reshape(-1, 1)
     return weights * factor

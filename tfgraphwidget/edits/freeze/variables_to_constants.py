@@ -57,7 +57,7 @@ class SpecializedFunction:
 
 
 class FunctionSpecializer:
-    """The functions of an index, specialized for the references that they are given; `new_functions` are the new ones."""
+    """The functions of an index, specialized for references as arguments; `new_functions` are the new ones."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
@@ -244,6 +244,21 @@ class _BodyNaming:
         name = free_name(wanted.replace("/", "_"), self._taken)
         self._taken.add(name.lower())
         return name
+
+
+def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
+    """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known."""
+    ops = np.flatnonzero(needed_ops(index, (), outputs)).tolist()
+    values = {index.names[i]: _variable_value(index.nodes[i]) for i in ops if index.types[i] == "VarHandleOp"}
+    rewriter = ValueRewriter(
+        [index.nodes[i] for i in ops], dict(values), _GraphNaming(index), FunctionSpecializer(index)
+    )
+    try:
+        rewriter.propagate()
+        updated, _ = rewriter.effects()
+    except GraphEditError:  # an op needs the variable itself, or a function calls itself
+        return frozenset()
+    return frozenset(values) - updated
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
 
 
 def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
-    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in, its consumers inside."""
+    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its consumers."""
     if isinstance(what, str) and what in index.ids:
         op = index.ids[what]
         return [[(op, k)] for k in range(len(index.inputs.row(op)))]

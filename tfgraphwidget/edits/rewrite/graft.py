@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tfgraphwidget.edits import control_flow_contexts
 from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.clone.node_copier import KEY
 from tfgraphwidget.edits.clone.scopes import check_free
 from tfgraphwidget.edits.context import IndexContext, TracedFunction
 from tfgraphwidget.edits.patch import Change
@@ -30,12 +31,13 @@ _HERE = "here"
 class Graft:
     """What comes to a graph, and the names there of the tensors that the function gave.
 
-    `notes` say what could not be copied, a sentence each.
+    `notes` say what could not be copied, a sentence each. `traced` is the trace, with the tensors that it was given.
     """
 
     change: Change
     outputs: tuple[str, ...]
     notes: tuple[str, ...]
+    traced: TracedFunction
 
 
 def graft_function(traced: TracedFunction, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
@@ -60,7 +62,12 @@ def graft_function(traced: TracedFunction, index: GraphIndex, given: Sequence[st
     everything = Selection.of(traced.index, range(len(traced.index)), "editor.ops()")
     patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(IndexContext(traced.index, index))
     instead = {f"{into}/{name}": end for name, end in stands.items()}
-    nodes = tuple(_read_tensors(node, instead) for node in patch.add.nodes if node.name not in instead)
+    added = [node for node in patch.add.nodes if node.name not in instead]
+    if traced.graph is not None:  # live variables need no ops that initialize them, and gradients know the FuncGraph
+        own = {f"{into}/{node.name}": node for node in traced.index.nodes}
+        added = [_with_gradient(node, own[node.name]) for node in added if node.name in own]
+        traced = replace(traced, given=dict(zip(traced.inputs, given, strict=True)))
+    nodes = tuple(_read_tensors(node, instead) for node in added)
     members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
     names = {node.name: node.name for node in nodes}
     names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}
@@ -68,7 +75,14 @@ def graft_function(traced: TracedFunction, index: GraphIndex, given: Sequence[st
     change = replace(patch.add, nodes=nodes, members=members, contexts=told, copies=())
     dropped = patch.preview.dropped if patch.preview else ()
     outputs = tuple(_output(name, stands, into) for name in traced.outputs)
-    return Graft(_run_in_frames(index, traced, change, given, into), outputs, dropped)
+    return Graft(_run_in_frames(index, traced, change, given, into), outputs, dropped, traced)
+
+
+def _with_gradient(node: NodeDef, original: NodeDef) -> NodeDef:
+    """A copied op with the gradient that the original has."""
+    if KEY in original.attr:
+        node.attr[KEY].CopyFrom(original.attr[KEY])
+    return node
 
 
 def _read_tensors(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> NodeDef:

@@ -163,7 +163,7 @@ class Insert(Command):
             scopes=(self.into,),
             changed=rewriter.changes(),
             notes=graft.notes,
-            traced=traced,
+            traced=graft.traced,
             output_renames=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
         )
 

@@ -26,7 +26,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import NEXT, GraphIndex, Part, Selection, traversal
+from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import listed
 
 
@@ -37,8 +37,8 @@ class Replace(Command):
 
     Attributes:
         what: The ops to replace.
-        by: A function that is called on the inputs of `what` and returns a tensor for each output; or other ops, whose
-            inputs and outputs take the place of those of `what` in order, or as `ends` says.
+        by: A function that is called on the inputs of `what`, variables left out, and returns a tensor for each output;
+            or other ops, whose inputs and outputs take the place of those of `what` in order, or as `ends` says.
         into: The name scope of the ops that the function makes.
         ends: Pairs of (old tensor, new tensor).
         remove: Whether the ops `what` are removed.
@@ -58,7 +58,8 @@ class Replace(Command):
             return patch
         index = context.index
         kept = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
-        rest = Remove(self.part(index).ops).patch(apply_patch(index, patch), kept)
+        part = self.part(index)
+        rest = Remove((*part.ops, *_captured_for(index, part))).patch(apply_patch(index, patch), kept)
         return _combine(index, patch, rest)
 
     def part(self, index: GraphIndex) -> Part:
@@ -85,12 +86,12 @@ class Replace(Command):
 
     def _by_function(self, context: PlanContext) -> Patch:
         index = context.index
-        inputs = (tensor(index, name) for name in self.part(index).inputs)
+        inputs = (tensor(index, name) for name in _values(index, self.part(index)))
         traced = context.trace(self.by, [(index.dtypes(op)[port], index.shape(op, port)) for op, port in inputs])
         index = context.index
         part = self.part(index)
         outputs = self._outputs(context, part, len(traced.outputs))
-        graft = graft_function(traced, index, part.inputs, self.into)
+        graft = graft_function(traced, index, _values(index, part), self.into)
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
@@ -105,7 +106,7 @@ class Replace(Command):
             changed=rewriter.changes(),
             notes=graft.notes,
             output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
-            traced=traced,
+            traced=graft.traced,
         )
 
     def _by_part(self, index: GraphIndex) -> Patch:
@@ -130,6 +131,21 @@ class Replace(Command):
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
         return replace(patch, output_renames=tuple(given))
+
+
+def _values(index: GraphIndex, part: Part) -> tuple[str, ...]:
+    """The inputs of a part without the variables that it reads: the function makes its own, or none."""
+    return tuple(name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES)
+
+
+def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:
+    """The variables that a function captures for a part alone: nothing else initializes or reads them there."""
+    names = (variable.handle for variable in index.variable_defs if variable.resource and not variable.initializer)
+    return tuple(
+        name
+        for name in names
+        if name in index.ids and part.ids.issuperset(index.consumer_lists[index.ids[name]]) and name not in part.ops
+    )
 
 
 def _pair_boundaries(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:

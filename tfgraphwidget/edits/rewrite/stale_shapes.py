@@ -135,7 +135,7 @@ def integer_constant(
 class StaleConstant(NamedTuple):
     """A constant that holds a size which is another one now, `value`, and takes it to the op `reader`.
 
-    `proposed` is what it should hold, with a text where that is known only when the graph runs; None if it is not known.
+    `proposed` is what it should hold, with a text where only a run of the graph shows it; None if it is not known.
     `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
     time the size is `times` that of dimension `position` of the input.
     """

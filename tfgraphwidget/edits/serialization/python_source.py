@@ -229,7 +229,7 @@ def _is_installed(module: ModuleType) -> bool:
 
 
 def _source(function: FunctionType) -> tuple[_Function | None, str]:
-    """The syntax tree and the source of a function; (None, "") if the source is not available, or it is not clear which it is."""
+    """The syntax tree and the source of a function; (None, "") if the source is missing or ambiguous."""
     try:
         if function.__name__ == "<lambda>":
             node: _Function | None = lambda_of(function)
@@ -247,7 +247,7 @@ def _source(function: FunctionType) -> tuple[_Function | None, str]:
 
 
 def _inline_defaults(node: _Function, function: FunctionType) -> bool:
-    """Put the values of a function's defaults in place of what gave them; annotations that cannot be resolved are removed."""
+    """Put the values of a function's defaults in their place; remove annotations that cannot be resolved."""
     places: list[tuple[list[Any], int, object]] = [
         (node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())
     ]

@@ -15,7 +15,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
-from tfgraphwidget.graph import BodyState
+from tfgraphwidget.graph import BodyState, GraphIndex
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
 from tfgraphwidget.tf_types import FunctionDef, Tensor
 
@@ -48,14 +49,12 @@ def _zeros(like: tf.Tensor) -> tf.Tensor:
 
 def gradients(part: Excerpt, held: BodyState) -> dict[str, Gradient]:
     """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced again."""
-    graph = held.graph
-    if graph is None:
-        return {}
     index = part.index
     found = {}
     for i in part.ops:
         if has_closure_gradient(index.nodes[i]):
-            gradient = _traced(part, held, graph.get_operation_by_name(index.names[i]))
+            op = held.operation(index.names[i])
+            gradient = None if op is None else _traced(part, held, op, i)
             if gradient is not None:
                 found[index.names[i]] = gradient
     return found
@@ -99,14 +98,23 @@ def _function(op: tf.Operation) -> Any:
         return None
 
 
-def _traced(part: Excerpt, held: BodyState, op: tf.Operation) -> Gradient | None:
+def _traced(part: Excerpt, held: BodyState, op: tf.Operation, number: int) -> Gradient | None:
+    """The gradient of an op; `number` is that of the op in the excerpt's index."""
     function = _function(op)
     if function is None:
         return None
-    captured = [_in_copy(part, held, tensor) for tensor in function.captured_inputs]
+    index = part.index
+    sources = zip(index.inputs.row(number).tolist(), index.ports[_row(index, number)].tolist(), strict=True)
+    # What the op reads may be another tensor since an edit, and its gradient then is of that one.
+    now = {id(tensor): part.names([end])[0] for tensor, end in zip(op.inputs, sources, strict=False)}
+    captured = [now.get(id(tensor)) or _in_copy(part, held, tensor) for tensor in function.captured_inputs]
     return (
         None if None in [c if isinstance(c, str | None) else "" for c in captured] else Gradient(function, (*captured,))
     )
+
+
+def _row(index: GraphIndex, op: int) -> slice:
+    return slice(int(index.inputs.start[op]), int(index.inputs.start[op + 1]))
 
 
 def _in_copy(part: Excerpt, held: BodyState, tensor: Tensor) -> Any:
@@ -116,9 +124,9 @@ def _in_copy(part: Excerpt, held: BodyState, tensor: Tensor) -> Any:
         named = [index.names[i] for i in part.held]
         same = (n for n in named if getattr(held.live(n), "handle", None) is tensor)
         return next((f"{name}:0" for name in same), None if tensor.dtype == tf.resource else tensor)
-    if tensor.graph is not held.graph:
+    name = held.tensor_name(tensor)
+    if name is None or split_tensor(name)[0] not in index.ids:  # an edit has removed the op
         return None
-    name = held.shown(tensor.name)
     op = index.op(name)
     there = op in part.ops or op in part.held or name in part.names(part.inputs)
     return name if there else None

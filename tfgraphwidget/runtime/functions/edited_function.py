@@ -12,7 +12,7 @@ from typing import Any
 
 from tfgraphwidget.edits import Change, FunctionBoundary, NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, called_functions
+from tfgraphwidget.graph import CONSTANTS, REQUIRED_PLACEHOLDERS, GraphIndex, called_functions
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
@@ -122,7 +122,12 @@ class _Written:
     def __init__(self, definition: Any, edition: Edition) -> None:
         body, self._index = edition.body, edition.index
         self._types = OpTypes(self._index.extras.function)
-        self.arguments = {shown: argument for argument, shown in reversed(list(body.alias.items()))}
+        ids, kinds = self._index.ids, self._index.types
+        self.arguments = {
+            shown: argument
+            for argument, shown in reversed(list(body.alias.items()))
+            if shown not in ids or kinds[ids[shown]] not in CONSTANTS  # a variable that an edit has frozen
+        }
         for was, now in zip(body.arguments, edition.ends[0], strict=True):
             op, argument = split_tensor(now)[0], split_tensor(was)[0]
             if op in self._index.ids and self._index.types[self._index.ids[op]] not in REQUIRED_PLACEHOLDERS:

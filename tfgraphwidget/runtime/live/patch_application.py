@@ -257,7 +257,7 @@ def _check_shown_again(change: Change, record: Record) -> None:
 
 
 def _validate_new_nodes(graph: tf.Graph, new: Sequence[NodeDef], change: Change) -> ValidatedNodes | None:
-    if not new:
+    if not new and not change.functions:
         return None
     check_open(graph)
     return validate(graph, new, change.functions, change.gradients)

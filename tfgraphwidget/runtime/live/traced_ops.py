@@ -16,13 +16,34 @@ from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.edits.rewrite import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, shape_text, side_effects, traversal
+from tfgraphwidget.graph import (
+    TABLE_INITIALIZERS,
+    GraphIndex,
+    Shape,
+    VariableDef,
+    build,
+    needed_ops,
+    shape_text,
+    side_effects,
+    traversal,
+)
 from tfgraphwidget.naming import did_you_mean, split_tensor
-from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import GraphBody, dimensions, first_line, tf_protos, wrap_tf_errors
+from tfgraphwidget.runtime.session import edit_values, variable_values
+from tfgraphwidget.sources import (
+    GraphBody,
+    captured_body,
+    dimensions,
+    first_line,
+    keras_infos,
+    rename_tensor,
+    static_shape,
+    tf_protos,
+    wrap_tf_errors,
+)
 from tfgraphwidget.tf_internals import (
     PartitionedVariable,
     control_flow_context,
+    eager_mode,
     forget_variables,
     session_config,
     share_python_functions,
@@ -119,6 +140,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
         ) from error
 
 
+_FILLS = TABLE_INITIALIZERS | {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2", "LookupTableImportV2"}
 _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
@@ -151,25 +173,98 @@ def trace_function(function: Any, specs: Sequence[tuple[str, Shape]], options: O
         inputs = [
             tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}") for k, (dtype, shape) in enumerate(specs)
         ]
-        try:
-            result = called(*inputs, **(options or {}))
-            outputs, effects = _outputs(result, inputs)
-        except GraphEditError:
-            raise
-        except Exception as error:
-            raise GraphEditError(
-                f"{name} raised {type(error).__name__} when it was called on {_specs_text(specs)}: "
-                f"{first_line(error)}; let it make tensors of what it is given, and of nothing else."
-            ) from error
-        outputs = _outputs_after_effects(graph, outputs, effects)
+        outputs = _call(called, name, inputs, options or {})
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
-    return TracedFunction(_index(graph), tuple(t.op.name for t in inputs), tuple(t.name for t in outputs), graph)
+    return TracedFunction(
+        _index(GraphBody(graph)), tuple(t.op.name for t in inputs), tuple(t.name for t in outputs), graph
+    )
+
+
+def _call(function: Callable[..., Any], name: str, inputs: Sequence[tf.Tensor], options: Options) -> list[tf.Tensor]:
+    """Call a function on placeholders of the default graph: the tensors that it returns."""
+    try:
+        outputs, effects = _outputs(function(*inputs, **options), inputs)
+    except GraphEditError:
+        raise
+    except Exception as error:
+        raise GraphEditError(
+            f"{name} raised {type(error).__name__} when it was called on {_inputs_text(inputs)}: "
+            f"{first_line(error)}; let it make tensors of what it is given, and of nothing else."
+        ) from error
+    return _outputs_after_effects(tf.compat.v1.get_default_graph(), outputs, effects)
+
+
+@wrap_tf_errors("call the function")
+def trace_in_function(
+    function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None
+) -> TracedFunction:
+    """Like `trace_function`, for a function's body: variables and tables are made as live ones, which the ops capture.
+
+    So a Keras layer or model does for `function` too; its variables stay its own. Raises GraphEditError.
+    """
+    called, name = _function(function)
+    made: list[tf.Variable] = []
+    names: list[list[str]] = []
+
+    def body(*inputs: tf.Tensor) -> list[tf.Tensor]:
+        graph = tf.compat.v1.get_default_graph()
+        with tf.variable_creator_scope(_live_creator(graph, made)):
+            outputs = _call(called, name, inputs, options or {})
+        names.extend([[tensor.op.name for tensor in inputs], [tensor.name for tensor in outputs]])
+        return outputs
+
+    with eager_mode(), tf.compat.v1.name_scope(None):
+        shapes = [static_shape(shape) for _, shape in specs]
+        wrapped = tf.compat.v1.wrap_function(
+            body, [tf.TensorSpec(shapes[k], _dtype(dtype), f"input_{k}") for k, (dtype, _) in enumerate(specs)]
+        )
+        traced_body, live = captured_body(wrapped.graph, keras_infos(function))
+    inputs, outputs = names[0], [rename_tensor(output, traced_body.alias) for output in names[1]]
+    whole = _index(traced_body)
+    index = _only(whole, [*inputs, *outputs])
+    fills = [op for op, kind in zip(whole.names, whole.types, strict=True) if kind in _FILLS and op not in index.ids]
+    if fills:
+        raise GraphEditError(
+            f"{name} makes a table ({fills[0]!r} fills it), which a function's body cannot initialize; make the table "
+            "before, and let the function read it.",
+            fills,
+        )
+    captured = {name: value for name, value in live.items() if name in index.ids}
+    alive = wrapped, made, function
+    return TracedFunction(index, tuple(inputs), tuple(outputs), alive, captured, wrapped.graph, traced_body.alias)
+
+
+def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
+    """The index without ops that nothing needs: what computed the first values of variables that are live."""
+    kept = needed_ops(index, (), needed_names)
+    nodes = [node for node, is_kept in zip(index.nodes, kept.tolist(), strict=True) if is_kept]
+    names = {node.name for node in nodes}
+    collections = {
+        key: tuple(member for member in members if split_tensor(member.name)[0] in names)
+        for key, members in index.collections.items()
+    }
+    variables = tuple(variable for variable in index.variable_defs if variable.handle in names)
+    return build(nodes, collections, variables, typing=index.typing, functions=index.functions, extras=index.extras)
+
+
+def _live_creator(graph: tf.Graph, made: list[tf.Variable]) -> Callable[..., tf.Variable]:
+    """Make variables outside of the graph that is being traced; `made` keeps them alive."""
+
+    def create(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
+        value = options.get("initial_value")
+        if isinstance(value, tf.Tensor) and getattr(value, "graph", None) is graph:
+            (options["initial_value"],) = edit_values.compute_constants(_index(GraphBody(graph)), [value.name])
+        with tf.init_scope():
+            made.append(next_creator(**options))
+        return made[-1]
+
+    return create
 
 
 def _function(function: Any) -> tuple[Callable[..., Any], str]:
     """Return the function to call, and its name for messages."""
     if callable(function):
-        return function, str(getattr(function, "__name__", "The function"))
+        return function, str(getattr(function, "__name__", getattr(function, "name", "The function")))
     if not isinstance(function, str):
         raise GraphEditError(f"{shown(function)!r} is no function; give a Python function, or an op type: 'Identity'.")
     if function in _KNOWN:
@@ -194,9 +289,11 @@ def _dtype(name: str) -> tf.DType:
     return dtype
 
 
-def _specs_text(specs: Sequence[tuple[str, Shape]]) -> str:
-    texts = [f"{dtype} {'of unknown shape' if shape is None else list(shape)}" for dtype, shape in specs]
-    return " and ".join(texts) if texts else "nothing"
+def _inputs_text(inputs: Sequence[tf.Tensor]) -> str:
+    shapes = (dimensions(tensor.shape) for tensor in inputs)
+    described = ("of unknown shape" if shape is None else list(shape) for shape in shapes)
+    texts = [f"{tensor.dtype.name} {shape}" for tensor, shape in zip(inputs, described, strict=True)]
+    return " and ".join(texts) or "nothing"
 
 
 def _outputs(result: Any, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
@@ -212,7 +309,7 @@ def _outputs_after_effects(
     graph: tf.Graph, outputs: Sequence[tf.Tensor], effects: Sequence[tf.Operation]
 ) -> list[tf.Tensor]:
     """Return the outputs, computed after all side effects of the function."""
-    index = _index(graph)
+    index = _index(GraphBody(graph))
     members_ops = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
     variables = (split_tensor(name)[0] for v in index.variable_defs for name in (v.initializer, v.snapshot) if name)
     done = {*members_ops, *variables, *(output.op.name for output in outputs)}
@@ -226,8 +323,7 @@ def _outputs_after_effects(
         return [tf.identity(output) for output in outputs]
 
 
-def _index(graph: tf.Graph) -> GraphIndex:
-    body = GraphBody(graph)
+def _index(body: GraphBody) -> GraphIndex:
     return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
 
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import GraphIndex, VariableDef, needed_ops
+from tfgraphwidget.graph import BodyState, GraphIndex, VariableDef, needed_ops
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
+
+if TYPE_CHECKING:
+    from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]
 
 
 @wrap_tf_errors("read the variables' values")
-def read_variables(source: Source, body: Body, variables: Iterable[VariableDef]) -> dict[str, Array]:
+def read_variables(
+    source: Source, body: Body, variables: Iterable[VariableDef], state: BodyState | None = None
+) -> dict[str, Array]:
     """Return the value of each variable by its handle op.
 
     Args:
         source: The source of the graph.
         body: The graph, or the function body, that the variables are in.
         variables: The variables. They are read in the session, in the file's checkpoint, or as captured variables.
+        state: The state of a function's body after edits; None for that as it was opened.
 
     Raises:
         SessionRefused: There is no session, or a variable has no value.
@@ -40,7 +46,7 @@ def read_variables(source: Source, body: Body, variables: Iterable[VariableDef])
         return current_values(source.session, variables)
     if body is source.body and source.revive is not None and not source.refusal:
         return _file_values(source, variables)
-    state = captured_state(source, body)
+    state = state or captured_state(source, body)
     live = {v.handle: state.live(v.handle) for v in variables if v.handle in state.names}
     far = [name for name, variable in live.items() if variable is None]
     read = state.values(far, "current") if far else {}
@@ -66,12 +72,24 @@ def tensor_proto(value: Array, dtype: int) -> Any:
 
 
 @wrap_tf_errors("work out the constants")
-def compute_constants(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
-    """Return the values of tensors that depend on constants only."""
+def compute_constants(
+    index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None
+) -> list[Array]:
+    """Return the values of tensors that depend on constants only, and on variables of the values, by handle op."""
     ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
-    with Sandbox([index.nodes[i] for i in ops], library) as sandbox:
+    with Sandbox([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
         return sandbox.run(tensors, {})
+
+
+def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:
+    """A variable's handle under a name of its own: live variables may have the same."""
+    if node.name not in values:
+        return node
+    copy = type(node)()
+    copy.CopyFrom(node)
+    copy.attr["shared_name"].s = node.name.encode()
+    return copy
 
 
 @wrap_tf_errors("open a session")

@@ -84,10 +84,15 @@ class CallStructure:
         return tf.nest.pack_sequence_as(self.results, filled, expand_composites=True)
 
     def with_results(self, keys: Sequence[str]) -> CallStructure:
-        """The same if these are as many results as there were; else with a dict of them as the result."""
+        """The same for results of these keys; where they are more or fewer than before, a dict of them, or a tuple.
+
+        It is a dict for a function that returned one.
+        """
         if len(keys) == self.result_count:
             return self
-        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
+        if isinstance(self.results, dict):
+            return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
+        return CallStructure(self.parameters, self.specs, _ANY if len(keys) == 1 else (_ANY,) * len(keys))
 
     def refined(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.

@@ -17,7 +17,9 @@ from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
-from tfgraphwidget.tf_internals import eager_mode
+from tfgraphwidget.tf_internals import eager_mode, functional_ends, functional_model, functional_nodes
+
+__all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the editor, which imports no TensorFlow
 
 
 def is_keras_model(thing: object) -> bool:
@@ -61,14 +63,10 @@ def keras_source(model: Any) -> Source:
             f"{title} cannot be traced: {first_line(error)}; open a function that calls it instead: "
             "tgw.edit(tf.function(model).get_concrete_function(tf.TensorSpec(...)))."
         ) from error
-    infos = {
-        id(v.value.handle): CaptureInfo(v.path, v.trainable)
-        for v in model.variables
-        if isinstance(v.value, tf.Variable)
-    }
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
-    source = function_source(trace.graph, title, way_out, infos, call_structure(trace, function))
+    source = function_source(trace.graph, title, way_out, keras_infos(model), call_structure(trace, function))
     source.initial_values = partial(_initial_values, model, title)
+    source.model = model
     return source
 
 
@@ -78,6 +76,48 @@ def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
     named = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
     named += [f"inputs_{k}" for k in range(len(named), count)]
     return [inspect.Parameter(name, kind) for name in named]
+
+
+def keras_infos(thing: Any) -> dict[int, CaptureInfo]:
+    """The names and trainability of the variables of a Keras model or layer, by id of the handle; else none."""
+    variables = thing.variables if is_keras_model(thing) else ()
+    return {id(v.value.handle): CaptureInfo(v.path, v.trainable) for v in variables if isinstance(v.value, tf.Variable)}
+
+
+def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
+    """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional model stands for.
+
+    Args:
+        model: A Functional model.
+        graph: The trace of the model, or of the Sequential model that it computes.
+
+    Returns:
+        {id of the KerasTensor: name of the tensor}.
+
+    Raises:
+        GraphEditError: The layers make other ops now than when the model was opened.
+    """
+    keras = sys.modules["keras"]
+    tensors = [tensor for node in functional_nodes(model) for tensor in node.outputs]
+    inner, names = keras.Function(functional_ends(model)[0], tensors), list[str]()
+
+    def inference(*inputs: Any) -> None:
+        names.extend(tensor.name for tensor in inner(*inputs))
+
+    trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
+    opened = graph.get_operations()
+    numbers = {op.name: number for number, op in enumerate(trace.graph.get_operations())}
+    found = {}
+    for tensor, name in zip(tensors, names, strict=True):
+        op, _, port = name.partition(":")
+        number = numbers[op]
+        kind = trace.graph.get_operation_by_name(op).type
+        if number >= len(opened) or opened[number].type != kind:
+            raise GraphEditError(
+                f"Keras model {model.name!r} makes other ops now than when it was opened; open it again."
+            )
+        found[id(tensor)] = f"{opened[number].name}:{port}"
+    return found
 
 
 def _input_specs(model: Any, title: str) -> list[Any]:

@@ -10,21 +10,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
+    CONSTANTS,
     PLACEHOLDERS,
     TABLE_INITIALIZERS,
     BodyState,
+    GraphIndex,
     Pairs,
     Table,
     VariableDef,
     build,
     definitions,
+    persistent_state,
 )
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
@@ -82,9 +86,13 @@ class CapturedState:
         """The graph of the outermost body; None inside, since a called function is a FunctionDef."""
         return self.outermost.graph if self.body.origins is None else None
 
-    def shown(self, tensor: str) -> str:
-        """The tensor's name when captured variables have their own names."""
-        return rename_tensor(tensor, self.body.alias)
+    def operation(self, name: str) -> tf.Operation | None:
+        """Return the op of the FuncGraph of this name."""
+        return None if self.graph is None else _find_operation(self.graph, name)
+
+    def tensor_name(self, tensor: tf.Tensor) -> str | None:
+        """Return the name of a tensor of the FuncGraph; captured variables have their own names."""
+        return rename_tensor(tensor.name, self.body.alias) if tensor.graph is self.graph else None
 
     def live(self, name: str) -> Any:
         """Return the live variable or tensor."""
@@ -124,9 +132,11 @@ class SessionState:
     def graph(self) -> None:
         """None."""
 
-    def shown(self, tensor: str) -> str:
-        """The name, unchanged."""
-        return tensor
+    def operation(self, name: str) -> None:
+        """Return None."""
+
+    def tensor_name(self, tensor: tf.Tensor) -> None:
+        """Return None."""
 
     def live(self, name: str) -> Any:
         """Return a constant, or None."""
@@ -179,6 +189,98 @@ class SessionState:
             revived = self.source.revive()
             with revived.session as session:
                 yield revived.body, session
+
+
+class Trace(Protocol):
+    """A function that was traced for an edit; `edits.TracedFunction` is one.
+
+    `graph` is its FuncGraph, `alias` maps ops of that to the names that they are shown by, `given` placeholders to the
+    tensors that they stand for.
+    """
+
+    @property
+    def graph(self) -> Any: ...  # noqa: D102
+
+    @property
+    def alias(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    @property
+    def given(self) -> Mapping[str, str]: ...  # noqa: D102
+
+
+def _find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
+    try:
+        return graph.get_operation_by_name(name)
+    except KeyError:  # an edit has added or renamed it
+        return None
+
+
+class GraphState(SessionState):
+    """The state of ops of a graph itself, for a part of it that becomes a function."""
+
+    @cached_property
+    def _origins(self) -> Mapping[str, str]:
+        index = build(self.source.body.nodes())
+        kept = persistent_state(index)
+        return {index.names[i]: index.names[i] for i in range(len(index)) if kept[i]}
+
+
+@dataclass(frozen=True, eq=False)
+class EditedState:
+    """The state of a body after edits.
+
+    Attributes:
+        original: The state of the body as it was opened.
+        index: The body as it is now: an op that is gone, or that an edit has made a constant, stands for no state.
+        new: The variables and tensors that ops of edits capture, by op.
+        traces: The traces of functions that made ops, by the name scopes of these.
+    """
+
+    original: BodyState
+    index: GraphIndex
+    new: Mapping[str, Any]
+    traces: Mapping[str, Trace]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The ops that stand for state now."""
+        index = self.index
+        names = self.original.names | self.new.keys()
+        return frozenset(name for name in names if name in index.ids and index.types[index.ids[name]] not in CONSTANTS)
+
+    @property
+    def graph(self) -> Any:
+        """The FuncGraph that the body was read from."""
+        return self.original.graph
+
+    def operation(self, name: str) -> tf.Operation | None:
+        """Return the op of a FuncGraph that an op of the body was read from, or that an edit has traced."""
+        for scope, trace in self.traces.items():
+            if name.startswith(f"{scope}/"):
+                return _find_operation(trace.graph, name.removeprefix(f"{scope}/"))
+        operation: tf.Operation | None = self.original.operation(name)
+        return operation
+
+    def tensor_name(self, tensor: tf.Tensor) -> str | None:
+        """Return the name in the body of a tensor of such a FuncGraph."""
+        for scope, trace in self.traces.items():
+            if tensor.graph is trace.graph:
+                op, port = split_tensor(rename_tensor(tensor.name, trace.alias))
+                return trace.given.get(op, f"{scope}/{op}:{port}")
+        name: str | None = self.original.tensor_name(tensor)
+        return name
+
+    def live(self, name: str) -> Any:
+        """The live variable or tensor."""
+        return self.new[name] if name in self.new else self.original.live(name)
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
+        """Values of those that are not live; new ones are."""
+        return self.original.values(names, init)
+
+    def table(self, name: str, dtypes: Pairs) -> Table | None:
+        """Keys and values of a lookup table."""
+        return _export_table(self.new[name], dtypes) if name in self.new else self.original.table(name, dtypes)
 
 
 def _export_table(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:

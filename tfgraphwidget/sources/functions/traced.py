@@ -46,6 +46,19 @@ def function_source(
     return Source(title, _function_body(graph, infos or {}), refusal=refusal, structure=structure)
 
 
+def captured_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> tuple[GraphBody, dict[str, Any]]:
+    """The body of a function that was traced for an edit, and the live variables and tensors that its ops stand for.
+
+    Args:
+        graph: The FuncGraph.
+        infos: CaptureInfo by id of a captured variable's handle.
+    """
+    captures = Captures.of(graph, infos)
+    live: dict[str, Any] = {name: captured.variable for name, captured in captures.variables.items()}
+    live |= {inside.op.name: outside for outside, inside in graph.captures if inside.op.name not in captures.alias}
+    return GraphBody(graph, captures=captures), live
+
+
 def _function_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> GraphBody:
     captured_names = {tensor.name for tensor in graph.internal_captures}
     captures = Captures.of(graph, infos)

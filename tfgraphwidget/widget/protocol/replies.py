@@ -170,7 +170,7 @@ class Legend:
 class State:
     """What the panel shows beside the drawing.
 
-    `path` names the current graph and those around it, outermost first; `warnings` are sentences about what can only be looked at;
+    `path` names the current graph and those around it, outermost first; `warnings` say what is read-only;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first.

@@ -30,10 +30,10 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   let [shown, last] = ["", ""];
   const show = () => {
     const { state, scene } = store.value;
-    root.hidden = !state || state.colours.length === 0;
+    root.hidden = !state || state.colors.length === 0;
     if (!state) return;
     const by = state.legend?.by ?? "";
-    const ways = options(state.colours, by);
+    const ways = options(state.colors, by);
     const families = state.legend ? [] : familiesIn(scene);
     const news = JSON.stringify([ways, state.legend, families]);
     if (news !== shown) {

@@ -1,0 +1,235 @@
+"""The edits of a functional Keras model, said in layers: a Keras model again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.sources import functional_ends, functional_model, functional_nodes, is_keras_model, layer_outputs
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.executor import EditExecutor
+    from tfgraphwidget.edits import NodeChange, Patch, Step
+
+_BATCH = 2
+_NUMBERS = ("float16", "float32", "float64")
+_TOLERANCE = 1e-3
+
+
+def edited_model(executor: EditExecutor) -> Any:
+    """The model that was opened, as edits have left it; see `AnalysisAPI.keras`."""
+    model = executor.source.model
+    if model is None:
+        raise GraphEditError(
+            "keras: the editor was not opened on a Keras model; editor.module() is the edited function."
+        )
+    layers = _Layers.of(model, executor.source.body)
+    for step in executor.history.done:
+        if step.patch.traced is not None or step.patch.changed or step.patch.add.nodes or step.patch.remove.nodes:
+            layers.follow(step, is_root=step.place is executor.target)
+    new = layers.model()
+    _check_same(new, executor)
+    return new
+
+
+def _refused(line: str, why: str) -> GraphEditError:
+    return GraphEditError(f"{line} cannot be said in layers: {why}; editor.module() is the edited model.")
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call of a layer; tensors of `arguments` are KerasTensors, or the names of those that edits brought in."""
+
+    layer: Any
+    arguments: tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class _Layers:
+    """The calls of a model's layers; `moved` says for a tensor what its consumers read instead.
+
+    A tensor is the id of a KerasTensor of the model, or the name of the output of a layer that came with an edit.
+    """
+
+    def __init__(self, model: Any, names: Mapping[int, str]) -> None:
+        self._model = model
+        self._inputs: dict[int | str, Any] = {id(tensor): tensor for tensor in model.inputs}
+        self._calls: dict[int | str, _Call] = {}
+        self._ports: dict[int | str, int] = {}
+        self._tensors: dict[str, int | str] = {}
+        self._moved: dict[int | str, int | str] = {}
+        self._results: list[tuple[str, str]] = []
+        for node in functional_nodes(model):
+            call = _Call(node.operation, (node.arguments.args, node.arguments.kwargs))
+            for port, tensor in enumerate(node.outputs):
+                if id(tensor) not in self._inputs:
+                    self._calls[id(tensor)], self._ports[id(tensor)] = call, port
+                self._tensors.setdefault(names[id(tensor)], id(tensor))  # a Dropout gives what it is given
+
+    @classmethod
+    def of(cls, model: Any, body: Any) -> _Layers:
+        """The calls of a Sequential or Functional model."""
+        functional = functional_model(model)
+        if functional is None:
+            raise GraphEditError(
+                f"Keras model {model.name!r} is a subclass whose call is Python, so its edits cannot be said in "
+                "layers; editor.module() is the edited model."
+            )
+        return cls(functional, layer_outputs(functional, body.graph))
+
+    # Edits
+
+    def follow(self, step: Step, *, is_root: bool) -> None:
+        """Do in layers what a step did in ops."""
+        line, patch, command = step.line, step.patch, step.command
+        if not is_root:
+            raise _refused(line, "it is inside a function that the model calls")
+        if getattr(command, "only", ()) or getattr(command, "never", ()):
+            raise _refused(line, "only some of the consumers change")
+        if patch.traced is not None:
+            self._add(line, patch, getattr(command, "function", getattr(command, "by", None)), command)
+        elif patch.add.nodes:
+            raise _refused(line, "it adds ops that are of no layer")
+        for old, new in dict.fromkeys((*_moves(line, patch.changed), *patch.output_renames)):
+            if old != new:
+                self._move(line, old, new)
+
+    def _add(self, line: str, patch: Patch, layer: Any, command: Any) -> None:
+        if not is_keras_model(layer):
+            raise _refused(line, "the function is no keras.layers.Layer")
+        scope, outputs = patch.scopes[0], patch.traced.outputs
+        if len(outputs) != 1:
+            raise _refused(line, "the layer has several outputs")
+        at = getattr(command, "at", None)
+        given = [at] if isinstance(at, str) else list(at or _outside(patch))
+        if at is None and len(given) != 1:
+            raise _refused(line, "the part has several inputs")
+        new = f"{scope}/{split_tensor(outputs[0])[0]}:{split_tensor(outputs[0])[1] or 0}"
+        read = [self._tensor(line, name) for name in given]
+        self._calls[new], self._ports[new], self._tensors[new] = _Call(layer, (tuple(map(_Name, read)), {})), 0, new
+        if patch.ends is not None:
+            self._results.append((scope, new))
+
+    def _move(self, line: str, old: str, new: str) -> None:
+        """Let all consumers of a tensor read another one, but for the layer that computes that of it."""
+        was, now = self._tensor(line, old), self._tensor(line, new)
+        for call in self._calls.values():
+            if call is not self._calls.get(now):
+                call.arguments = _exchanged(call.arguments, was, now)
+        self._moved = {of: now if to == was else to for of, to in self._moved.items()} | {was: now}
+
+    def _tensor(self, line: str, name: str) -> int | str:
+        if name not in self._tensors:
+            raise _refused(line, f"{name!r} is inside of a layer")
+        return self._tensors[name]
+
+    # The model
+
+    def model(self) -> Any:
+        """A new Functional model of the same inputs."""
+        keras = sys.modules["keras"]
+        inputs, ends = functional_ends(self._model)
+        known: dict[int | str, Any] = dict(self._inputs)
+        outputs = keras.tree.map_structure(
+            lambda tensor: self._value(self._moved.get(id(tensor), id(tensor)), known), ends
+        )
+        more = {key: self._value(self._moved.get(name, name), known) for key, name in self._results}
+        if more and isinstance(outputs, dict):
+            outputs = {**outputs, **more}
+        elif more:
+            outputs = [*(outputs if isinstance(outputs, list | tuple) else [outputs]), *more.values()]
+        return keras.Model(inputs, outputs, name=self._model.name)
+
+    def _value(self, tensor: int | str, known: dict[int | str, Any]) -> Any:
+        """The KerasTensor that a tensor is in the new model."""
+        stack = [tensor]  # a model may be deeper than Python's recursion
+        while stack:
+            call = self._calls.get(stack[-1])
+            missing = [] if call is None else [of for of in _tensors(call.arguments) if of not in known]
+            if call is None or stack[-1] in known:
+                stack.pop()
+            elif missing:
+                stack += missing
+            else:
+                args, kwargs = _mapped(call.arguments, known.__getitem__)
+                results = sys.modules["keras"].tree.flatten(call.layer(*args, **kwargs))
+                known.update((of, results[self._ports[of]]) for of, other in self._calls.items() if other is call)
+        return known[tensor]
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A tensor in the arguments of a call."""
+
+    tensor: int | str
+
+
+def _mapped(arguments: Any, value: Any) -> Any:
+    """Arguments with something else in place of each tensor."""
+    keras = sys.modules["keras"]
+
+    def one(item: Any) -> Any:
+        if isinstance(item, _Name):
+            return value(item.tensor)
+        return value(id(item)) if isinstance(item, keras.KerasTensor) else item
+
+    return keras.tree.map_structure(one, arguments)
+
+
+def _tensors(arguments: Any) -> list[int | str]:
+    found: list[int | str] = []
+    _mapped(arguments, found.append)
+    return found
+
+
+def _exchanged(arguments: Any, old: int | str, new: int | str) -> Any:
+    return _mapped(arguments, lambda tensor: _Name(new if tensor == old else tensor))
+
+
+def _moves(line: str, changed: Iterable[NodeChange]) -> Iterable[tuple[str, str]]:
+    """(tensor, tensor read instead) for the ops that read another one."""
+    for edited in changed:
+        before, after = edited.before, edited.after
+        keys = {key for key in (*before.attr, *after.attr) if key != "_output_shapes"}
+        if before.op != after.op or any(before.attr[key] != after.attr[key] for key in keys):
+            raise _refused(line, f"it changes the op {edited.name!r}")
+        for old, new in zip(_data(before.input), _data(after.input), strict=True):
+            if old != new:
+                yield old, new
+
+
+def _data(inputs: Iterable[str]) -> list[str]:
+    return [f"{op}:{port}" for op, port in map(split_input, inputs) if port >= 0]
+
+
+def _outside(patch: Patch) -> Sequence[str]:
+    """The tensors of the graph that new ops read."""
+    own = {node.name for node in patch.add.nodes}
+    read = dict.fromkeys(name for node in patch.add.nodes for name in _data(node.input))
+    return [name for name in read if split_tensor(name)[0] not in own]
+
+
+def _check_same(model: Any, executor: EditExecutor) -> None:
+    """Raise GraphEditError when a model does not compute what the edited function does; tried on random numbers."""
+    keras = sys.modules["keras"]
+    specs = [(tensor.shape, tensor.dtype) for tensor in model.inputs]
+    if any(None in shape[1:] or dtype not in _NUMBERS for shape, dtype in specs):
+        return
+    rng = np.random.default_rng(0)
+    batch = [rng.normal(size=(shape[0] or _BATCH, *shape[1:])).astype(dtype) for shape, dtype in specs]
+    results = model(keras.tree.pack_sequence_as(functional_ends(model)[0], batch), training=False)
+    keys = list(executor.function_ends()[1])
+    found = results if isinstance(results, dict) else dict(zip(keys, keras.tree.flatten(results), strict=True))
+    expected = function_bodies.edited_module(executor, "edited").signature(*batch)
+    for key, value in found.items():
+        if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+            raise GraphEditError(
+                f"Keras model {model.name!r} with the edits in its layers computes another {key!r} than the edited "
+                "graph; editor.module() is the edited model."
+            )
