@@ -998,9 +998,9 @@ def call_gradient_function(concrete: Any) -> Any:
 def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
     """Let ops that run functions know these functions' graphs, as ops do that Python code made.
 
-    TensorFlow makes the graphs of a loop's or a conditional's functions anew for a gradient if it does not find them
+    TensorFlow makes the graphs of a loop's or a conditional's functions again for a gradient if it does not find them
     at the op. What their resources hold gets lost in those that are nested, and so does the gradient: a loop in a loop
-    has the gradient 0. Here each graph is told of its resources before the graphs in it are made.
+    has the gradient 0. Here each graph knows its resources before the graphs in it are made.
 
     Private: `while_v2._get_graph`, `cond_v2.get_func_graphs`, `handle_data_util.copy_handle_data`, `_body_graph`,
     `_cond_graph`, `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they
@@ -1121,7 +1121,7 @@ class _FunctionByType(polymorphic_function.Function):  # type: ignore[misc]
 
     def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
         options = super()._generate_tracing_options(fn, scope_type)
-        options.__class__ = _OptionsByType  # each copy that TensorFlow makes of them reads the signature anew
+        options.__class__ = _OptionsByType  # each copy that TensorFlow makes of them reads the signature again
         return options
 
 

@@ -145,9 +145,9 @@ class Source:
         reopen_code: The Python expression that opens it again.
         revive: Imports the file into a new graph and session.
         stored: What a file has besides its graph.
+        model: The Keras model that was opened.
         structure: How a function is called, if that is known.
         initial_values: Draws new initial values of a function's variables, by their names; other seeds if True.
-        model: The Keras model that was opened.
     """
 
     title: str
@@ -164,9 +164,9 @@ class Source:
     reopen_code: str = ""
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
     initial_values: Callable[[bool], Mapping[str, Any]] | None = field(default=None, repr=False)
-    model: Any = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.

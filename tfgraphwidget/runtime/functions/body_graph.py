@@ -1,6 +1,6 @@
 """A function's body as a graph of TensorFlow 1 with a session, from which it is copied as any other graph is.
 
-What the body captured are variables and tables of the graph. The session reads the function's variables anew before
+What the body captured are variables and tables of the graph. The session reads the function's variables again before
 each run, so that a copy can be brought up to date with them.
 """
 

@@ -65,17 +65,9 @@ def keras_source(model: Any) -> Source:
         ) from error
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
     source = function_source(trace.graph, title, way_out, keras_infos(model), call_structure(trace, function))
-    source.initial_values = partial(_initial_values, model, title)
     source.model = model
+    source.initial_values = partial(_initial_values, model, title)
     return source
-
-
-def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
-    """The first `count` parameters of a model's `call`."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    named = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
-    named += [f"inputs_{k}" for k in range(len(named), count)]
-    return [inspect.Parameter(name, kind) for name in named]
 
 
 def keras_infos(thing: Any) -> dict[int, CaptureInfo]:
@@ -120,6 +112,14 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
     return found
 
 
+def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
+    """The first `count` parameters of a model's `call`."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
+    named += [f"inputs_{k}" for k in range(len(named), count)]
+    return [inspect.Parameter(name, kind) for name in named]
+
+
 def _input_specs(model: Any, title: str) -> list[Any]:
     """A structure of TensorSpecs for each argument of the model's call; the batch dimension is free."""
     utils = importlib.import_module("keras.src.export.export_utils")
@@ -141,7 +141,7 @@ def _initial_values(model: Any, title: str, reseed: bool) -> dict[str, Any]:
     """What the initializers of a model's variables compute, by the variables' paths.
 
     They are those of a new model of the same configuration; with `reseed` without the seeds of its initializers.
-    Raises SessionRefused for a model that Keras cannot make anew.
+    Raises SessionRefused for a model that Keras cannot make again.
     """
     with eager_mode():  # whatever graph is the default one
         return _values_of_new(model, title, reseed=reseed)
@@ -150,19 +150,19 @@ def _initial_values(model: Any, title: str, reseed: bool) -> dict[str, Any]:
 def _values_of_new(model: Any, title: str, *, reseed: bool) -> dict[str, Any]:
     keras = sys.modules["keras"]
 
-    def anew(thing: Any) -> Any:
+    def remake(thing: Any) -> Any:
         config = thing.get_config()
         return type(thing).from_config(_without_seeds(config) if reseed else config)
 
     try:
         if isinstance(model, keras.Sequential | importlib.import_module("keras.src.models").Functional):
-            new = keras.models.clone_model(model, clone_function=anew)
+            new = keras.models.clone_model(model, clone_function=remake)
         else:
-            new = anew(model)
+            new = remake(model)
             new.build_from_config(model.get_build_config())
     except Exception as error:  # whatever the configuration of a caller's own layers raises
         raise SessionRefused(
-            f'{title} cannot be made anew for its initial values: {first_line(error)}; clone with init="current", or '
+            f'{title} cannot be made again for its initial values: {first_line(error)}; clone with init="current", or '
             "define get_config and from_config."
         ) from error
     pairs = list(zip(model.variables, new.variables, strict=False))
