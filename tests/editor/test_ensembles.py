@@ -140,7 +140,7 @@ def test_a_model_that_keras_cannot_make_anew_is_refused(model: keras.Model) -> N
     odd = Odd(keras.layers.Dense(2))
     odd(X)
     editor = tgw.edit(odd)
-    with pytest.raises(SessionRefused, match="cannot be made anew for its initial values"):
+    with pytest.raises(SessionRefused, match="cannot be made again for its initial values"):
         editor.clone(into="copy", init="initial")
     assert not editor.copies
 

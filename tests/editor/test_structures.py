@@ -247,15 +247,24 @@ def test_a_tensor_that_is_in_a_dict_is_no_argument_by_its_own_name() -> None:
         module(x=X)
 
 
-def test_a_function_whose_results_are_others_now_returns_them_by_key() -> None:
+def test_a_function_whose_results_are_others_now_returns_a_tuple_or_a_dict_as_it_did_before() -> None:
     @tf.function
-    def nested(inputs: Any) -> Any:
+    def pair(inputs: Any) -> Any:
+        return (inputs["x"] * 2.0, inputs["x"] + 1.0)
+
+    @tf.function
+    def named(inputs: Any) -> Any:
         return {"b": inputs["x"] * 2.0, "a": inputs["x"] + 1.0}
 
-    structure = tgw.edit(nested.get_concrete_function({"x": VECTOR})).core.source.structure
-    assert structure is not None
-    assert structure.with_results(("a", "b")) is structure
-    assert structure.with_results(("b", "a", "c")).packed([1, 2, 3]) == {"b": 1, "a": 2, "c": 3}
+    of_pair, of_named = (
+        tgw.edit(function.get_concrete_function({"x": VECTOR})).core.source.structure for function in (pair, named)
+    )
+    assert of_pair is not None
+    assert of_named is not None
+    assert of_pair.with_results(("output_0", "output_1")) is of_pair
+    assert of_pair.with_results(("b", "a", "c")).packed([1, 2, 3]) == (1, 2, 3)
+    assert of_pair.with_results(("b",)).packed([1]) == 1
+    assert of_named.with_results(("b", "a", "c")).packed([1, 2, 3]) == {"b": 1, "a": 2, "c": 3}
 
 
 def test_functions_of_a_loaded_model_are_called_as_they_were_saved(tmp_path: Path) -> None:

@@ -84,15 +84,16 @@ class CallStructure:
         return tf.nest.pack_sequence_as(self.results, filled, expand_composites=True)
 
     def with_results(self, keys: Sequence[str]) -> CallStructure:
-        """The same for results of these keys; where they are more or fewer than before, a dict of them, or a tuple.
+        """The same with other results, where an edit has added some or taken some away.
 
-        It is a dict for a function that returned one.
+        One tensor, or a plain tuple or list, becomes a tensor or a tuple; any other structure becomes a dict by `keys`.
         """
         if len(keys) == self.result_count:
             return self
-        if isinstance(self.results, dict):
-            return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
-        return CallStructure(self.parameters, self.specs, _ANY if len(keys) == 1 else (_ANY,) * len(keys))
+        is_plain = type(self.results) in (tuple, list) and len(self.results) == self.result_count
+        if is_plain or isinstance(self.results, tf.Tensor | tf.TensorSpec):
+            return CallStructure(self.parameters, self.specs, _ANY if len(keys) == 1 else (_ANY,) * len(keys))
+        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
 
     def refined(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
