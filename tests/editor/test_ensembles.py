@@ -24,7 +24,7 @@ def model() -> keras.Model:
     layers = keras.layers
     made = keras.Sequential(
         [
-            keras.Input([4]),
+            keras.Input([4], name="features"),
             layers.Dense(8, activation="relu", name="hidden"),
             layers.BatchNormalization(name="norm"),
             layers.Dense(3, name="out"),
@@ -381,3 +381,48 @@ def test_it_is_replayed_as_it_was_done(model: keras.Model) -> None:
     again: GraphEditor = tgw.edit(model)
     again.edit(editor.history.done[0].command)
     assert list(again.copies) == ["member_0", "member_1"]
+
+
+# Into a function
+
+
+def test_a_part_of_a_graph_is_called_by_a_function_with_its_values() -> None:
+    weight = tf.Variable(3.0, name="weight")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], name="x")])
+    def function(x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": tf.tanh(x) * weight}
+
+    original, editor = tgw.example(), tgw.edit(function)
+    expected = original.session.run("net/logits:0", {"x:0": np.tanh(X)})
+    grown = original.clone("x:0", "net/logits:0", into="net", graph=editor, replace={"x:0": "Tanh:0"})
+    assert [v.name for v in grown.variables] == ["net/net/hidden/w:0", "net/net/hidden/b:0", "net/net/w:0"]
+    module = editor.module()
+    found = module(X)
+    np.testing.assert_allclose(found["net"], expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found["y"], function(X)["y"])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(module(X)["net"] ** 2)
+    assert all(g is not None for g in tape.gradient(loss, list(grown.variables)))
+    assert original.lines == ()
+    editor.undo()
+    assert editor.module()(X).keys() == {"y"}
+
+
+def test_an_ensemble_of_a_model_is_called_by_a_function(model: keras.Model) -> None:
+    function = tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec([None, 4], name="x")])
+    editor = tgw.edit(function)
+    tgw.edit(model).clone(into="m", times=2, init="initial", graph=editor, replace={"features:0": "x:0"})
+    found = editor.function()(X)
+    assert len(found) == 3
+    np.testing.assert_allclose(found[0], X * 2)
+    assert np.abs(found[1] - found[2]).max() > 0
+
+
+def test_a_clone_into_a_function_needs_a_tensor_for_each_input() -> None:
+    function = tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec([None, 4], name="x")])
+    original, editor = tgw.example(), tgw.edit(function)
+    with pytest.raises(NotClonable, match=r"give replace=\{'x:0': tensor of the function\}"):
+        original.clone("x:0", "net/logits:0", into="net", graph=editor)
+    assert editor.lines == ()
+    assert len(original.preview("x:0", "net/logits:0", into="net", graph=editor).new) == 3

@@ -89,7 +89,8 @@ class EditAPI(Checked):
             device: The device of all copied ops, or a dict {device, op or scope: device}; None keeps their devices.
             devices: One device for each copy; there are as many copies.
             src_scope: A name scope around the part that the names of the copies leave out.
-            graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one.
+            graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one. A function's
+                editor calls the part there, as `grow` does; `replace` then gives a tensor of it for each input.
             session: The session of `graph`, to initialize the copies in, if that is a `tf.Graph`.
 
         Returns:

@@ -33,13 +33,13 @@ from tfgraphwidget.edits import (
     track_signatures,
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
-from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, listed, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
 from tfgraphwidget.runtime.sync import Model
-from tfgraphwidget.sources import open_source
+from tfgraphwidget.sources import GraphState, open_source
 
 if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
@@ -333,6 +333,8 @@ class EditExecutor:
 
     def preview(self, command: Clone) -> Preview:
         """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
+        if _function_executor(command.graph) is not None:
+            return function_bodies.preview(_alone(command), self.source, self._clonable_state(), self.view)
         target = self._target(command)
         if self.in_function and target is self.target:
             return function_bodies.preview(command, self.source, self.state(), self.view)
@@ -350,6 +352,10 @@ class EditExecutor:
         another graph.
         """
         command = rebind_selections(command, self.index)
+        function = _function_executor(command.graph)
+        if function is not None:
+            copies = self._clone_into_function(command, function)
+            return copies[0] if command.times is None and not command.devices else list(copies)
         if self.in_function:
             copies = self._clone_modules(command) if command.graph is None else self._clone_out(command)
             return copies[0] if command.times is None and not command.devices else list(copies)
@@ -372,6 +378,30 @@ class EditExecutor:
             self._record(steps, command, Patch(), None, modules)
             self.listeners.notify()
         return modules
+
+    def _clone_into_function(self, command: Clone, target: EditExecutor) -> tuple[Any, ...]:
+        """Clone a part of this graph into the current function of another editor, which calls it there.
+
+        It is an edit of the other editor. Raises NotClonable for an input that nothing in the function is given for.
+        """
+        read = dict(command.replace)
+        modules = function_bodies.clone_modules(_alone(command), self.source, self._clonable_state(), self.view)
+        missing = [name for name in modules[0].inputs if name not in read]
+        if missing:
+            raise NotClonable(
+                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; give "
+                f"replace={{{missing[0]!r}: tensor of the function}}.",
+                missing,
+            )
+        with self.transaction():
+            return tuple(
+                target.grow(Grow(tuple(read[name] for name in module.inputs), module, module.scope))
+                for module in modules
+            )
+
+    def _clonable_state(self) -> BodyState:
+        """The state behind the ops of the current graph, of which a part becomes a function."""
+        return self.state() if self.in_function else GraphState(self.source, self.source.body)
 
     def _clone_out(self, command: Clone) -> tuple[Copy, ...]:
         """Clone a part of a function's body into a graph."""
@@ -563,6 +593,18 @@ def target_of(model: object) -> LiveTarget | None:
     """The target of an editor; None for what is not an editor."""
     target = getattr(getattr(model, "core", None), "target", None)
     return target if isinstance(target, LiveTarget) else None
+
+
+def _function_executor(graph: Any) -> EditExecutor | None:
+    """The executor of an editor that is in a function; None for all else."""
+    core = getattr(graph, "core", None)
+    executor = getattr(core, "executor", None)
+    return executor if isinstance(executor, EditExecutor) and executor.in_function else None
+
+
+def _alone(command: Clone) -> Clone:
+    """The same as a module that is called with what it reads."""
+    return replace(command, graph=None, session=None, replace=())
 
 
 def _opened_target(command: Add) -> LiveTarget:

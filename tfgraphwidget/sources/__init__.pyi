@@ -43,6 +43,7 @@ from .functions.keras_models import layer_outputs as layer_outputs
 from .functions.library import function_nodes as function_nodes
 from .functions.library import open_function as open_function
 from .functions.state import EditedState as EditedState
+from .functions.state import GraphState as GraphState
 from .functions.state import captured_state as captured_state
 from .functions.traced import CONCRETE as CONCRETE
 from .functions.traced import FUNCTION as FUNCTION

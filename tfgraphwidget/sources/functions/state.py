@@ -26,6 +26,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     definitions,
+    persistent_state,
 )
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.sources.live.graph_body import GraphBody
@@ -212,6 +213,16 @@ def _find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
         return graph.get_operation_by_name(name)
     except KeyError:  # an edit has added or renamed it
         return None
+
+
+class GraphState(SessionState):
+    """The state of ops of a graph itself, for a part of it that becomes a function."""
+
+    @cached_property
+    def _origins(self) -> Mapping[str, str]:
+        index = build(self.source.body.nodes())
+        kept = persistent_state(index)
+        return {index.names[i]: index.names[i] for i in range(len(index)) if kept[i]}
 
 
 @dataclass(frozen=True, eq=False)
