@@ -261,7 +261,7 @@ def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(de
     counts = next(f"{n}:0" for i, n in enumerate(index.names) if index.dtypes(i) == ("int32",))
     floats = next(key for key, tensor in body.returns.items() if index.dtypes(index.op(tensor)) == ("float32",))
     name = next(name for name in index.functions if "body" in name)
-    function = index.beside.function(name)
+    function = index.extras.function(name)
     edition = Edition(function, body, index, (body.arguments, {**body.returns, floats: counts}))
     with pytest.raises(GraphEditError, match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a"):
         rewritten(function, edition, {})
