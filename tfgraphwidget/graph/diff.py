@@ -267,9 +267,19 @@ class _Comparison:
                 self._entered.add((j, was.label.partition("[")[0]))
                 label = self.after.names[j] + (f":{was.label}" if len(called) > 1 else "")
                 found = _Comparison(*bodies, {}, self._bodies, self._compared).difference(whole_library=False)
+                found = replace(found, changed=(*found.changed, *self._results(*pair, dict(found.renamed))))
                 if found.added or found.removed or found.changed or found.renamed or any(found.functions):
                     yield Inside((label,), replace(found, inside=()))
                 yield from (Inside((label, *each.path), each.difference) for each in found.inside)
+
+    def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[Changed]:
+        """The results of a function that other tensors are now; no op of the body tells."""
+        before, after = (graph.extras.function(name).ret for graph, name in ((self.before, was), (self.after, now)))
+        for key in sorted(before.keys() | after.keys()):
+            op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
+            old, new = f"{renamed.get(op, op)}{colon}{rest}", after.get(key, "")
+            if old != new:
+                yield Changed(key, key, (Detail("result", old, new),))
 
     def _changed(self) -> Iterator[Changed]:
         """The ops that both have and that are not the same, in the order of `after`."""
