@@ -425,4 +425,4 @@ def test_dropout_is_bypassed_where_gradients_were_taken_through_it() -> None:
         assert session.run("y:0", feeds) == 12
         assert "y" in report.changed
         assert editor.index.consumer_lists[editor.index.op("dropout/GreaterEqual")]
-        assert any("make them anew" in note for note in report.notes)
+        assert any("compute them again" in note for note in report.notes)

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import GraphEditError, NotAGraph, NothingTo, SessionRefused
+from tfgraphwidget.errors import GraphEditError, NotAGraph, NothingTo, SessionRefused, UnknownName
 
 ONES = np.ones((2, 3), np.float32)
 
@@ -120,7 +120,9 @@ def test_the_first_layers_are_brought_into_another_model(editor: GraphEditor, ml
 
 
 def test_what_is_no_model_cannot_be_synced(editor: GraphEditor) -> None:
-    with pytest.raises(NotAGraph, match="give an editor"):
+    with pytest.raises(NotAGraph, match="holds no TensorFlow graph"):
+        tgw.sync(editor, 3)
+    with pytest.raises(UnknownName, match="no file or directory 'model'"):
         tgw.sync(editor, "model")
 
 

@@ -179,7 +179,7 @@ def test_an_op_that_tensorflow_does_not_know_takes_other_values_of_the_attribute
     after = custom.index.nodes[custom.index.op("custom")].attr[name]
     assert before != after
     assert before.WhichOneof("value") == after.WhichOneof("value")
-    assert "nobody has checked" in report.notes[0]
+    assert "it is not checked" in report.notes[0]
     again = tgw.edit(first)
     again.replay([{"verb": "set_attr", "given": {"op": "custom", "name": name, "value": encode(value)}}])
     assert again.index.nodes[again.index.op("custom")].attr[name] == after

@@ -116,7 +116,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Request
     reply, _ = answers.handle(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
     assert isinstance(reply, p.Drawn)
     assert "into 3 scopes, 'tower_0' to 'tower_2'" in text_of(reply)
-    assert "4 variables each of their own, not initialised" in text_of(reply)
+    assert "4 variables each of their own, not initialized" in text_of(reply)
     assert list(editor.copies) == list(told.scopes)
     assert editor.graph.get_operation_by_name("tower_2/net/logits").device == "/device:CPU:0"
 

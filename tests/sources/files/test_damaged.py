@@ -203,5 +203,5 @@ def test_values_that_cannot_be_in_a_checkpoint_are_not_made_room_for(tmp_path: P
     copy = original.clone("x:0", "net/logits:0", into="copy")
     copy.save(tmp_path / "net")
     (tmp_path / "net.data-00000-of-00001").write_bytes(b"few")
-    with pytest.raises(GraphEditError, match=r"tells of 128 bytes for 'net/hidden/w', and its files have 3"):
+    with pytest.raises(GraphEditError, match=r"lists 128 bytes for 'net/hidden/w', and its files have 3"):
         copy.load(tmp_path / "net")
