@@ -524,7 +524,7 @@ class EditExecutor:
         """Add what a function makes to the current function."""
         with self.transaction() as steps:
             target = self.view.target
-            patch = plan(command, self.plan_context())
+            patch = target.fitted(plan(command, self.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
             live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
             grown = Grown(command.into, command.outputs(patch), tuple(live), ops)
