@@ -54,7 +54,7 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         files: The files of the SavedModel in its folder, which are copied except for the graph.
 
     Raises:
-        NotKept: The edits need a SavedModel that is built from the graph anew; nothing is written.
+        NotKept: The edits need a SavedModel that is built from the graph again; nothing is written.
         GraphEditError: What was written gives something else than the graph does.
     """
     request = edited.request
