@@ -653,8 +653,8 @@ class EditAPI(Checked):
         Args:
             what: The op, name scope or selection to replace.
             by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order) that returns a
-                tensor for each output; or another selection or name scope, whose outputs take the place of the old
-                ones in their order.
+                tensor for each output; an op type ("Elu") of those inputs; or another selection, op or name scope,
+                whose outputs take the place of the old ones in their order. A name of the graph goes before a type.
             into: The name scope of the function's ops; None for one named after the function.
             ends: {old tensor: new tensor} in place of the order.
             remove: Remove the old ops, and what only they needed.
@@ -676,7 +676,7 @@ class EditAPI(Checked):
             ('body/Elu',)
         """
         arguments = self._core.arguments
-        is_function = callable(by) and not isinstance(by, Selection)
+        is_function = arguments.is_function(by)
         if not is_function:
             by = arguments.replacement(by)
         scope = arguments.free_scope_for(by) if is_function else ""

@@ -38,13 +38,26 @@ function commandOf(
   what: readonly string[],
   known: Known,
 ): EditCommand {
-  const { verb, name, title, fields } = button;
-  if (fields === undefined) return { verb, name, title, what };
-  return { verb, name, title, what, fields: fields.map((field) => fieldOf(field, known)) };
+  const { verb, name, title, fields, options } = button;
+  return {
+    verb,
+    name,
+    title,
+    what,
+    ...(fields && { fields: fields.map((field) => fieldOf(field, known)) }),
+    ...(options && { options: Object.fromEntries(options) }),
+  };
 }
 
 function fieldOf({ known: source, ...field }: FormField, known: Known): Field {
+  if (source === "name") return { ...field, ...splitName(known.name) };
   return source ? { ...field, initial: known[source] } : field;
+}
+
+/** A name as its last part, which is edited, and the scope before it. */
+export function splitName(name: string): { initial: string; prefix: string } {
+  const start = name.lastIndexOf("/") + 1;
+  return { initial: name.slice(start), prefix: name.slice(0, start) };
 }
 
 /** What forms begin with, of the op or scope that is looked at. */
