@@ -583,7 +583,7 @@ export type Reply =
 
 /** The panel's buttons for edits, in their order. */
 export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] })[] = [
-  {"verb": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"]},
+  {"verb": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"], "options": [["gradients", "True"]]},
   {"verb": "remove", "name": "Remove", "title": "Remove these ops and the ops that only they use (Delete)", "on": "part", "order": 20},
   {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
   {"verb": "place", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "hint": "If empty, TensorFlow chooses."}]},

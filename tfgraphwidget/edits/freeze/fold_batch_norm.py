@@ -116,7 +116,7 @@ class _FoldFinder:
         if _attribute(index, op, "is_training").b:
             return 'it is in training mode; first editor.set_attr(op, "is_training", False)'
         if not all(fixed[1:5]):
-            return "its numbers are no constants; editor.freeze(outputs) makes constants of variables"
+            return "its numbers are not constants; freeze the graph first, which makes constants of variables"
         row = slice(int(index.readers.start[op]), int(index.readers.start[op + 1]))
         return "its statistics are read, too" if (index.readers.port[row] > 0).any() else ""
 
