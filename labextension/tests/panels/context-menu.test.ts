@@ -99,12 +99,13 @@ describe("what a menu lists", () => {
     const target = hit({ item: INPUT });
     expect(texts(target, relu())).toEqual([
       ["Clone …", "Mark as input", "Mark as output"],
-      ["Bypass", "Replace …", "Insert after …", "Rename …", "Remove"],
+      ["Bypass", "Replace …", "Insert after …", "Rename …", "Move to scope …", "Remove"],
       ["Upstream", "Downstream", "Hide"],
       ["Copy name", "Copy tensor name", "Values"],
     ]);
     expect(texts(target, relu({ op_type: "NoOp", inputs: [], outputs: [] }))[1]).toEqual([
       "Rename …",
+      "Move to scope …",
       "Remove",
     ]);
     store.value.paint?.mark.fill(INPUT_MARK);
@@ -166,7 +167,9 @@ describe("what an entry does", () => {
     expect(await choose(target, "Replace …", relu())).toEqual([
       ["form", "replace", ["input"], { remove: "True" }],
     ]);
-    expect(await choose(target, "Bypass", relu())).toEqual([["change", "bypass", ["input"], {}]]);
+    expect(await choose(target, "Bypass", relu())).toEqual([
+      ["change", "bypass", ["input"], { gradients: "True" }],
+    ]);
   });
 
   test("an insert on an edge changes the consumer there alone", async () => {

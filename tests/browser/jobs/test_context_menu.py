@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import tensorflow as tf
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST, Widget
@@ -54,8 +55,8 @@ def entries(hand: Hand) -> list[str]:
 def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     hand.right_click("one/act")
     assert entries(hand) == [
-        "Clone …", "Mark as input", "Mark as output", "Bypass", "Replace …", "Insert after …", "Rename …", "Remove",
-        "Upstream", "Downstream", "Hide", "Copy name", "Copy tensor name", "Values",
+        "Clone …", "Mark as input", "Mark as output", "Bypass", "Replace …", "Insert after …", "Rename …",
+        "Move to scope …", "Remove", "Upstream", "Downstream", "Hide", "Copy name", "Copy tensor name", "Values",
     ]  # fmt: skip
     shoot(hand.page, "menu_op_light")
     hand.choose("Replace …")
@@ -102,6 +103,14 @@ def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
     hand.type("relu")
     hand.press("Enter")
     assert hand.lines(2)[1] == 'editor.rename(old="one/act", new="one/relu")'
+
+    # To another scope it is moved.
+    hand.right_click("z")
+    hand.choose("Move to scope …")
+    expect(hand.menu.get_by_role("textbox", name="Scope")).to_have_value("")
+    hand.type("two")
+    hand.press("Enter")
+    assert hand.lines(3)[2] == 'editor.rename(old="z", new="two/z")'
 
     hand.right_click("x")
     assert "Bypass" not in entries(hand)  # nothing comes in
@@ -219,3 +228,25 @@ def test_keys_open_the_menu_move_in_it_and_give_the_focus_back(hand: Hand, key: 
     hand.page.keyboard.press("Enter")
     assert hand.lines(1) == ['editor.bypass(what="one/act")']
     expect(hand.root).to_be_focused()
+
+
+def test_a_document_has_the_menu_too(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
+        tf.nn.relu(tf.negative(x, name="net/negative"), name="net/act")
+    (jupyter_server.root / "menu.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    page.goto(jupyter_server.page_url("menu.pb"))
+    root = page.locator(".tfgraphwidget")
+    expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
+    menu = root.locator(".tgw-context")
+    for dark in (False, True):
+        set_theme(page, dark=dark)
+        place = root.evaluate(AT_REST, "net/act")
+        page.mouse.click(place["x"], place["y"], button="right")
+        expect(menu.get_by_role("menuitem", name="Replace …")).to_be_visible()
+        expect(page.locator(".lm-Menu-content")).to_have_count(0)
+        shoot(page, f"menu_document_{'dark' if dark else 'light'}")
+        page.keyboard.press("Escape")
+        expect(menu).to_be_hidden()

@@ -9,7 +9,7 @@ import type { Anchor } from "../../render/camera/destination";
 import { cannotClone } from "../clone/clone-form";
 import { copyToClipboard } from "../controls/copy-button";
 import { aboutText } from "../controls/descriptions";
-import { commandsFor, commandsForPart } from "../controls/edit-commands";
+import { commandsFor, commandsForPart, moveCommand } from "../controls/edit-commands";
 import { applyCommand, type EditCommand } from "../controls/edit-form";
 import type { MenuItem } from "../controls/menus";
 import type { Target } from "./target";
@@ -110,7 +110,7 @@ function opGroups(item: number, scene: Scene, details: Inspected | null, context
           { text: input, key: "I", act: () => actions.mark(item, "inputs") },
           { text: output, key: "O", act: () => actions.mark(item, "outputs") },
         ],
-    readOnly || !details ? [] : editEntries(commandsFor(details), context),
+    readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
     [...copies, ...(readOnly || !tensor ? [] : [values])],
   ];
@@ -131,7 +131,7 @@ function scopeGroups(
   const select = () => selectNames([], [name], context);
   const edits =
     kind === "scope"
-      ? details && editEntries(commandsFor(details), context)
+      ? details && namedEdits(details, context)
       : editEntries(commandsForPart([]), context, select);
   return [
     [
@@ -258,6 +258,14 @@ function editEntries(
     const text = command.fields ? `${command.name} …` : command.name;
     return [{ text, act, ...(verb === "remove" ? { key: "Delete" } : {}) }];
   });
+}
+
+/** The edits of an op or a scope, which can be moved to another scope, too. */
+function namedEdits(details: Inspected, context: MenuContext): MenuItem[] {
+  const command = moveCommand(details);
+  const move = { text: `${command.name} …`, act: () => context.form(command) };
+  const entries = editEntries(commandsFor(details), context);
+  return entries.flatMap((entry) => (entry.text === "Rename …" ? [entry, move] : [entry]));
 }
 
 function traceEntries(ops: string[], scopes: string[], context: MenuContext): MenuItem[] {

@@ -33,6 +33,21 @@ function suits({ on, types, needs = [] }: EditButton, details: Inspected): boole
   return on !== "graph" && isOfType && needs.every((side) => details[side].length > 0);
 }
 
+/** Move an op or a scope to another scope: a rename that keeps the last part of the name. */
+export function moveCommand({ name }: Inspected): EditCommand {
+  const { initial: last, prefix } = splitName(name.replace(/\/$/, ""));
+  const hint = "If empty, it leaves all scopes. A scope that does not exist is created.";
+  const scope = {
+    key: "new",
+    label: "Scope",
+    initial: prefix.slice(0, -1),
+    inScope: last,
+    optional: true,
+    hint,
+  };
+  return { verb: "rename", name: "Move to scope", title: "Change the scope", what: [name], fields: [scope] };
+}
+
 function commandOf(
   button: (typeof EDIT_BUTTONS)[number],
   what: readonly string[],

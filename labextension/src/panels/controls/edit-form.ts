@@ -10,6 +10,8 @@ export interface Field {
   readonly initial?: string;
   /** Text before the input, which is a part of the value: the scope of a name. */
   readonly prefix?: string;
+  /** The input is a scope, "" for none; the value is this name in it. */
+  readonly inScope?: string;
   readonly hint?: string;
   /** The input is a Python expression; else it is text. */
   readonly python?: boolean;
@@ -38,10 +40,12 @@ const PAUSE = 150;
 
 /** The values of a form as arguments of the edit. */
 export function argumentsOf(fields: readonly Field[], values: Values): Options {
-  const filled = fields.filter(({ key, optional }) => !optional || (values[key] ?? "").trim() !== "");
+  const isFilled = (key: string) => (values[key] ?? "").trim() !== "";
+  const filled = fields.filter(({ key, optional, inScope }) => inScope || !optional || isFilled(key));
   return Object.fromEntries(
-    filled.map(({ key, python, prefix = "" }) => {
-      const value = (values[key] ?? "").trim();
+    filled.map(({ key, python, prefix = "", inScope }) => {
+      const typed = (values[key] ?? "").trim();
+      const value = inScope ? [typed.replace(/\/+$/, ""), inScope].filter(Boolean).join("/") : typed;
       return [key, python ? value : quote(`${prefix}${value}`)];
     }),
   );
