@@ -119,7 +119,8 @@ def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.Grap
     answers.handle(codec.decode({"id": 0, "type": "refresh"})[1])
     reply, _ = answers.handle(codec.decode(message)[1])
     assert isinstance(reply, protocol.Drawn)
-    assert reply.state.notice == "1 op changed. hm"
+    assert reply.edited is not None
+    assert reply.edited.text == "1 op changed. hm"
     assert less(editor) == -1.0
     assert '"turn_over"' in to_typescript()
     editor.selection = None
