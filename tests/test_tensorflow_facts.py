@@ -667,6 +667,25 @@ def test_gradients_know_the_op_that_they_are_of() -> None:
         assert op._original_op is None
 
 
+def test_gradients_have_the_names_of_their_ops() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(2.0)
+        y = tf.sin(x, name="net/y")
+        tf.gradients(y, x)
+    assert "gradients/net/y_grad/mul" in {op.name for op in graph.get_operations()}
+
+    @tf.function
+    def taped(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            with tf.name_scope("net"):
+                y = tf.sin(x, name="y")
+        return tape.gradient(y, x)
+
+    names = {op.name for op in taped.get_concrete_function(tf.constant(2.0)).graph.get_operations()}
+    assert "gradient_tape/net/Cos" in names
+
+
 def test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given() -> None:
     given = v1.GraphDef(node=[v1.NodeDef(name="h", op="VarHandleOp")])
     given.node[0].attr["dtype"].type = tf.float32.as_datatype_enum

@@ -12,14 +12,15 @@ class GraphEditError(Exception):
     """A refusal; graph, session and files are as they were.
 
     `ops` holds the names of the ops to highlight, in the order the sentence names them. `mends` are commands of which
-    each would do what was asked, with something more: `editor.edit(error.mends[0])`.
+    each would do what was asked, with something more: `editor.edit(error.mends[0])`. `why` ends with the first of them
+    as Python; `in_words` is the sentence without, for a page that has a button for each.
     """
 
     def __init__(self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = ()) -> None:
         if len(why) > _LONGEST:  # a name of 20,000 characters is in it, and the way out at its end
             why = f"{why[: _LONGEST // 2]} … {why[-_LONGEST // 2 :]}"
         super().__init__(why)
-        self.why = why
+        self.why = self.in_words = why
         self.ops = tuple(ops)
         self.mends = tuple(mends)
 

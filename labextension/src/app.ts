@@ -6,6 +6,7 @@ import { deliverPick } from "./interaction/op-picker";
 import type { Parts } from "./interaction/parts";
 import { Visibility } from "./interaction/visibility";
 import { createCloneForm } from "./panels/clone/clone-form";
+import { createContextMenu } from "./panels/context-menu/context-menu";
 import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
@@ -172,7 +173,9 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip)]),
     menu.root,
   );
-  listenToKeys(root, parts);
+  const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));
+  host.append(contextMenu.root);
+  listenToKeys(root, parts, () => void contextMenu.openHere());
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {
@@ -190,6 +193,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       void actions.inspectItem(item);
     },
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
+    contextMenu: (item, point) => void contextMenu.openAt(item, point),
     select: (region) => void actions.selectRegion(stage.itemsIn(region), region),
     moved: (item, x, y) => {
       const { scene } = store.value;
@@ -203,6 +207,17 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       tooltip.move(item, point);
     },
   });
+}
+
+/** Lead to the form that clones the selection, with its name marked: Enter clones. */
+function focusCloneForm(root: HTMLElement, { store }: Parts): void {
+  store.set({ panelOpen: true });
+  const name = root.querySelector<HTMLInputElement>(".tgw-clone [name='into']");
+  const section = name?.closest("section");
+  section?.querySelector<HTMLElement>("[aria-expanded='false'].tgw-heading-button")?.click();
+  name?.focus();
+  name?.select();
+  section?.scrollIntoView({ block: "nearest" });
 }
 
 /** Write the state to attributes of the root element, for tests and debugging. */

@@ -119,7 +119,8 @@ def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.Grap
     answers.handle(codec.decode({"id": 0, "type": "refresh"})[1])
     reply, _ = answers.handle(codec.decode(message)[1])
     assert isinstance(reply, protocol.Drawn)
-    assert reply.state.notice == "1 op changed. hm"
+    assert reply.edited is not None
+    assert reply.edited.text == "1 op changed. hm"
     assert less(editor) == -1.0
     assert '"turn_over"' in to_typescript()
     editor.selection = None
@@ -197,7 +198,7 @@ def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
 
 
 def test_what_the_browser_may_ask_for_neither_reads_files_nor_calls_functions() -> None:
-    assert not {"add", "clone", "grow", "rename_key", "replace", "trainable"} & set(registry.requested_verbs())
+    assert not {"add", "clone", "grow", "rename_key", "trainable"} & set(registry.requested_verbs())
     assert registry.commands().keys() > set(registry.requested_verbs())
 
 

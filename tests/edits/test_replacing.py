@@ -53,6 +53,23 @@ def test_the_old_ops_go_if_asked_and_come_back(blocks: tf.Graph, tmp_path: Path)
         assert ran(editor, tmp_path, "y:0", X).tolist() == [[10, 10]]
 
 
+def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before_a_type(
+    blocks: tf.Graph, tmp_path: Path
+) -> None:
+    with blocks.as_default():
+        tf.subtract(v1.placeholder(tf.float32, [None, 2], name="free"), 1.0, name="Square")
+    editor = tgw.edit(blocks)
+    editor.replace("block/double", "Sub", remove=True)
+    assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
+    assert editor.lines == ('Sub = editor.replace(what="block/double", by="Sub", into="Sub", remove=True)',)
+    assert "block/double" not in editor.index.ids
+    with pytest.raises(GraphEditError, match="'Subb' is no op type"):
+        editor.replace("block/sum", "Subb")
+    editor.undo()
+    editor.replace("y", "Square", ends={"y": "Square"})
+    assert "by=editor.ops(" in editor.lines[0] or 'by=["Square"]' in editor.lines[0]
+
+
 def test_another_part_takes_its_place_by_its_ends(blocks: tf.Graph, tmp_path: Path) -> None:
     editor = tgw.edit(written(blocks, tmp_path))
     editor.replace("block/", editor.scope("other/"))

@@ -88,7 +88,7 @@ def test_where_several_inputs_fit_each_is_offered() -> None:
     error = refused(lambda: editor.bypass("layer/sum"))
     assert error.why == (
         "'layer/sum' reads 'x:0' and 'layer/Square:0', and each would fit those that read 'layer/sum:0' (float32 "
-        '(None, 4)); say which with by=, such as editor.bypass(what="layer/sum", by="x:0").'
+        '(None, 4)); choose one of them, such as editor.bypass(what="layer/sum", by="x:0").'
     )
     assert [mend.by for mend in error.mends] == ["x:0", "layer/Square:0"]
     editor.edit(error.mends[1])
@@ -107,12 +107,86 @@ def test_a_bypass_that_cannot_be_is_refused() -> None:
     editor = built(lambda x: tf.reduce_sum(x, name="sum"))
     assert refused(lambda: editor.bypass("layer/sum")).why == (
         "'layer/sum' reads 'x:0' (float32 (None, 4)), 'layer/Const:0' (int32 (2,)), and none of it fits those that "
-        "read 'layer/sum:0' (float32 ()); name what to read with by=, and an op to put between with mend=."
+        "read 'layer/sum:0' (float32 ()); connect each of them to another tensor instead."
     )
     assert "'y' has no consumers" in refused(lambda: editor.bypass("y")).why
     assert "reads nothing, and none of it fits" in refused(lambda: editor.bypass("x")).why
     with pytest.raises(GraphEditError, match="This graph has no op '\\^x'"):
         editor.bypass("layer/sum", by="^x")
+
+
+def trained(rate: float | None, *, gradient_of: str = "") -> tf.Graph:
+    """x -> relu -> dropout -> y -> loss, with a training step; without a rate no dropout."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.float32(np.arange(16).reshape(4, 4) / 8), use_resource=True)
+        h = tf.nn.relu(tf.matmul(x, w), name="relu")
+        if rate is not None:
+            h = v1.nn.dropout(h, rate=rate, seed=1, name="net/dropout")
+        v = v1.get_variable("v", initializer=np.float32([[1, 2], [3, 4], [5, 6], [7, 8]]), use_resource=True)
+        loss = tf.reduce_mean(tf.square(tf.matmul(h, v, name="y")), name="loss")
+        v1.train.GradientDescentOptimizer(0.01).minimize(loss, name="step")
+        if gradient_of:
+            tf.gradients(tf.gradients(loss, x), graph.get_tensor_by_name(gradient_of))
+    return graph
+
+
+def weights_after_a_step(session: v1.Session) -> list[np.ndarray[Any, Any]]:
+    """The values of both variables when they have been trained once."""
+    with session.graph.as_default():
+        session.run([variable.initializer for variable in v1.global_variables()])
+        session.run("step", {"x:0": X})
+        return [np.asarray(value) for value in session.run(v1.global_variables())]
+
+
+def test_a_dropout_in_a_training_graph_is_bypassed_with_its_gradients() -> None:
+    graph = trained(0.5)
+    with v1.Session(graph=trained(None)) as plain, v1.Session(graph=graph) as session:
+        wanted, before = weights_after_a_step(plain), weights_after_a_step(session)
+        assert not all(np.array_equal(*pair) for pair in zip(wanted, before, strict=True))
+        editor = tgw.edit(graph, session=session)
+        told = editor.bypass("net/dropout", gradients=True)
+        assert editor.lines == ('editor.bypass(what="net/dropout", gradients=True)',)
+        assert "Its gradients are bypassed" in str(told)
+        for pair in zip(weights_after_a_step(session), wanted, strict=True):
+            np.testing.assert_allclose(*pair, rtol=1e-6)
+        editor.undo()
+        assert not all(np.array_equal(*pair) for pair in zip(wanted, weights_after_a_step(session), strict=True))
+
+
+def test_without_gradients_a_bypass_is_what_it_was_and_its_line_too() -> None:
+    editor = tgw.edit(trained(0.5))
+    assert "compute them again" in str(editor.bypass("net/dropout"))
+    plain = built(dropout)
+    plain.bypass("layer/dropout", gradients=True)
+    assert plain.lines == ('editor.bypass(what="layer/dropout")',)
+
+
+def test_gradients_of_a_tape_in_a_function_are_bypassed_with_the_scope() -> None:
+    v = tf.Variable(np.float32([[1, 2], [3, 4], [5, 6], [7, 8]]))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+    def gradient(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            with tf.name_scope("net"):
+                h = tf.multiply(tf.math.sin(x), 3.0, name="scaled")
+            loss = tf.reduce_sum(tf.square(tf.matmul(h * 1.5, v)))
+        return tape.gradient(loss, [x])[0] * 2.0
+
+    editor = tgw.edit(gradient)
+    assert any(name.startswith("gradient_tape/net/") for name in editor.index.names)
+    editor.bypass("net/", gradients=True)
+    dead = ("net/", "gradient_tape/net/")
+    inputs = [text for name, read in reads(editor).items() if not name.startswith(dead) for text in read]
+    assert not [text for text in inputs if text.removeprefix("^").startswith(dead)]
+
+
+def test_gradients_of_gradients_are_refused_in_words() -> None:
+    editor = tgw.edit(trained(0.5, gradient_of="relu:0"))
+    error = refused(lambda: editor.bypass("net/dropout", gradients=True))
+    assert "gradient of a gradient" in error.why
+    assert "=" not in error.why
 
 
 def test_who_waits_for_what_is_bypassed_waits_for_what_comes_before() -> None:

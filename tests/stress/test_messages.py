@@ -183,6 +183,7 @@ class Page(RuleBasedStateMachine):
             "swap": ([tensor, tensor], {}),
             "connect": ([tensor, op], {"k": st.sampled_from(["0", "1", "None"])}),
             "insert": ([tensor], {"function": st.sampled_from(["'Identity'", "'StopGradient'", "'Cast'"])}),
+            "replace": ([op], {"by": st.sampled_from(["'Elu'", "'Add'", "'Nothing'"]), "remove": st.just("True")}),
             "remove": ([op], {"readers": st.sampled_from(["True", "False"])}),
             "rename": ([op], {"new": st.just(f"'named_{number}'")}),
             "place": ([op], {"device": st.just("'/device:CPU:0'")}),

@@ -121,6 +121,13 @@ class ArgumentResolver:
         name = self.endpoint(given)
         return self.op(name) if ops and split_tensor(name)[1] is not None else name
 
+    def is_function(self, given: Any) -> bool:
+        """Whether an argument is a Python function, or written like an op type and not the name of an op or scope."""
+        if not isinstance(given, str):
+            return callable(given) and not isinstance(given, Selection)
+        named = given in self._index.ids or is_scope(self._index, given)
+        return not named and given.isidentifier() and given[0].isupper()
+
     def replacement(self, given: Any) -> Any:
         """The ops that replace others: a selection, or a list of one op's name."""
         part = self.part(given, ops=True)

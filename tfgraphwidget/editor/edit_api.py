@@ -26,6 +26,7 @@ from tfgraphwidget.edits.rewire import (
     Reroute,
     Side,
     Swap,
+    has_gradient_ops,
 )
 from tfgraphwidget.edits.rewrite import Insert, Place, Remove, Replace, ReplaceInput, SetAttr, SetConstant, Trainable
 from tfgraphwidget.errors import GraphEditError
@@ -476,6 +477,7 @@ class EditAPI(Checked):
         *,
         mend: AdapterType = "",
         names: Iterable[str] = (),
+        gradients: bool = False,
         renew: Renew = "always",
     ) -> Edits:
         """Connect the consumers of an op, scope or selection to its input, for example to skip dropout.
@@ -488,13 +490,15 @@ class EditAPI(Checked):
                 {output: tensor to read instead}, for these outputs alone.
             mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
             names: The names of the ops that are inserted.
+            gradients: Bypass the gradient ops of the part, too, so that the graph goes on training: what read the
+                gradient of its input reads that of its output. Nothing else happens where it has no gradients.
             renew: Whether the session is renewed to see the edit; see `edit`.
 
         Returns:
             What was changed.
 
         Raises:
-            GraphEditError: No input fits, or several do.
+            GraphEditError: No input fits, or several do; or it cannot be told which gradient is which.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -504,8 +508,9 @@ class EditAPI(Checked):
             ('net/hidden/Add', 'net/logits')
         """
         arguments = self._core.arguments
-        tensors = arguments.bypass_inputs(by)
-        return self._rewire(Bypass(arguments.part(what, ops=True), tensors, mend, tuple(names)), renew)
+        tensors, part = arguments.bypass_inputs(by), arguments.part(what, ops=True)
+        has_gradients = gradients and has_gradient_ops(self._core.index, part)
+        return self._rewire(Bypass(part, tensors, mend, tuple(names), has_gradients), renew)
 
     def detach(
         self,
@@ -663,8 +668,8 @@ class EditAPI(Checked):
         Args:
             what: The op, name scope or selection to replace.
             by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order) that returns a
-                tensor for each output; or another selection or name scope, whose outputs take the place of the old
-                ones in their order.
+                tensor for each output; an op type ("Elu") of those inputs; or another selection, op or name scope,
+                whose outputs take the place of the old ones in their order. A name of the graph goes before a type.
             into: The name scope of the function's ops; None for one named after the function.
             ends: {old tensor: new tensor} in place of the order.
             remove: Remove the old ops, and what only they needed.
@@ -686,7 +691,7 @@ class EditAPI(Checked):
             ('body/Elu',)
         """
         arguments = self._core.arguments
-        is_function = callable(by) and not isinstance(by, Selection)
+        is_function = arguments.is_function(by)
         if not is_function:
             by = arguments.replacement(by)
         scope = arguments.free_scope_for(by) if is_function else ""

@@ -81,6 +81,7 @@ class EditButton:
         needs: What an op must have so that it is shown.
         output: Whether it edits the first output of an op, rather than the op.
         fields: What its form asks for; () for a button that edits at once.
+        options: Arguments that no field asks for: pairs of a parameter and a Python literal.
     """
 
     name: str
@@ -91,6 +92,7 @@ class EditButton:
     needs: tuple[Literal["inputs", "outputs"], ...] = ()
     output: bool = False
     fields: tuple[FormField, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -312,6 +312,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
         if error.mends:
             kind, call = getattr(error.mends[0], "mend", ""), error.mends[0].code()
             fix = f"or insert a {kind}: {call}." if kind else f"such as {call}."
+            error.in_words = error.why
             error.why = f"{error.why.rstrip('.')}, {fix}"
             error.args = (error.why,)
         raise

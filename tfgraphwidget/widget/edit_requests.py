@@ -73,12 +73,12 @@ class EditRequests:
         return summary(self._editor.edit(self._offers[line]))
 
     def refused(self, error: GraphEditError) -> p.Refused:
-        """The reply for a refusal, with a button for each way out."""
+        """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
         offers = {mend.code(): mend for mend in error.mends}
         kept = list((self._offers | offers).items())[-_REMEMBERED:]
         self._offers = dict(kept)
         return p.Refused(
-            error.why, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
+            error.in_words, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
         )
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:

@@ -4,6 +4,7 @@ import type {
   ColourRequest,
   GatherRequest,
   HideRequest,
+  Inspected,
   PictureRequest,
   PinRequest,
   SelectRequest,
@@ -149,6 +150,12 @@ export class Actions {
     this.#store.set({ picked: key });
     // While a form waits for an op, navigation and search keep that form open.
     if (!this.#store.value.picking) await this.#queue.send({ type: "inspect", name: key }, signal);
+  }
+
+  /** What the inspector would show of an op or scope; null if there is no reply. */
+  async describe(key: string): Promise<Inspected | null> {
+    const answer = await this.#queue.query({ type: "inspect", name: key });
+    return answer?.type === "inspected" ? answer : null;
   }
 
   /** Request further details of the inspected op: value, documentation, creation. */

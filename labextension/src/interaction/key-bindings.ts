@@ -21,6 +21,8 @@ import { hasSelection, SELECTION_COMMANDS } from "./selection-commands";
 export interface KeyContext extends Parts {
   /** Focus the search field. */
   find(): void;
+  /** Open the context menu of the current item. */
+  menu(): void;
   readonly cursor: NavigationCursor;
 }
 
@@ -79,6 +81,12 @@ export const GROUPS: readonly Group[] = [
         what: "Add to or remove from the selection",
         drawing: true,
         act: (context) => context.actions.toggleSelected(pickedItem(context)),
+      },
+      {
+        keys: ["Shift+F10", "ContextMenu"],
+        what: "Open the context menu",
+        drawing: true,
+        act: ({ menu }) => menu(),
       },
       {
         keys: ["i"],
@@ -193,6 +201,7 @@ export const GROUPS: readonly Group[] = [
 export const GESTURES: readonly Gesture[] = [
   { how: "Click", what: "Inspect" },
   { how: "Double-click", what: "Open or close a scope, or enter a function" },
+  { how: "Right-click", what: "Open the context menu; with Shift, that of the application" },
   { how: "Shift-click", what: "Mark as input", kernel: true },
   { how: "Alt-click", what: "Mark as output", kernel: true },
   { how: "Ctrl-click", what: "Add to or remove from the selection" },
@@ -207,6 +216,13 @@ export const GESTURES: readonly Gesture[] = [
 export const BINDINGS: ReadonlyMap<string, Binding> = new Map(
   GROUPS.flatMap(({ bindings }) => bindings.flatMap((each) => each.keys.map((key) => [key, each] as const))),
 );
+
+/** The binding with this key; throws if there is none. */
+export function bindingOf(key: string): Binding {
+  const binding = BINDINGS.get(key);
+  if (!binding) throw new Error(`No binding has the key ${key}.`);
+  return binding;
+}
 
 /** The entries that are available: without a kernel, those that do not need one. */
 export function available<T extends { readonly kernel?: true }>(
@@ -223,6 +239,7 @@ const WORDS: Record<string, string> = {
   ArrowRight: "→",
   " ": "Space",
   Escape: "Esc",
+  ContextMenu: "Menu",
 };
 
 /** "Ctrl+Shift+z" → ["Ctrl", "Shift", "Z"], as on the caps of a keyboard. */
@@ -231,6 +248,11 @@ export function keyCaps(chord: string): string[] {
   const key = parts.pop() ?? "";
   const capital = /^[A-Z]$/.test(key) ? ["Shift"] : [];
   return [...parts, ...capital, WORDS[key] ?? (key.length === 1 ? key.toUpperCase() : key)];
+}
+
+/** A key as a menu shows it: "Shift+E". */
+export function keyText(chord: string): string {
+  return keyCaps(chord).join("+");
 }
 
 /** The current item, which the inspector shows, or -1. */

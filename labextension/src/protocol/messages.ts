@@ -169,6 +169,7 @@ export interface EditButton {
   needs?: ("inputs" | "outputs")[];
   output?: boolean;
   fields?: FormField[];
+  options?: [string, string][];
 }
 
 /** Send the scene; the first thing a view says. */
@@ -385,7 +386,7 @@ export interface RedoRequest {
 export interface ChangeRequest {
   type: "change";
   inspected: string;
-  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap";
+  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap";
   what: string[];
   keys: string[];
   values: string[];
@@ -582,11 +583,12 @@ export type Reply =
 
 /** The panel's buttons for edits, in their order. */
 export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] })[] = [
-  {"verb": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"]},
+  {"verb": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"], "options": [["gradients", "True"]]},
   {"verb": "remove", "name": "Remove", "title": "Remove these ops and the ops that only they use (Delete)", "on": "part", "order": 20},
   {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
   {"verb": "place", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "hint": "If empty, TensorFlow chooses."}]},
   {"verb": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
+  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "hint": "A function of your own: editor.replace in a cell."}], "options": [["remove", "True"]]},
   {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"]}, {"key": "options", "label": "Options", "python": true, "optional": true, "hint": "Python, such as {\"dtype\": \"float16\"}. A function of your own: editor.insert in a cell."}]},
   {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},

@@ -20,6 +20,7 @@ import { HEADER } from "./canvas/far-labels";
 import type { Frame } from "./canvas/frame";
 import { type Palette, readPalette, watchTheme } from "./canvas/palette";
 import { boundsOf, itemsInRegion, type Region, type RegionItems } from "./hit-testing/region";
+import { nearestEdge } from "./hit-testing/scene-index";
 
 /** Moving more boxes than this would stutter. */
 const TOO_MANY = 2500;
@@ -28,6 +29,8 @@ const REST = 90;
 /** Milliseconds per frame for painting missing parts: during a gesture, and at rest. */
 const MOVING_BUDGET = 6;
 const REST_BUDGET = 24;
+/** Pixels beside an edge at which it is hit. */
+const EDGE_REACH = 5;
 
 export class Stage {
   readonly canvas: HTMLCanvasElement;
@@ -135,6 +138,18 @@ export class Stage {
     if (!scene) return -1;
     const world = toWorld(camera, point.x, point.y);
     return Math.max(0, this.#renderer.sceneIndex(scene).at(world.x, world.y));
+  }
+
+  /** The edge at a point of the canvas, or -1; control edges count while they are drawn. */
+  edgeAt(point: Point): number {
+    const { scene, camera, controls } = this.#store.value;
+    if (!scene) return -1;
+    const world = toWorld(camera, point.x, point.y);
+    const reach = EDGE_REACH / camera.zoom;
+    const area = { x: world.x - reach, y: world.y - reach, width: 2 * reach, height: 2 * reach };
+    const near = this.#renderer.sceneIndex(scene).edgesIn(area);
+    const drawn = near.filter((edge) => controls || at(scene.tensors, edge) > 0);
+    return nearestEdge(scene, drawn, world, reach);
   }
 
   /** The items in a region. */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { DragConnect, type MenuEntry, onlySlot } from "../../src/interaction/drag-connect";
-import { commandsFor } from "../../src/panels/controls/edit-commands";
+import { commandsFor, moveCommand, splitName } from "../../src/panels/controls/edit-commands";
 import { argumentsOf } from "../../src/panels/controls/edit-form";
 import { brokenText, rangeText } from "../../src/panels/inspector/value-summary";
 import type { Inspected, Seen, Targeted } from "../../src/protocol/messages";
@@ -106,6 +106,7 @@ describe("forms", () => {
       "detach",
       "place",
       "rename",
+      "replace",
       "insert",
       "add_control_inputs",
     ]);
@@ -122,8 +123,23 @@ describe("forms", () => {
   test("a scope is edited by its name with a slash, and renamed without", () => {
     const verbs = commandsFor(op({ name: "net/", op_type: "" }));
     expect(verbs.every(({ what }) => what[0] === "net/")).toBe(true);
-    expect(verbs.at(-1)?.fields?.[0]?.initial).toBe("net");
+    expect(verbs.at(-1)?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
   });
+});
+
+test("a rename edits the last part of a name, and its scope stays", () => {
+  expect(splitName("a/b/relu")).toEqual({ initial: "relu", prefix: "a/b/" });
+  const field = { key: "new", label: "Name", ...splitName("a/b/relu") };
+  expect(argumentsOf([field], { new: " elu " })).toEqual({ new: '"a/b/elu"' });
+});
+
+test("a move keeps the last part of a name, and may leave all scopes", () => {
+  const command = moveCommand({ name: "a/b/relu/" } as Inspected);
+  const [field] = command.fields ?? [];
+  expect(command.what).toEqual(["a/b/relu/"]);
+  expect(field).toMatchObject({ initial: "a/b" });
+  expect(argumentsOf(command.fields ?? [], { new: "net/" })).toEqual({ new: '"net/relu"' });
+  expect(argumentsOf(command.fields ?? [], { new: "" })).toEqual({ new: '"relu"' });
 });
 
 describe("values", () => {

@@ -36,6 +36,7 @@ function watched(change: Partial<Screen> = {}, readOnly = false) {
     actions: recorder as Actions,
     stage: recorder as Stage,
     find: () => void asked.push(["find"]),
+    menu: () => void asked.push(["menu"]),
     cursor: new NavigationCursor(),
     readOnly,
   };
@@ -108,6 +109,13 @@ describe("keys", () => {
     ["f", "fit"],
   ])("%s", (key, ...expected) => {
     expect(watched().press(key, {}, false)).toEqual([expected]);
+  });
+
+  test("Shift-F10 and the menu key open a menu, on the drawing alone", () => {
+    const { press } = watched();
+    expect(press("F10", { shiftKey: true })).toEqual([["menu"]]);
+    expect(press("ContextMenu")).toEqual([["menu"]]);
+    expect(press("ContextMenu", {}, false)).toEqual([]);
   });
 
   test("t, m and ? switch what is on the screen", () => {

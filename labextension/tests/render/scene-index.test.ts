@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { boxOf, decodeScene } from "../../src/protocol/scene";
 import { easeInOut, initialBoxes, interpolateBoxes } from "../../src/render/camera/animation";
-import { SceneIndex } from "../../src/render/hit-testing/scene-index";
+import { nearestEdge, SceneIndex } from "../../src/render/hit-testing/scene-index";
 import { packed, sceneArrays } from "../example-graph";
 
 function made(change: Parameters<typeof packed>[0] = {}) {
@@ -58,4 +58,13 @@ describe("moving from one scene to the next", () => {
     const out = new Float32Array(next.box.length);
     expect([...interpolateBoxes(new Float32Array(20), next.box, easeInOut(1), out)]).toEqual([...next.box]);
   });
+});
+
+test("the edge that is hit is the nearest, and none beyond the reach", () => {
+  const scene = made();
+  expect(nearestEdge(scene, [0, 1], { x: 93, y: 70 }, 5)).toBe(0);
+  expect(nearestEdge(scene, [0, 1], { x: 110, y: 236 }, 5)).toBe(1);
+  expect(nearestEdge(scene, [0], { x: 90, y: 104 }, 5)).toBe(0);
+  expect(nearestEdge(scene, [0, 1], { x: 90, y: 40 }, 5)).toBe(-1);
+  expect(nearestEdge(scene, [1], { x: 93, y: 70 }, 5)).toBe(-1);
 });

@@ -225,7 +225,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
         if is_end and index.types[i] not in CONSTANTS and index.dtypes(i) and _is_computed(index, i):
             found.append(index.names[i])
     if not found:
-        raise GraphEditError("Nothing here looks like a result; say what is one: outputs=['logits:0'].")
+        raise GraphEditError("Nothing here looks like a result; mark the output ops first, or name them as outputs.")
     return tuple(found)
 
 

@@ -1,6 +1,7 @@
 from .adapters import AdapterType as AdapterType
 from .bypass import Bypass as Bypass
 from .bypass import Detach as Detach
+from .gradients import has_gradient_ops as has_gradient_ops
 from .operands import is_scope as is_scope
 from .operands import outputs_of as outputs_of
 from .reroute import AddControlInputs as AddControlInputs

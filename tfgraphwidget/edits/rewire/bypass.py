@@ -12,16 +12,22 @@ from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType, placeholder
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, EdgeMoves, Slot, Tensor
+from tfgraphwidget.edits.rewire.gradients import GradientOps, gradients_of
 from tfgraphwidget.edits.rewire.operands import as_part, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, computed_from_outside, shape_text, traversal
+from tfgraphwidget.graph import CONTROL, GraphIndex, Mask, Selection, computed_from_outside, shape_text, traversal
 from tfgraphwidget.naming import listed
 
 
 @register(
     button=EditButton(
-        "Bypass", "Connect the consumers directly to the inputs", on="part", order=10, needs=("inputs", "outputs")
+        "Bypass",
+        "Connect the consumers directly to the inputs",
+        on="part",
+        order=10,
+        needs=("inputs", "outputs"),
+        options=(("gradients", "True"),),
     )
 )
 @dataclass(frozen=True)
@@ -38,18 +44,24 @@ class Bypass(Rewire):
         by: The tensor to read instead; or pairs of (output, tensor to read instead), for these outputs alone.
         mend: The type of an op to insert where dtypes or static shapes differ.
         names: Names of the inserted ops.
+        gradients: Whether the gradient ops of the part are bypassed with it.
     """
 
     what: str | Selection
     by: str | tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     mend: AdapterType = ""
     names: tuple[str, ...] = ()
+    gradients: bool = False
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
         chosen = as_part(index, self.what)
         moves, boundary = EdgeMoves(index, self.names), Boundary(index, chosen.mask)
+        if self.gradients:
+            backward = gradients_of(index, chosen.mask)
+            _leave_out(boundary, backward.mask)
+            self._bypass_gradients(moves, chosen, backward)
         _add_external(context, boundary)
         if not boundary.leaving and not boundary.waiting:
             raise GraphEditError(
@@ -100,6 +112,29 @@ class Bypass(Rewire):
             return dict(pairs)
         return {tensor: self._only_way(moves, tensor, entering) for tensor in leaving}
 
+    def _bypass_gradients(self, moves: EdgeMoves, chosen: Selection, backward: GradientOps) -> None:
+        """Connect the consumers of the gradient of the part's input to the gradient of its output."""
+        for scope in backward.scopes:
+            boundary = Boundary(moves.index, chosen.mask | backward.mask)
+            leaving = _input_gradients(boundary, backward.mask, scope)
+            entering = [tensor for tensor in boundary.entering if moves.name(tensor[0]).startswith(scope)]
+            fitting = [way for way in entering if leaving and _fits(moves, leaving[0], way)]
+            if not leaving:
+                continue
+            if len(leaving) > 1 or len(fitting) != 1:
+                raise GraphEditError(
+                    f"The gradients of {self.what!r} come in as "
+                    f"{listed([moves.tensor_name(tensor) for tensor in entering]) or 'nothing'} and go on as "
+                    f"{listed([moves.tensor_name(tensor) for tensor in leaving])}, and no pair of them belongs "
+                    "together; strip training, bypass it, and compute the gradients again.",
+                    [moves.name(op) for op, _ in (*leaving, *entering)],
+                )
+            moves.inputs.update(dict.fromkeys(boundary.leaving[leaving[0]], fitting[0]))
+            moves.notes.append(
+                f"Its gradients are bypassed, too: {moves.tensor_name(fitting[0])!r} is read in place of "
+                f"{moves.tensor_name(leaving[0])!r}."
+            )
+
     @staticmethod
     def _one(moves: EdgeMoves, name: str) -> Tensor:
         found = tensors(moves.index, name)
@@ -118,14 +153,14 @@ class Bypass(Rewire):
         if fitting:
             raise GraphEditError(
                 f"{self.what!r} reads {listed([moves.tensor_name(t) for t in fitting])}, and each would fit those that "
-                f"read {told}; say which with by=.",
+                f"read {told}; choose one of them.",
                 ops,
                 [replace(self, by=moves.tensor_name(way)) for way in fitting],
             )
         held = ", ".join(f"{moves.tensor_name(t)!r} ({_description(moves, t)})" for t in entering) or "nothing"
         raise GraphEditError(
-            f"{self.what!r} reads {held}, and none of it fits those that read {told}; name what to read with by=, and "
-            "an op to put between with mend=.",
+            f"{self.what!r} reads {held}, and none of it fits those that read {told}; connect each of them to another "
+            "tensor instead.",
             ops,
         )
 
@@ -188,7 +223,7 @@ class Detach(Rewire):
                 )
         if not moves.inputs and not moves.control_inputs:
             raise GraphEditError(
-                f"Nothing of {self.what!r} is there to cut; say with inputs=, outputs= and control= what to cut.",
+                f"Nothing of {self.what!r} is there to cut; choose ops that have edges, or cut edges of another kind.",
                 chosen.ops[:3],
             )
         return moves
@@ -203,6 +238,23 @@ class Detach(Rewire):
                 [moves.name(wrong), moves.name(tensor[0])],
             )
         moves.inputs.update(dict.fromkeys(slots, (placeholder(moves, tensor), 0)))
+
+
+def _leave_out(boundary: Boundary, ops: Mask) -> None:
+    """Let the inputs of some ops be as they are."""
+    for tensor, slots in list(boundary.leaving.items()):
+        kept = [slot for slot in slots if not ops[slot[0]]]
+        boundary.leaving[tensor] = kept
+        if not kept:
+            del boundary.leaving[tensor]
+
+
+def _input_gradients(boundary: Boundary, backward: Mask, scope: str) -> list[Tensor]:
+    """The gradients that a part passes on: to other gradients, else to what is not an optimizer."""
+    index = boundary.index
+    left = {tensor: [op for op, _ in slots] for tensor, slots in boundary.leaving.items() if backward[tensor[0]]}
+    passed = [tensor for tensor, ops in left.items() if any(index.names[op].startswith(scope) for op in ops)]
+    return passed or [tensor for tensor, ops in left.items() if not any("Apply" in index.types[op] for op in ops)]
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:

@@ -169,8 +169,8 @@ def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
             op = split_tensor(name or "")[0]
             if op in names:
                 raise GraphEditError(
-                    f"Op {op!r} is a part of variable {variable.handle!r}; rename the variable, and its parts with it: "
-                    f"editor.rename({variable.handle!r}, …).",
+                    f"Op {op!r} is a part of variable {variable.handle!r}; rename op {variable.handle!r} instead, and "
+                    "its parts with it.",
                     [op, variable.handle],
                 )
     if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):

@@ -12,7 +12,7 @@ from typing import Any
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
-from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.validation import check
 from tfgraphwidget.edits.rewrite.consumers import (
@@ -29,16 +29,30 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import listed
 
+_OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
+"""Those that a form proposes."""
 
-@register(requested=False)  # a message of the browser cannot name a function, nor two parts
+
+@register(
+    button=EditButton(
+        "Replace",
+        "Replace this op with an op of another type that has the same inputs",
+        on="op",
+        order=55,
+        needs=("inputs", "outputs"),
+        fields=(FormField("by", "Op type", words=_OP_TYPES, hint="A function of your own: editor.replace in a cell."),),
+        options=(("remove", "True"),),
+    )
+)
 @dataclass(frozen=True)
 class Replace(Command):
     """Replace ops by what a function makes, or by other ops of the graph.
 
     Attributes:
         what: The ops to replace.
-        by: A function that is called on the inputs of `what`, variables left out, and returns a tensor for each output;
-            or other ops, whose inputs and outputs take the place of those of `what` in order, or as `ends` says.
+        by: A function that is called on the inputs of `what`, variables left out; an op type, which
+            is called in the same manner; or other ops, whose inputs and outputs take the place of those of `what` in
+            order, or as `ends` says.
         into: The name scope of the ops that the function makes.
         ends: Pairs of (old tensor, new tensor).
         remove: Whether the ops `what` are removed.

@@ -277,6 +277,9 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     parameters = [arg.name for arg in definition.input_arg]
 
     def call(*tensors: Any, **options: Any) -> Any:
+        if len(tensors) > len(parameters):
+            counts = f"{len(parameters)} tensor{'s' * (len(parameters) > 1)}, and here are {len(tensors)}"
+            raise GraphEditError(f"{function!r} takes {counts}; choose an op type that takes as many.")
         return raw(**dict(zip(parameters, tensors, strict=False)), **options)
 
     return call, function

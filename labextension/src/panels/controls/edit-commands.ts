@@ -33,18 +33,46 @@ function suits({ on, types, needs = [] }: EditButton, details: Inspected): boole
   return on !== "graph" && isOfType && needs.every((side) => details[side].length > 0);
 }
 
+/** Move an op or a scope to another scope: a rename that keeps the last part of the name. */
+export function moveCommand({ name }: Inspected): EditCommand {
+  const { initial: last, prefix } = splitName(name.replace(/\/$/, ""));
+  const hint = "If empty, it leaves all scopes. A scope that does not exist is created.";
+  const scope = {
+    key: "new",
+    label: "Scope",
+    initial: prefix.slice(0, -1),
+    inScope: last,
+    optional: true,
+    hint,
+  };
+  return { verb: "rename", name: "Move to scope", title: "Change the scope", what: [name], fields: [scope] };
+}
+
 function commandOf(
   button: (typeof EDIT_BUTTONS)[number],
   what: readonly string[],
   known: Known,
 ): EditCommand {
-  const { verb, name, title, fields } = button;
-  if (fields === undefined) return { verb, name, title, what };
-  return { verb, name, title, what, fields: fields.map((field) => fieldOf(field, known)) };
+  const { verb, name, title, fields, options } = button;
+  return {
+    verb,
+    name,
+    title,
+    what,
+    ...(fields && { fields: fields.map((field) => fieldOf(field, known)) }),
+    ...(options && { options: Object.fromEntries(options) }),
+  };
 }
 
 function fieldOf({ known: source, ...field }: FormField, known: Known): Field {
+  if (source === "name") return { ...field, ...splitName(known.name) };
   return source ? { ...field, initial: known[source] } : field;
+}
+
+/** A name as its last part, which is edited, and the scope before it. */
+export function splitName(name: string): { initial: string; prefix: string } {
+  const start = name.lastIndexOf("/") + 1;
+  return { initial: name.slice(start), prefix: name.slice(0, start) };
 }
 
 /** What forms begin with, of the op or scope that is looked at. */

@@ -8,6 +8,10 @@ export interface Field {
   readonly key: string;
   readonly label: string;
   readonly initial?: string;
+  /** Text before the input, which is a part of the value: the scope of a name. */
+  readonly prefix?: string;
+  /** The input is a scope, "" for none; the value is this name in it. */
+  readonly inScope?: string;
   readonly hint?: string;
   /** The input is a Python expression; else it is text. */
   readonly python?: boolean;
@@ -26,20 +30,24 @@ export interface EditCommand {
   readonly title: string;
   readonly what: readonly string[];
   readonly fields?: readonly Field[];
+  /** Arguments that no field asks for. */
+  readonly options?: Options;
 }
 
-type Values = Readonly<Record<string, string>>;
+export type Values = Readonly<Record<string, string>>;
 /** Milliseconds without a key before names are looked for. */
 const PAUSE = 150;
 
 /** The values of a form as arguments of the edit. */
 export function argumentsOf(fields: readonly Field[], values: Values): Options {
-  const filled = fields.filter(({ key, optional }) => !optional || (values[key] ?? "").trim() !== "");
+  const isFilled = (key: string) => (values[key] ?? "").trim() !== "";
+  const filled = fields.filter(({ key, optional, inScope }) => inScope || !optional || isFilled(key));
   return Object.fromEntries(
-    filled.map(({ key, python }) => [
-      key,
-      python ? (values[key] ?? "").trim() : quote((values[key] ?? "").trim()),
-    ]),
+    filled.map(({ key, python, prefix = "", inScope }) => {
+      const typed = (values[key] ?? "").trim();
+      const value = inScope ? [typed.replace(/\/+$/, ""), inScope].filter(Boolean).join("/") : typed;
+      return [key, python ? value : quote(`${prefix}${value}`)];
+    }),
   );
 }
 
@@ -55,6 +63,7 @@ export function inlineForm(
   const form = element("form", { class: "tgw-inline" });
   for (const { field, input } of inputs) {
     form.append(labeledField(field.label, input));
+    if (field.prefix) input.before(prefixOf(field.prefix, input));
     if (field.tensor) form.append(...completion(input, parts));
     else if (field.words) form.append(wordList(input, field.words));
     if (field.hint) form.append(element("p", { class: "tgw-hint" }, field.hint));
@@ -84,6 +93,13 @@ function inputOf({ key, initial = "", optional, python }: Field): HTMLInputEleme
   });
   input.value = initial;
   return input;
+}
+
+/** The scope before a name that is edited; a long one is cut at its beginning. */
+function prefixOf(prefix: string, input: HTMLInputElement): HTMLElement {
+  const id = uniqueId();
+  input.setAttribute("aria-describedby", id);
+  return element("span", { class: "tgw-prefix", id, title: prefix }, element("bdi", {}, prefix));
 }
 
 function wordList(input: HTMLInputElement, words: readonly string[]): HTMLElement {
@@ -116,6 +132,15 @@ function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLEle
   return [list, pick];
 }
 
+/** Make the edit, with the values of its form; resolves to whether it was made. */
+export function applyCommand(
+  { verb, what, fields = [], options = {} }: EditCommand,
+  { actions }: Pick<Parts, "actions">,
+  values: Values = {},
+): Promise<boolean> {
+  return actions.edits.change(verb, what, { ...argumentsOf(fields, values), ...options });
+}
+
 /** Buttons for edits, and others; below them the form of the one that was clicked. */
 export function editButtons(
   label: string,
@@ -132,10 +157,10 @@ export function editButtons(
     for (const opener of openers) opener.setAttribute("aria-expanded", "false");
     parts.store.set({ picking: null });
   };
-  for (const { verb, name, title, what, fields } of verbs) {
+  for (const command of verbs) {
+    const { verb, name, title, fields } = command;
     const attributes = { class: "tgw-button", title, "data-change": verb };
-    const apply = (values: Values) =>
-      parts.actions.edits.change(verb, what, argumentsOf(fields ?? [], values));
+    const apply = (values: Values) => applyCommand(command, parts, values);
     if (!fields) {
       group.append(taskButton(attributes, () => apply({}), name));
       continue;

@@ -71,11 +71,12 @@ function sectionOf({ title, items }: MenuSection, close: () => void): HTMLElemen
       hidden: shown.length === 0,
     },
     element("p", { class: "tgw-label", "aria-hidden": "true" }, title),
-    ...shown.map((item) => dropdownItem(item, close)),
+    ...shown.map((item) => menuItem(item, close)),
   );
 }
 
-function dropdownItem({ text, key, narrow, checked, act }: MenuItem, close: () => void): HTMLElement {
+/** An entry; `close` is called before it acts. */
+export function menuItem({ text, key, narrow, checked, act }: MenuItem, close: () => void): HTMLElement {
   const choose = () => {
     close();
     act();
@@ -172,7 +173,8 @@ function popupItem({ text, why, choose }: MenuEntry, close: () => void): HTMLEle
   );
 }
 
-function placeMenu(root: HTMLElement, x: number, y: number): void {
+/** Move a menu to a point of the element around it, and so far inside that all of it is visible. */
+export function placeMenu(root: HTMLElement, x: number, y: number): void {
   const { clientWidth, clientHeight } = root.parentElement ?? root;
   const left = Math.max(4, Math.min(x, clientWidth - root.offsetWidth - 4));
   const top = Math.max(4, Math.min(y, clientHeight - root.offsetHeight - 4));

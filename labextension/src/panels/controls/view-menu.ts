@@ -1,5 +1,5 @@
 // The View menu: view options, pictures, and the buttons that do not fit into a narrow toolbar.
-import { available, type Binding, GROUPS, type KeyContext, keyCaps } from "../../interaction/key-bindings";
+import { available, type Binding, bindingOf, type KeyContext, keyText } from "../../interaction/key-bindings";
 import { NavigationCursor } from "../../interaction/keyboard-nav";
 import type { Parts } from "../../interaction/parts";
 import type { PictureRequest } from "../../protocol/messages";
@@ -17,7 +17,8 @@ const PICTURES: readonly { suffix: Suffix; whole: boolean }[] = (["png", "svg", 
 
 export function createViewMenu(parts: Parts): HTMLElement {
   const { store } = parts;
-  const context: KeyContext = { ...parts, find: () => undefined, cursor: new NavigationCursor() };
+  const none = () => undefined;
+  const context: KeyContext = { ...parts, find: none, menu: none, cursor: new NavigationCursor() };
   const state = () => store.value.state;
   const tool = ({ tool: which, name }: { tool: Tool; name: string }): MenuItem => ({
     text: name,
@@ -52,15 +53,9 @@ function pictures(parts: Parts): MenuItem[] {
   }));
 }
 
-function bindingOf(key: string): Binding {
-  const binding = GROUPS.flatMap(({ bindings }) => bindings).find(({ keys }) => keys[0] === key);
-  if (!binding) throw new Error(`No binding has the key ${key}.`);
-  return binding;
-}
-
 function itemOf(binding: Binding, context: KeyContext): MenuItem {
   const [key = ""] = binding.keys;
-  return { text: binding.what, key: keyCaps(key).join("+"), act: () => binding.act(context) };
+  return { text: binding.what, key: keyText(key), act: () => binding.act(context) };
 }
 
 // Downloads a picture of the drawing.

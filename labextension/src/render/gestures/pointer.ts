@@ -7,6 +7,20 @@ import { type DragListener, listenToDrags, pointOf } from "./drag";
 export interface Gestures extends DragListener {
   click(item: number, event: MouseEvent): void;
   doubleClick(item: number, point: Point): void;
+  /** The right button, without Shift. */
+  contextMenu(item: number, point: Point): void;
+}
+
+const RIGHT_BUTTON = 2;
+
+/** Shift and the right button: the menu of the application around, as without Shift elsewhere; else the browser's. */
+function showHostMenu(event: MouseEvent): void {
+  const { clientX, clientY, screenX, screenY, button } = event;
+  const init = { clientX, clientY, screenX, screenY, button, bubbles: true, cancelable: true, view: window };
+  // Sent from above the canvas, which would take it for its own.
+  const above = event.target instanceof Element ? event.target.parentElement : null;
+  const isTaken = above !== null && !above.dispatchEvent(new MouseEvent("contextmenu", init));
+  if (isTaken) event.preventDefault();
 }
 
 export function listenToPointer(stage: Stage, store: Store, gestures: Gestures): void {
@@ -21,6 +35,12 @@ export function listenToPointer(stage: Stage, store: Store, gestures: Gestures):
   canvas.addEventListener("dblclick", (event) => {
     event.stopPropagation();
     if (!moved() && !hasControl(event)) gestures.doubleClick(stage.itemAt(pointOf(event)), pointOf(event));
+  });
+  canvas.addEventListener("contextmenu", (event) => {
+    event.stopPropagation();
+    if (event.shiftKey && event.button === RIGHT_BUTTON) return showHostMenu(event);
+    event.preventDefault();
+    gestures.contextMenu(stage.itemAt(pointOf(event)), pointOf(event));
   });
   canvas.addEventListener("pointerleave", (event) => gestures.hover(-1, pointOf(event)));
 }

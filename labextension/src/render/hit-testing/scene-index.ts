@@ -47,6 +47,28 @@ export class SceneIndex {
   }
 }
 
+/** The edge nearest to a world point, at most `reach` away, among `candidates`; -1 if there is none. */
+export function nearestEdge(
+  scene: Scene,
+  candidates: readonly number[],
+  { x, y }: Pick<Box, "x" | "y">,
+  reach: number,
+): number {
+  let [best, least] = [-1, reach];
+  for (const edge of candidates) {
+    const last = at(scene.routeStart, edge + 1) - 1;
+    for (let point = at(scene.routeStart, edge); point < last; point++) {
+      const [ax, ay] = [at(scene.route, 2 * point), at(scene.route, 2 * point + 1)];
+      const [dx, dy] = [at(scene.route, 2 * point + 2) - ax, at(scene.route, 2 * point + 3) - ay];
+      const along = ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1);
+      const part = Math.min(Math.max(along, 0), 1);
+      const away = Math.hypot(x - ax - part * dx, y - ay - part * dy);
+      if (away <= least) [best, least] = [edge, away];
+    }
+  }
+  return best;
+}
+
 /** A packed R-tree; null over no boxes, which flatbush does not take. */
 export type BoxIndex = Flatbush | null;
 

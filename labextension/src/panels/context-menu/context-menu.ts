@@ -1,0 +1,124 @@
+// The context menu of the drawing. Arrow keys move, Enter chooses, Escape closes and returns the focus to the drawing. An
+// edit that needs arguments shows its form in the same place.
+import type { Parts } from "../../interaction/parts";
+import type { Inspected } from "../../protocol/messages";
+import type { Scene } from "../../protocol/scene";
+import type { Point } from "../../render/camera/camera";
+import { applyCommand, type EditCommand, inlineForm, showForm } from "../controls/edit-form";
+import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
+import { element, uniqueId } from "../dom";
+import { detailsKey, entriesFor, type MenuGroups, titleOf } from "./entries";
+import { type Target, targetAt } from "./target";
+
+/** Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not hold it up. */
+const PATIENCE = 400;
+
+export interface ContextMenu {
+  readonly root: HTMLElement;
+  /** Open the menu of an item at a point of the drawing. */
+  openAt(item: number, point: Point): Promise<void>;
+  /** Open the menu of the current item, or of the canvas, beside it. */
+  openHere(): Promise<void>;
+}
+
+/** `cloneForm` leads to the form that clones the selection. */
+export function createContextMenu(parts: Parts, cloneForm: () => void): ContextMenu {
+  const { store, stage, actions } = parts;
+  const id = uniqueId();
+  const heading = element("p", { class: "tgw-label", id });
+  const body = element("div", {});
+  const root = element("div", { class: "tgw-menu tgw-context", hidden: true }, heading, body);
+  let turn = 0;
+  let place: Point = { x: 0, y: 0 };
+  let subject = "";
+
+  const close = () => {
+    turn += 1;
+    if (root.hidden) return;
+    const had = root.contains(document.activeElement);
+    root.hidden = true;
+    if (had) focusDrawing();
+  };
+  const focusDrawing = () => root.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+  const show = (title: string, content: HTMLElement) => {
+    heading.textContent = title;
+    body.replaceChildren(content);
+    root.hidden = false;
+    placeMenu(root, place.x, place.y);
+  };
+  const showMenu = (title: string, groups: MenuGroups) => {
+    const list = element("div", { role: "menu", "aria-labelledby": id });
+    for (const group of groups)
+      list.append(
+        element(
+          "div",
+          { role: "group", class: "tgw-menu-group" },
+          ...group.map((item) => menuItem(item, close)),
+        ),
+      );
+    list.addEventListener("keydown", (event) => handleMenuKey(event, list, close));
+    show(title, list);
+    list.querySelector("button")?.focus({ preventScroll: true });
+  };
+  const form = (command: EditCommand) => {
+    const apply = (values: Readonly<Record<string, string>>) => applyCommand(command, parts, values);
+    const slot = element("div", { role: "dialog", "aria-label": command.name });
+    show(`${command.name}: ${subject}`, slot);
+    heading.title = command.title;
+    showForm(slot, inlineForm(command.fields ?? [], parts, apply, close));
+    placeMenu(root, place.x, place.y);
+  };
+  const context = { ...parts, form, cloneForm, anchor: (item: number) => stage.anchorAt(item) };
+
+  /** The details of an item, which the inspector gets, or of the source of an edge. */
+  const describe = async (target: Target, scene: Scene): Promise<Inspected | null> => {
+    const key = detailsKey(target, scene);
+    if (!("key" in target)) return key === "" ? null : actions.describe(key);
+    await actions.inspect(target.key);
+    const { details } = store.value;
+    return details?.name === key ? details : null;
+  };
+  const open = async (target: Target, point: Point) => {
+    const { scene, state } = store.value;
+    if (!scene) return;
+    turn += 1;
+    const mine = turn;
+    place = point;
+    focusDrawing();
+    const details = await withPatience(describe(target, scene));
+    if (mine !== turn || store.value.scene !== scene) return;
+    store.set({ hover: -1 });
+    subject = titleOf(target, scene, state);
+    showMenu(subject, entriesFor(target, details, context));
+  };
+  const openAt = async (item: number, point: Point) => {
+    const { scene, paint, state, connecting, picking } = store.value;
+    if (connecting || picking) return actions.cancel();
+    if (!scene) return;
+    const hit = { item, edge: stage.edgeAt(point), inside: stage.isInside(item, point) };
+    await open(targetAt(hit, scene, paint, state), point);
+  };
+  const openHere = async () => {
+    const { scene, paint, state, picked } = store.value;
+    if (!scene) return;
+    const item = scene.byKey.get(picked) ?? 0;
+    const { x, y } = item > 0 ? stage.handle(item) : stage.middle;
+    await open(targetAt({ item, edge: -1, inside: false }, scene, paint, state), { x, y });
+  };
+
+  root.addEventListener("focusout", (event) => {
+    if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) close();
+  });
+  // The menu key again, or a right click on the menu: it stays.
+  root.addEventListener("contextmenu", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return { root, openAt, openHere };
+}
+
+/** Details that come soon; null if the kernel is busy, or gone. */
+async function withPatience(details: Promise<Inspected | null>): Promise<Inspected | null> {
+  const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE));
+  return Promise.race([details.catch(() => null), late]);
+}

@@ -1,0 +1,334 @@
+// The entries of a context menu: those that apply to its target. Each calls an action or an edit that exists elsewhere, too.
+import { bindingOf, keyText } from "../../interaction/key-bindings";
+import { NavigationCursor } from "../../interaction/keyboard-nav";
+import type { Parts } from "../../interaction/parts";
+import { hasSelection, type SelectionVerb, whyNot } from "../../interaction/selection-commands";
+import type { Inspected, State } from "../../protocol/messages";
+import { at, INPUT_MARK, isScope, keyOf, labelOf, OPEN, OUTPUT_MARK, type Scene } from "../../protocol/scene";
+import type { Anchor } from "../../render/camera/destination";
+import { cannotClone } from "../clone/clone-form";
+import { copyToClipboard } from "../controls/copy-button";
+import { aboutText } from "../controls/descriptions";
+import { commandsFor, commandsForPart, moveCommand } from "../controls/edit-commands";
+import { applyCommand, type EditCommand } from "../controls/edit-form";
+import type { MenuItem } from "../controls/menus";
+import type { Target } from "./target";
+
+export interface MenuContext extends Parts {
+  /** Show the form of an edit in place of the menu. */
+  form(command: EditCommand): void;
+  /** Lead to the form that clones the selection. */
+  cloneForm(): void;
+  /** Where an item is now, so that it stays there while it is opened. */
+  anchor(item: number): Anchor | undefined;
+}
+
+/** Groups of entries; empty ones are left out. */
+export type MenuGroups = readonly (readonly MenuItem[])[];
+
+/** The edits in the menu, in this order; the inspector has all. */
+const EDITS: readonly EditCommand["verb"][] = [
+  "bypass",
+  "replace",
+  "insert",
+  "replace_input",
+  "set_constant",
+  "rename",
+  "remove",
+];
+
+const SELECTION_TEXTS: Partial<Record<SelectionVerb, string>> = {
+  boundary: "Mark its inputs and outputs",
+  upstream: "Upstream",
+  downstream: "Downstream",
+  grow: "Grow",
+  path: "Path between the two",
+  invert: "Invert selection",
+};
+
+/** Names of at most this length are whole in the menu. */
+const LONGEST = 28;
+
+/** The heading of a menu. */
+export function titleOf(target: Target, scene: Scene, state: State | null): string {
+  if (target.kind === "canvas") return state?.path.at(-1) ?? "graph";
+  if (target.kind === "selection") return `${(state?.selected_ops ?? 0).toLocaleString("en")} selected ops`;
+  if (target.kind === "edge") {
+    const [source, consumer] = endsOf(scene, target.edge);
+    return `${labelOf(scene, source)} → ${labelOf(scene, consumer)}`;
+  }
+  return `${labelOf(scene, target.item)} · ${aboutText(scene, target.item)}`;
+}
+
+/** The entries for a target; `details` are of its op or scope, or of the source of its edge, if they are known. */
+export function entriesFor(target: Target, details: Inspected | null, context: MenuContext): MenuGroups {
+  const { scene } = context.store.value;
+  if (!scene) return [];
+  const groups = groupsFor(target, details, scene, context);
+  return groups.filter((group) => group.length > 0);
+}
+
+function groupsFor(
+  target: Target,
+  details: Inspected | null,
+  scene: Scene,
+  context: MenuContext,
+): MenuGroups {
+  switch (target.kind) {
+    case "op":
+      return opGroups(target.item, scene, details, context);
+    case "scope":
+    case "group":
+      return scopeGroups(target.item, target.kind, scene, details, context);
+    case "edge":
+      return edgeGroups(target.edge, scene, details, context);
+    case "selection":
+      return selectionGroups(context);
+    case "canvas":
+      return canvasGroups(context);
+  }
+}
+
+function opGroups(item: number, scene: Scene, details: Inspected | null, context: MenuContext): MenuGroups {
+  const { actions, store, readOnly } = context;
+  const name = scene.names[item] ?? "";
+  const mark = at(store.value.paint?.mark ?? [], item);
+  const enter = { text: "Open the function", key: "Enter", act: () => actions.enter(name) };
+  const input = mark & INPUT_MARK ? "Unmark as input" : "Mark as input";
+  const output = mark & OUTPUT_MARK ? "Unmark as output" : "Mark as output";
+  const [tensor, ...more] = details?.outputs ?? [];
+  const copies = [copy("Copy name", name, context)];
+  if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
+  for (const { name: other } of more.slice(0, 3)) copies.push(copy(`Copy ${portOf(other)}`, other, context));
+  const values = { text: "Values", act: () => actions.edits.probe(name) };
+  return [
+    at(scene.door, item) === 1 ? [enter] : [],
+    readOnly
+      ? []
+      : [
+          ...cloneEntries([name], [], context),
+          { text: input, key: "I", act: () => actions.mark(item, "inputs") },
+          { text: output, key: "O", act: () => actions.mark(item, "outputs") },
+        ],
+    readOnly || !details ? [] : namedEdits(details, context),
+    traceEntries([name], [], context),
+    [...copies, ...(readOnly || !tensor ? [] : [values])],
+  ];
+}
+
+function scopeGroups(
+  item: number,
+  kind: "scope" | "group",
+  scene: Scene,
+  details: Inspected | null,
+  context: MenuContext,
+): MenuGroups {
+  const { actions, readOnly } = context;
+  const name = scene.names[item] ?? "";
+  const toggle = (deep: boolean) => () => actions.toggle(item, context.anchor(item), deep);
+  const word = at(scene.kind, item) === OPEN ? "Collapse" : "Expand";
+  // A group is not a name of the graph: its ops become the selection.
+  const select = () => selectNames([], [name], context);
+  const edits =
+    kind === "scope"
+      ? details && namedEdits(details, context)
+      : editEntries(commandsForPart([]), context, select);
+  return [
+    [
+      { text: word, key: "Enter", act: toggle(false) },
+      { text: `${word} all inside`, key: "Shift+Enter", act: toggle(true) },
+    ],
+    readOnly ? [] : cloneEntries([], [name], context),
+    readOnly ? [] : (edits ?? []),
+    traceEntries([], [name], context),
+    kind === "scope" ? [copy("Copy name", name, context)] : [],
+  ];
+}
+
+function edgeGroups(edge: number, scene: Scene, details: Inspected | null, context: MenuContext): MenuGroups {
+  const { actions, readOnly } = context;
+  const [source, consumer] = endsOf(scene, edge);
+  const go = (item: number) => ({
+    text: `Go to ${short(labelOf(scene, item))}`,
+    act: () => void actions.reveal(keyOf(scene, item)),
+  });
+  const tensor = details && edgeTensor(details, keyOf(scene, consumer));
+  const insert =
+    details && tensor && at(scene.members, consumer) === 0
+      ? commandsFor(details).find(({ verb }) => verb === "insert")
+      : undefined;
+  const only = JSON.stringify(scene.names[consumer] ?? "");
+  const inserted = insert && {
+    ...insert,
+    name: "Insert on this edge",
+    what: [tensor ?? ""],
+    options: { only },
+  };
+  const values = {
+    text: "Values",
+    act: () => actions.edits.probe(scene.names[source] ?? ""),
+  };
+  return [
+    [go(source), go(consumer)],
+    readOnly || !inserted ? [] : editEntries([inserted], context, undefined, ["insert"]),
+    tensor ? [copy("Copy tensor name", tensor, context), ...(readOnly ? [] : [values])] : [],
+  ];
+}
+
+function selectionGroups(context: MenuContext): MenuGroups {
+  const { store, actions, readOnly } = context;
+  const { state } = store.value;
+  const values = { text: "Values", act: () => actions.edits.probe() };
+  const expression = state?.expression ?? "";
+  return [
+    readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
+    readOnly ? [] : editEntries(commandsForPart([]), context),
+    [...deriveEntries(["upstream", "downstream", "grow", "path"], context), ...hideEntries("", context)],
+    [
+      ...(readOnly ? [] : [values]),
+      ...(expression ? [copy("Copy as Python", expression, context)] : []),
+      { text: "Clear the selection", act: () => actions.clearSelection() },
+    ],
+  ];
+}
+
+function canvasGroups(context: MenuContext): MenuGroups {
+  const { store, actions, readOnly } = context;
+  const { state } = store.value;
+  const inside = (state?.path.length ?? 1) > 1;
+  const clear = { text: "Clear the selection", act: () => actions.clearSelection() };
+  const undo = { text: "Undo", key: "Ctrl+Z", act: () => actions.edits.undo() };
+  const redo = { text: "Redo", key: "Ctrl+Y", act: () => actions.edits.redo() };
+  const isMarked = whyNot("clear", state) === "";
+  return [
+    readOnly ? [] : cloneSelection("Clone the selection …", context),
+    [...(!readOnly && state?.undo ? [undo] : []), ...(!readOnly && state?.redo ? [redo] : [])],
+    keyEntries(["f", "E", "C", ...(state?.hidden ? ["A"] : []), ...(inside ? ["Backspace"] : [])], context),
+    [...deriveEntries(["invert"], context), ...(isMarked ? [clear] : [])],
+  ];
+}
+
+/** The items at both ends of an edge. */
+function endsOf(scene: Scene, edge: number): [number, number] {
+  return [at(scene.source, edge), at(scene.target, edge)];
+}
+
+/** The tensor from an op to a consumer, which may be a scope ("net/"); "" if it is not one alone. */
+export function edgeTensor({ op_type: type, outputs }: Inspected, consumer: string): string {
+  if (type === "") return "";
+  const isRead = (peer: string) => (consumer.endsWith("/") ? peer.startsWith(consumer) : peer === consumer);
+  const read = outputs.filter(({ peers }) => peers.some(isRead));
+  return read.length === 1 ? (read[0]?.name ?? "") : "";
+}
+
+// Entries that several targets have
+
+function cloneEntries(ops: string[], scopes: string[], context: MenuContext): MenuItem[] {
+  const { state } = context.store.value;
+  if (cannotClone(state)) return [];
+  const act = async () => {
+    await selectNames(ops, scopes, context);
+    context.cloneForm();
+  };
+  const isPart = (state?.inputs.length ?? 0) + (state?.outputs.length ?? 0) > 0;
+  return [...(isPart ? cloneSelection("Clone the selection …", context) : []), { text: "Clone …", act }];
+}
+
+function cloneSelection(text: string, { store, cloneForm }: MenuContext): MenuItem[] {
+  const { state } = store.value;
+  if (!state || state.selected_ops === 0 || cannotClone(state)) return [];
+  return [{ text, act: cloneForm }];
+}
+
+/** The edits of a menu; `first` selects what they are of. */
+function editEntries(
+  commands: readonly EditCommand[],
+  context: MenuContext,
+  first: () => Promise<unknown> = async () => undefined,
+  verbs = EDITS,
+): MenuItem[] {
+  return verbs.flatMap((verb) => {
+    const command = commands.find((one) => one.verb === verb);
+    if (!command) return [];
+    const act = async () => {
+      await first();
+      if (command.fields) context.form(command);
+      else await applyCommand(command, context);
+    };
+    const text = command.fields ? `${command.name} …` : command.name;
+    return [{ text, act, ...(verb === "remove" ? { key: "Delete" } : {}) }];
+  });
+}
+
+/** The edits of an op or a scope, which can be moved to another scope, too. */
+function namedEdits(details: Inspected, context: MenuContext): MenuItem[] {
+  const command = moveCommand(details);
+  const move = { text: `${command.name} …`, act: () => context.form(command) };
+  const entries = editEntries(commandsFor(details), context);
+  return entries.flatMap((entry) => (entry.text === "Rename …" ? [entry, move] : [entry]));
+}
+
+function traceEntries(ops: string[], scopes: string[], context: MenuContext): MenuItem[] {
+  const trace = (verb: SelectionVerb) => () => {
+    // Both take their turn now: nothing comes between them.
+    void selectNames(ops, scopes, context);
+    return context.actions.derive(verb);
+  };
+  const [name = ""] = [...ops, ...scopes.map((scope) => `${scope}/`)];
+  return [
+    { text: "Upstream", act: trace("upstream") },
+    { text: "Downstream", act: trace("downstream") },
+    ...hideEntries(name, context),
+  ];
+}
+
+function hideEntries(name: string, { actions }: MenuContext): MenuItem[] {
+  const names = name === "" ? [] : [name];
+  return [{ text: "Hide", key: "H", act: () => actions.changeView({ type: "hide", verb: "hide", names }) }];
+}
+
+function deriveEntries(verbs: readonly SelectionVerb[], { store, actions }: MenuContext): MenuItem[] {
+  const { state } = store.value;
+  const allowed = verbs.filter((verb) => whyNot(verb, state) === "");
+  const useful = hasSelection(state) ? allowed : allowed.filter((verb) => verb !== "invert");
+  return useful.map((verb) => ({ text: SELECTION_TEXTS[verb] ?? verb, act: () => actions.derive(verb) }));
+}
+
+function keyEntries(keys: readonly string[], context: MenuContext): MenuItem[] {
+  const none = () => undefined;
+  const full = { ...context, find: none, menu: none, cursor: new NavigationCursor() };
+  return keys.map((key) => {
+    const binding = bindingOf(key);
+    return { text: binding.what, key: keyText(key), act: () => binding.act(full) };
+  });
+}
+
+function copy(text: string, value: string, { actions }: MenuContext): MenuItem {
+  const act = async () => {
+    const done = await copyToClipboard(value);
+    if (done) actions.showStatus({ kind: "notice", text: `Copied ${value}` });
+    else actions.showStatus({ kind: "error", text: `The browser does not allow copying here: ${value}` });
+  };
+  return { text, act };
+}
+
+function selectNames(ops: string[], scopes: string[], { actions }: MenuContext): Promise<void> {
+  return actions.selectRegion({ items: [], ops, scopes }, { shape: "box", points: [], verb: "set" });
+}
+
+function portOf(tensor: string): string {
+  return tensor.slice(tensor.lastIndexOf("/") + 1);
+}
+
+function short(label: string): string {
+  return label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label;
+}
+
+/** The op or scope whose details decide about the entries; "" for none. */
+export function detailsKey(target: Target, scene: Scene): string {
+  if (target.kind === "edge") {
+    const source = at(scene.source, target.edge);
+    return isScope(at(scene.kind, source)) ? "" : keyOf(scene, source);
+  }
+  return target.kind === "op" || target.kind === "scope" ? target.key : "";
+}

@@ -1,0 +1,196 @@
+// What a context menu is of, and what it lists for that.
+import { describe, expect, test } from "vitest";
+import type { Actions } from "../../src/interaction/actions";
+import { edgeTensor, entriesFor, type MenuContext, titleOf } from "../../src/panels/context-menu/entries";
+import { type Target, targetAt } from "../../src/panels/context-menu/target";
+import type { EditCommand } from "../../src/panels/controls/edit-form";
+import type { Inspected, State } from "../../src/protocol/messages";
+import { decodePaint, decodeScene, INPUT_MARK } from "../../src/protocol/scene";
+import type { Stage } from "../../src/render/stage";
+import { Store } from "../../src/state/store";
+import { packed, paintArrays, sceneArrays, state } from "../example-graph";
+import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, OPEN_SCOPE } from "../kernel";
+
+const NONE = { item: 0, edge: -1, inside: false };
+
+function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0], readOnly = false) {
+  const drawn = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
+  const scene = decodeScene(drawn.fields, drawn.buffer);
+  const painted = packed(paintArrays(coverage));
+  const paint = decodePaint(painted.fields, painted.buffer, scene.length);
+  const store = new Store();
+  store.set({ scene, paint, state: state(change) });
+  const asked: unknown[][] = [];
+  const recorder: object = new Proxy(
+    {},
+    {
+      get: (_, name) =>
+        name === "edits" ? recorder : async (...all: unknown[]) => void asked.push([name, ...all]),
+    },
+  );
+  const context: MenuContext = {
+    store,
+    actions: recorder as Actions,
+    stage: recorder as Stage,
+    readOnly,
+    form: (command: EditCommand) => void asked.push(["form", command.verb, command.what, command.options]),
+    cloneForm: () => void asked.push(["cloneForm"]),
+    anchor: () => undefined,
+  };
+  const hit = (change: Partial<typeof NONE>) =>
+    targetAt({ ...NONE, ...change }, scene, store.value.paint, store.value.state);
+  const texts = (target: Target, details: Inspected | null = null) =>
+    entriesFor(target, details, context).map((group) => group.map(({ text }) => text));
+  const choose = async (target: Target, text: string, details: Inspected | null = null) => {
+    await entriesFor(target, details, context)
+      .flat()
+      .find((entry) => entry.text === text)
+      ?.act();
+    return asked.splice(0);
+  };
+  return { store, scene, hit, texts, choose };
+}
+
+const relu = (change: Partial<Inspected> = {}): Inspected => ({
+  type: "inspected",
+  name: "input",
+  op_type: "Relu",
+  device: "",
+  ops: 1,
+  variables: 0,
+  inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], seen: null }],
+  outputs: [{ name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], seen: null }],
+  control_inputs: [],
+  attributes: [],
+  shape: "(2)",
+  value: "",
+  doors: [],
+  around: [],
+  ...change,
+});
+
+describe("what a menu is of", () => {
+  test("the item, an edge on the background of a scope, or the canvas", () => {
+    const { hit } = world();
+    expect(hit({ item: INPUT })).toEqual({ kind: "op", item: INPUT, key: "input" });
+    expect(hit({ item: CLOSED_SCOPE })).toEqual({ kind: "scope", item: CLOSED_SCOPE, key: "net/dense/" });
+    expect(hit({ item: OPEN_SCOPE, inside: true, edge: 1 })).toEqual({ kind: "edge", edge: 1 });
+    expect(hit({ item: OPEN_SCOPE, inside: true })).toMatchObject({ kind: "scope" });
+    expect(hit({ item: INPUT, edge: 1 })).toMatchObject({ kind: "op" });
+    expect(hit({ edge: 0 })).toEqual({ kind: "edge", edge: 0 });
+    expect(hit({})).toEqual({ kind: "canvas" });
+  });
+
+  test("the selection, on one of several selected items; not between the marks of a boundary", () => {
+    const selected = { selected_ops: 5, expression: "some" };
+    const coverage = [0, 2, 1, 2, 0];
+    expect(world(selected, coverage).hit({ item: INPUT })).toEqual({ kind: "selection" });
+    expect(world(selected, coverage).hit({ item: OP_IN_SCOPE })).toMatchObject({ kind: "op" });
+    expect(world({ selected_ops: 1 }, coverage).hit({ item: INPUT })).toMatchObject({ kind: "op" });
+    expect(world({ ...selected, inputs: ["input"] }, coverage).hit({ item: INPUT })).toMatchObject({
+      kind: "op",
+    });
+  });
+});
+
+describe("what a menu lists", () => {
+  test("of an op: the edits that make sense for it, its tensor, its marks as they are", () => {
+    const { hit, texts, store } = world();
+    const target = hit({ item: INPUT });
+    expect(texts(target, relu())).toEqual([
+      ["Clone …", "Mark as input", "Mark as output"],
+      ["Bypass", "Replace …", "Insert after …", "Rename …", "Move to scope …", "Remove"],
+      ["Upstream", "Downstream", "Hide"],
+      ["Copy name", "Copy tensor name", "Values"],
+    ]);
+    expect(texts(target, relu({ op_type: "NoOp", inputs: [], outputs: [] }))[1]).toEqual([
+      "Rename …",
+      "Move to scope …",
+      "Remove",
+    ]);
+    store.value.paint?.mark.fill(INPUT_MARK);
+    expect(texts(target)[0]).toContain("Unmark as input");
+  });
+
+  test("what needs no kernel, while the details of an op are not known; without a kernel nothing else", () => {
+    const { hit, texts } = world();
+    expect(texts(hit({ item: INPUT }))).toEqual([
+      ["Clone …", "Mark as input", "Mark as output"],
+      ["Upstream", "Downstream", "Hide"],
+      ["Copy name"],
+    ]);
+    const saved = world({}, undefined, true);
+    expect(saved.texts(saved.hit({ item: INPUT }), relu()).flat()).toEqual([
+      "Upstream",
+      "Downstream",
+      "Hide",
+      "Copy name",
+      "Copy tensor name",
+    ]);
+  });
+
+  test("no Clone where the graph cannot be cloned", () => {
+    const { hit, texts } = world({ editable: "Its ops are not there." });
+    expect(texts(hit({ item: INPUT }), relu()).flat()).not.toContain("Clone …");
+  });
+
+  test("of the canvas: undo and redo, if there are any, and the view", () => {
+    expect(world().texts({ kind: "canvas" })).toEqual([
+      ["Show the whole graph", "Open all scopes", "Close all scopes"],
+    ]);
+    const later = world({ undo: "editor.bypass('a')", selected_ops: 2, hidden: 3 });
+    expect(later.texts({ kind: "canvas" }).flat()).toEqual(
+      expect.arrayContaining(["Clone the selection …", "Undo", "Show hidden ops", "Clear the selection"]),
+    );
+  });
+
+  test("the heading names it", () => {
+    const { scene, hit } = world();
+    expect(titleOf(hit({ item: INPUT }), scene, state())).toBe("input · Placeholder");
+    expect(titleOf({ kind: "edge", edge: 0 }, scene, state())).toBe("input → net");
+    expect(titleOf({ kind: "selection" }, scene, state({ selected_ops: 1200 }))).toBe("1,200 selected ops");
+    expect(titleOf({ kind: "canvas" }, scene, state())).toBe("graph");
+  });
+});
+
+describe("what an entry does", () => {
+  test("Clone selects the item, then leads to the form", async () => {
+    const { hit, choose } = world();
+    const [select, form] = await choose(hit({ item: CLOSED_SCOPE }), "Clone …");
+    expect(select?.slice(0, 2)).toEqual(["selectRegion", { items: [], ops: [], scopes: ["net/dense"] }]);
+    expect(form).toEqual(["cloneForm"]);
+  });
+
+  test("an edit with arguments shows its form, another is made", async () => {
+    const { hit, choose } = world();
+    const target = hit({ item: INPUT });
+    expect(await choose(target, "Replace …", relu())).toEqual([
+      ["form", "replace", ["input"], { remove: "True" }],
+    ]);
+    expect(await choose(target, "Bypass", relu())).toEqual([
+      ["change", "bypass", ["input"], { gradients: "True" }],
+    ]);
+  });
+
+  test("an insert on an edge changes the consumer there alone", async () => {
+    const { choose } = world();
+    const edge = { kind: "edge", edge: 0 } as const;
+    expect(await choose(edge, "Insert on this edge …", relu({ outputs: [tensor(["net/dense/a"])] }))).toEqual(
+      [["form", "insert", ["input:0"], { only: '"net"' }]],
+    );
+    expect(await choose(edge, "Go to net")).toEqual([["reveal", "net/"]]);
+  });
+
+  test("the tensor of an edge is that which the consumer reads, if it is one", () => {
+    const two = relu({ outputs: [tensor(["a"]), { ...tensor(["b", "net/c"]), name: "input:1" }] });
+    expect(edgeTensor(two, "a")).toBe("input:0");
+    expect(edgeTensor(two, "net/")).toBe("input:1");
+    expect(edgeTensor(two, "elsewhere")).toBe("");
+    expect(edgeTensor(relu({ outputs: [tensor(["a"]), tensor(["a"])] }), "a")).toBe("");
+    expect(edgeTensor(relu({ op_type: "" }), "net/")).toBe("");
+  });
+});
+
+function tensor(peers: string[]) {
+  return { name: "input:0", dtype: "float32", shape: "(2)", peers, seen: null };
+}

@@ -1,0 +1,54 @@
+"""A dropout in a graph that trains is bypassed with one click, and the graph goes on training."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+GRAPH = """
+import numpy as np
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+def trained(rate):
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.float32(np.eye(4)), use_resource=True)
+        h = tf.nn.relu(tf.matmul(x, w), name="relu")
+        if rate:
+            h = v1.nn.dropout(h, rate=rate, seed=1, name="dropout")
+        loss = tf.reduce_mean(tf.square(h), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+    sess = v1.Session(graph=graph)
+    with graph.as_default():
+        sess.run(v1.global_variables_initializer())
+    return graph, sess
+def step(sess):
+    sess.run("step", {"x:0": np.ones((1, 4), np.float32)})
+    return sess.run("w/Read/ReadVariableOp:0").tolist()
+wanted = step(trained(None)[1])
+graph, sess = trained(0.5)
+editor = tgw.edit(graph, session=sess)
+editor.widget.height = 560
+"""
+
+
+def test_a_dropout_that_trains_is_bypassed_with_one_click(page: Page, jupyter_server: JupyterServer) -> None:
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "dropout.ipynb", [GRAPH, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    hand.click_at(*hand.widget.place("dropout"))
+    hand.clicks = 0  # it is in the inspector: one more does it
+    hand.click(root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Bypass"))
+    assert hand.lines(1) == ['editor.bypass(what="dropout/", gradients=True)']
+    expect(hand.widget.status).to_contain_text("Its gradients are bypassed")
+    assert hand.clicks == 1
+    shoot(page, "bypass_dropout")
+    assert notebook.kernel_eval("np.allclose(step(sess), wanted)") is True

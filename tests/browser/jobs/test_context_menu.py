@@ -1,0 +1,252 @@
+"""The context menu: right-click an op, a scope, an edge, the selection or the canvas, and choose what applies to it."""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+from playwright.sync_api import Page, expect
+
+from tests.browser.hands import AT_REST, Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+GRAPH = """
+import numpy as np
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+graph = tf.Graph()
+with graph.as_default():
+    x = v1.placeholder(tf.float32, [None, 3], name="x")
+    h = x
+    for layer in ("one", "two"):
+        with v1.variable_scope(layer):
+            w = v1.get_variable("w", [3, 3], initializer=v1.ones_initializer(), use_resource=True)
+            h = tf.nn.relu(tf.matmul(h, w, name="product"), name="act")
+    y = tf.negative(h, name="y")
+    z = tf.identity(y, name="z")
+sess = v1.Session(graph=graph)
+with graph.as_default():
+    sess.run(v1.global_variables_initializer())
+editor = tgw.edit(graph, session=sess)
+editor.open("one")
+editor.widget.height = 600
+"""
+
+
+@pytest.fixture
+def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
+    """Two layers in the widget of a notebook's cell, the first of them open."""
+    page.set_viewport_size({"width": 1280, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "menu.ipynb", [GRAPH, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    return Hand(Widget(notebook, root))
+
+
+def entries(hand: Hand) -> list[str]:
+    """What the menu says, without keys."""
+    return hand.menu.locator("[role=menuitem] > span").all_inner_texts()
+
+
+def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
+    hand.right_click("one/act")
+    assert entries(hand) == [
+        "Clone …", "Mark as input", "Mark as output", "Bypass", "Replace …", "Insert after …", "Rename …",
+        "Move to scope …", "Remove", "Upstream", "Downstream", "Hide", "Copy name", "Copy tensor name", "Values",
+    ]  # fmt: skip
+    shoot(hand.page, "menu_op_light")
+    hand.choose("Replace …")
+    field = hand.menu.get_by_role("combobox", name="Op type")
+    expect(field).to_be_focused()
+    hand.type("Elu")
+    shoot(hand.page, "menu_form_light")
+    hand.click(hand.menu.get_by_role("button", name="Apply"))
+    (line,) = hand.lines(1)
+    assert line.endswith('editor.replace(what="one/act", by="Elu", into="Elu", remove=True)')
+    expect(hand.menu).to_be_hidden()
+    assert hand.clicks == 3
+
+
+def test_a_scope_is_cloned_in_two_clicks_and_a_key(hand: Hand) -> None:
+    hand.widget.click("two", double=True)  # a small graph is drawn with all scopes open
+    hand.widget.settled()
+    hand.clicks = 0
+    hand.right_click("two")
+    assert entries(hand)[:3] == ["Expand", "Expand all inside", "Clone …"]
+    assert "Copy tensor name" not in entries(hand)
+    hand.choose("Clone …")
+    name = hand.root.get_by_role("textbox", name="scope")
+    expect(name).to_be_focused()
+    hand.press("Enter")
+    (line,) = hand.lines(1)
+    assert "editor.scope('two')" in line
+    assert ".clone(" in line
+    assert hand.clicks + hand.keys == 3
+
+
+def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
+    hand.right_click("y")
+    hand.choose("Bypass")
+    assert hand.lines(1) == ['editor.bypass(what="y")']
+    assert hand.clicks == 2
+
+    # Only the last part of a name is edited.
+    hand.right_click("one/act")
+    hand.choose("Rename …")
+    field = hand.menu.get_by_role("textbox", name="Name")
+    expect(field).to_have_value("act")
+    expect(hand.menu.locator(".tgw-prefix")).to_have_text("one/")
+    hand.type("relu")
+    hand.press("Enter")
+    assert hand.lines(2)[1] == 'editor.rename(old="one/act", new="one/relu")'
+
+    # To another scope it is moved.
+    hand.right_click("z")
+    hand.choose("Move to scope …")
+    expect(hand.menu.get_by_role("textbox", name="Scope")).to_have_value("")
+    hand.type("two")
+    hand.press("Enter")
+    assert hand.lines(3)[2] == 'editor.rename(old="z", new="two/z")'
+
+    hand.right_click("x")
+    assert "Bypass" not in entries(hand)  # nothing comes in
+    hand.choose("Mark as input")
+    hand.widget.settled()
+    hand.right_click("x")
+    hand.choose("Unmark as input")
+    hand.widget.settled()
+    hand.right_click("x")
+    hand.choose("Mark as input")
+    hand.widget.settled()
+    hand.right_click("one/relu")
+    hand.choose("Mark as output")
+    hand.widget.settled()
+    assert hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [["x"], ["one/relu"]]
+    hand.right_click("one/product")
+    assert entries(hand)[:2] == ["Clone the selection …", "Clone …"]
+
+
+def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
+    hand.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for entry, text in (("Copy name", "one/act"), ("Copy tensor name", "one/act:0")):
+        hand.right_click("one/act")
+        hand.choose(entry)
+        expect(hand.widget.status).to_contain_text(f"Copied {text}")
+        assert hand.page.evaluate("navigator.clipboard.readText()") == text
+    hand.right_click("one/w")
+    expect(hand.menu.locator(".tgw-label")).to_contain_text("w")
+    hand.page.keyboard.press("Escape")
+    hand.right_click("one/act")
+    hand.choose("Upstream")
+    hand.widget.settled()
+    assert "x" in hand.widget.notebook.kernel_eval("list(editor.selection.ops)")
+
+
+def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
+    place = hand.root.evaluate(AT_REST, "one/act")
+    hand.click_at(place["x"], place["y"] - place["height"] / 2 - 9, button="right")
+    expect(hand.menu).to_be_visible()
+    assert entries(hand) == [
+        "Go to product", "Go to act", "Insert on this edge …", "Copy tensor name", "Values",
+    ]  # fmt: skip
+    shoot(hand.page, "menu_edge_light")
+    hand.choose("Insert on this edge …")
+    hand.press("Enter")  # Identity
+    (line,) = hand.lines(1)
+    assert 'editor.insert(at="one/product:0"' in line
+    assert 'only=["one/act"]' in line or 'only="one/act"' in line
+    assert hand.clicks == 2
+
+
+def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
+    hand.widget.click("y", "Control")
+    hand.widget.settled()
+    hand.widget.click("z", "Control")
+    hand.widget.settled()
+    hand.right_click("y")
+    expect(hand.menu.locator(".tgw-label")).to_have_text("2 selected ops")
+    assert {"Clone …", "Remove", "Values", "Clear the selection", "Path between the two"} <= set(entries(hand))
+    hand.choose("Remove")
+    assert len(hand.lines(1)) == 1
+    assert hand.widget.notebook.kernel_eval("{'y', 'z'} & set(editor.index.names) == set()") is True
+
+    box = hand.root.locator("canvas").first.bounding_box()
+    assert box
+    corner = box["x"] + 6, box["y"] + box["height"] / 2
+    hand.click_at(*corner, button="right")
+    expect(hand.menu).to_be_visible()
+    assert entries(hand)[:4] == ["Undo", "Show the whole graph", "Open all scopes", "Close all scopes"]
+    hand.choose("Undo")
+    expect(hand.root.locator(".tgw-step:not(.tgw-ahead)")).to_have_count(1)
+    hand.widget.settled()
+    set_theme(hand.page, dark=True)
+    hand.widget.settled()
+    hand.right_click("two")
+    shoot(hand.page, "menu_scope_dark")
+
+
+def test_shift_gives_the_menu_of_jupyterlab_and_without_it_ours_replaces_it(hand: Hand) -> None:
+    theirs = hand.page.locator(".lm-Menu")
+    hand.right_click("y")
+    expect(theirs).to_have_count(0)
+    hand.page.keyboard.press("Escape")
+    expect(hand.menu).to_be_hidden()
+    hand.page.keyboard.down("Shift")
+    hand.click_at(*hand.widget.place("y"), button="right")
+    hand.page.keyboard.up("Shift")
+    expect(theirs.first).to_be_visible()
+    expect(theirs).to_contain_text("Delete Cell")
+    expect(hand.menu).to_be_hidden()
+
+
+@pytest.mark.parametrize("key", ["Shift+F10", "ContextMenu"])
+def test_keys_open_the_menu_move_in_it_and_give_the_focus_back(hand: Hand, key: str) -> None:
+    hand.widget.click("one/act")
+    hand.widget.settled()
+    hand.page.keyboard.press(key)
+    menu = hand.menu.get_by_role("menu")
+    expect(menu).to_be_visible()
+    expect(hand.page.locator(".lm-Menu")).to_have_count(0)
+    items = menu.get_by_role("menuitem")
+    expect(items.first).to_be_focused()
+    hand.page.keyboard.press("ArrowDown")
+    expect(items.nth(1)).to_be_focused()
+    hand.page.keyboard.press("ArrowUp")
+    hand.page.keyboard.press("ArrowUp")
+    expect(items.last).to_be_focused()
+    hand.page.keyboard.press("Escape")
+    expect(hand.menu).to_be_hidden()
+    expect(hand.root).to_be_focused()
+    hand.page.keyboard.press(key)
+    expect(items.first).to_be_focused()
+    hand.page.keyboard.press("b")
+    expect(items.filter(has_text="Bypass")).to_be_focused()
+    hand.page.keyboard.press("Enter")
+    assert hand.lines(1) == ['editor.bypass(what="one/act")']
+    expect(hand.root).to_be_focused()
+
+
+def test_a_document_has_the_menu_too(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
+        tf.nn.relu(tf.negative(x, name="net/negative"), name="net/act")
+    (jupyter_server.root / "menu.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    page.goto(jupyter_server.page_url("menu.pb"))
+    root = page.locator(".tfgraphwidget")
+    expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
+    menu = root.locator(".tgw-context")
+    for dark in (False, True):
+        set_theme(page, dark=dark)
+        place = root.evaluate(AT_REST, "net/act")
+        page.mouse.click(place["x"], place["y"], button="right")
+        expect(menu.get_by_role("menuitem", name="Replace …")).to_be_visible()
+        expect(page.locator(".lm-Menu-content")).to_have_count(0)
+        shoot(page, f"menu_document_{'dark' if dark else 'light'}")
+        page.keyboard.press("Escape")
+        expect(menu).to_be_hidden()

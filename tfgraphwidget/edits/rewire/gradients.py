@@ -1,0 +1,93 @@
+"""Gradient ops of a part of a graph, known by the name scopes that TensorFlow puts them in.
+
+`tf.gradients` puts those of the op "net/Mul" into "gradients/net/Mul_grad/"; a tape puts those of the ops in the scope
+"net/" into "gradient_tape/net/" (test_tensorflow_facts.py::test_gradients_have_the_names_of_their_ops).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfgraphwidget.edits.rewire.operands import as_part
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import GraphIndex, Mask, Selection
+from tfgraphwidget.naming import enclosing_scopes
+
+_GRAD = re.compile(r"_grad(_\d+)?/")
+_TAPE = re.compile(r"((?:.+/)?gradient_tape(?:_\d+)?/)(.+)/[^/]+")
+
+
+@dataclass(frozen=True)
+class GradientOps:
+    """The gradient ops of a part.
+
+    Attributes:
+        mask: Whether each op of the graph is one.
+        scopes: The name scopes of all gradients of the computation, "gradients/", in graph order.
+    """
+
+    mask: Mask
+    scopes: tuple[str, ...]
+
+
+def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
+    """Find the gradient ops of a part.
+
+    Args:
+        index: The graph.
+        part: Whether each op is in the part.
+
+    Returns:
+        Its gradient ops, which are not in the part.
+
+    Raises:
+        GraphEditError: There are gradients of its gradients.
+    """
+    found = np.zeros(len(index), dtype=bool)
+    scopes: dict[str, None] = {}
+    for op, name in enumerate(index.names):
+        if part[op] or ("_grad" not in name and "gradient_tape" not in name):
+            continue
+        scope = _by_op(index, part, name) or _by_tape(index, part, name)
+        if not scope:
+            continue
+        if len(_GRAD.findall(name)) > 1:
+            raise GraphEditError(
+                f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; strip "
+                "training, bypass them, and compute the gradients again.",
+                [name],
+            )
+        found[op] = True
+        scopes[scope] = None
+    return GradientOps(found, tuple(scopes))
+
+
+def has_gradient_ops(index: GraphIndex, what: str | Selection) -> bool:
+    """Whether an op, a name scope or a selection has gradient ops in the graph."""
+    return bool(gradients_of(index, as_part(index, what).mask).scopes)
+
+
+def _by_op(index: GraphIndex, part: Mask, name: str) -> str:
+    """The scope of gradients "gradients/" of "gradients/net/Mul_grad/Mul", if net/Mul is in the part; else ""."""
+    grad = _GRAD.search(name)
+    head = name[: grad.start()] if grad else ""
+    for scope in enclosing_scopes(head):
+        inner = head[len(scope) + 1 :]
+        # A graph may have been imported under a prefix, which both names have then.
+        for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope))):
+            op = index.ids.get(prefix + inner)
+            if op is not None and part[op]:
+                return f"{scope}/"
+    return ""
+
+
+def _by_tape(index: GraphIndex, part: Mask, name: str) -> str:
+    """The scope "gradient_tape/" of "gradient_tape/net/Mul", if all of the scope net/ is in the part; else ""."""
+    taped = _TAPE.fullmatch(name)
+    if taped is None:
+        return ""
+    scope = index.scopes.ids.get(taped[2])
+    return taped[1] if scope is not None and part[index.scopes.ops(scope)].all() else ""
