@@ -39,7 +39,7 @@ Tensor = tuple[int, int]
 _SUMS = frozenset({"Add", "AddV2"})
 _BIASES = _SUMS | {"BiasAdd"}
 _READS = frozenset({"ReadVariableOp"})
-_NO_CONSTANTS = "its numbers are no constants; editor.freeze(outputs) makes constants of variables"
+_NO_CONSTANTS = "its numbers are not constants; freeze the graph first, which makes constants of variables"
 _NO_LAYER = "{!r} before it is no convolution or matrix product of constant weights that only it reads"
 
 
