@@ -40,6 +40,8 @@ export interface Scene {
   readonly loop: Uint8Array;
   /** 1: pinned by the user. */
   readonly pinned: Uint8Array;
+  /** Edges to other boxes that have no line; 0 for open scopes and badges. */
+  readonly omitted: Uint32Array;
   /** The label; "" for the last part of the name. */
   readonly labels: readonly string[];
   readonly count: Uint32Array;
@@ -161,6 +163,7 @@ export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
     part: reader.take("part", "u1"),
     loop: reader.take("loop", "u1"),
     pinned: reader.take("pinned", "u1"),
+    omitted: reader.take("omitted", "u4"),
     labels: reader.texts("label"),
     edges: source.length,
     source,
