@@ -315,7 +315,7 @@ def test_state_inside_a_loop_or_branch_is_refused_and_nothing_is_made(
     before = graph.as_graph_def()
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        with pytest.raises(GraphEditError, match=r"cannot be initialised inside of a loop or branch, where '.*' lies;"):
+        with pytest.raises(GraphEditError, match=r"cannot be initialized inside of a loop or branch, where '.*' lies;"):
             VERBS[verb](editor, inside, function)
         assert graph.as_graph_def() == before
         assert not graph.get_collection("variables")

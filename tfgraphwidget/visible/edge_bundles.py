@@ -40,8 +40,10 @@ class EdgePairs:
 
     def select(self, wanted: Mask | npt.NDArray[np.intp]) -> EdgePairs:
         """Some of the rows."""
-        columns = (self.source, self.target, self.op, self.port, self.back, self.edges)
-        return EdgePairs(*(column[wanted] for column in columns))
+        source, target, op, port, edges = (
+            column[wanted] for column in (self.source, self.target, self.op, self.port, self.edges)
+        )
+        return EdgePairs(source, target, op, port, self.back[wanted], edges)
 
 
 @dataclass(frozen=True, eq=False)
