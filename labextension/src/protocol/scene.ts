@@ -17,6 +17,7 @@ export const FAMILIES = [
   "shape",
   "control",
   "state",
+  "pooling",
 ] as const;
 export const INPUT_MARK = 1;
 export const OUTPUT_MARK = 2;
