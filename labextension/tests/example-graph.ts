@@ -66,6 +66,7 @@ export function sceneArrays(names: readonly string[] = NAMES): Record<string, Nu
     part: Uint8Array.from([0, 0, 0, 0, 0]),
     loop: Uint8Array.from([0, 0, 0, 0, 0]),
     pinned: Uint8Array.from([0, 0, 0, 0, 0]),
+    omitted: Uint32Array.from([0, 0, 0, 0, 0]),
     ...texts("label", ["", "", "", "", ""]),
     source: Int32Array.from([1, 3]),
     target: Int32Array.from([2, 4]),

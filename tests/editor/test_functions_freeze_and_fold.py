@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,8 @@ def test_an_export_is_frozen_at_the_root_for_all_its_signatures_and_in_its_funct
     root = tgw.edit(tmp_path / "export")
     root.leave(0)
     root.freeze()
-    root.save(f"{tmp_path}/frozen/")
+    with pytest.warns(UserWarning, match="and not the objects that the model was saved from"):
+        root.save(f"{tmp_path}/frozen/")
     signatures = tf.saved_model.load(str(tmp_path / "frozen")).signatures
     assert set(signatures) == {"serve", "serving_default"}
     for signature in signatures.values():
@@ -256,7 +258,7 @@ def test_variables_that_a_function_updates_are_not_folded() -> None:
             variable.assign_sub(0.1 * gradient)
         return loss
 
-    with pytest.raises(GraphEditError, match="its numbers are no constants"):
+    with pytest.raises(GraphEditError, match="its numbers are not constants"):
         tgw.edit(step).fold_batch_norm()
 
 
@@ -360,7 +362,9 @@ def test_an_export_is_folded_at_the_root_for_all_its_signatures(is_frozen: bool,
     if is_frozen:
         editor.freeze()
     editor.fold_batch_norm()
-    editor.save(f"{tmp_path}/folded/")
+    lost = pytest.warns(UserWarning, match="and not the objects") if is_frozen else contextlib.nullcontext()
+    with lost:
+        editor.save(f"{tmp_path}/folded/")
     loaded = tf.saved_model.load(str(tmp_path / "folded"))
     assert set(loaded.signatures) == {"serve", "serving_default"}
     for signature in loaded.signatures.values():

@@ -85,7 +85,8 @@ def test_categories_stay_apart_whatever_colours_one_sees(vision, dark):
     [
         ("Placeholder", "input"), ("Const", "constant"), ("VariableV2", "variable"), ("ReadVariableOp", "variable"),
         ("Conv2D", "linear"), ("MatMul", "linear"), ("BiasAdd", "linear"), ("Relu6", "activation"),
-        ("FusedBatchNormV3", "normalisation"), ("MaxPool", "normalisation"), ("AddV2", "arithmetic"),
+        ("FusedBatchNormV3", "normalization"), ("MaxPool", "pooling"),
+        ("AvgPool3D", "pooling"), ("L2Loss", "arithmetic"), ("AddV2", "arithmetic"),
         ("Reshape", "shape"), ("Switch", "control"), ("NoOp", "control"), ("Assign", "state"), ("SaveV2", "state"),
         ("ResourceApplyAdam", "state"), ("SomebodysOwnOp", "other"),
     ],

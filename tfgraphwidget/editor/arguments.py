@@ -15,7 +15,7 @@ from tfgraphwidget.edits.rewire import is_scope, outputs_of
 from tfgraphwidget.edits.rewrite import Rename, RenameKey
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.naming import free_name, identifier, listed, split_tensor
+from tfgraphwidget.naming import free_name, identifier, is_scope_name, listed, scope_around, split_tensor
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
 
@@ -32,6 +32,9 @@ CLONE_OPTIONS = {
     "src_scope": "the name of a scope around the part",
 }
 """What these options of `clone` and `preview` take, in words."""
+
+
+_LONGEST = 500  # characters of a scope that is proposed
 
 
 class ArgumentResolver:
@@ -199,12 +202,34 @@ class ArgumentResolver:
             handles |= dict.fromkeys(variable.handle for variable in part.variables)
         return tuple(sorted(handles, key=index.op))
 
-    def free_scope_for(self, function: Any) -> str:
-        """A free name scope for the ops that a function makes, named after it."""
+    def free_scope_for(self, function: Any, beside: Iterable[str]) -> str:
+        """A free name scope for the ops that a function makes, named after it.
+
+        Args:
+            function: The function, or an op type.
+            beside: The ops, or tensors of them, that the new ones follow or replace.
+
+        Returns:
+            A scope inside of the innermost scope around these ops that holds others too, and at the root where
+            TensorFlow takes no such name.
+        """
         named = getattr(function, "__name__", getattr(function, "name", ""))  # Keras layers have a name
         name = str(function if isinstance(function, str) else named)
         wanted = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
-        return self._executor.free_scope(wanted or "inserted")
+        scope = f"{self._scope_beside(beside)}/{wanted or 'inserted'}".removeprefix("/")
+        is_valid = is_scope_name(scope) and len(scope) <= _LONGEST
+        return self._executor.free_scope(scope if is_valid else wanted or "inserted")
+
+    def _scope_beside(self, names: Iterable[str]) -> str:
+        """The innermost scope around all of these ops, of which it holds others too; "" for the root."""
+        index, ops = self._index, {self._index.op(name) for name in names}
+        scope = scope_around(index.names[min(ops)])
+        while scope:
+            inside = set(index.scopes.ops(index.scopes.ids[scope]).tolist())
+            if ops < inside:
+                break
+            scope = scope_around(scope)
+        return scope
 
     def renaming(self, old: Any, new: str) -> Rename | RenameKey:
         """The command of `rename`: an op or a scope of that name goes before an input or output of a signature."""

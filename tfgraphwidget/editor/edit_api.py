@@ -284,8 +284,8 @@ class EditAPI(Checked):
         Args:
             at: The tensors, in the order of the function's parameters.
             function: A function of `tf.Tensor`s; in a function's body also a `keras.layers.Layer` or model.
-            into: The name scope of the ops that it makes, which are in the live graph's own collections; None for one
-                named after the function.
+            into: The name scope of the ops that it makes; None for one named after the function, in the scope of the
+                op of the first tensor. They are in the live graph's own collections.
 
         Returns:
             A `Grown`: what the function returned, the new variables, the names of the new ops.
@@ -301,10 +301,11 @@ class EditAPI(Checked):
             >>> head, head.outputs.shape
             (<Grown 'head': 2 ops, 0 variables>, TensorShape([None]))
         """
-        arguments = self._core.arguments
-        tensors = tuple(name if ":" in name else f"{name}:0" for name in arguments.names(at))
-        scope = arguments.free_scope_for(function) if into is None else into
-        return self._core.executor.grow(Grow(tensors, function, scope))
+        self._core.executor.check_editable()
+        tensors = tuple(name if ":" in name else f"{name}:0" for name in self._core.arguments.names(at))
+        if into is None:
+            into = self._core.arguments.free_scope_for(function, tensors[:1])
+        return self._core.executor.grow(Grow(tensors, function, into))
 
     def set_trainable(self, *which: Any) -> Selection:
         """Make variables the only trainable ones; optimizers use these by default.
@@ -618,7 +619,8 @@ class EditAPI(Checked):
             function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type:
                 "Identity", "Cast", "Reshape", "CheckNumerics", "Print". A function without an output tensor (tf.print)
                 runs before the tensor is read.
-            into: The name scope of the new ops; None for one named after the function.
+            into: The name scope of the new ops; None for one named after the function, in the scope of the op that
+                they follow.
             only: The consumers that are changed: ops, name scopes, a selection; () for all.
             never: The consumers that are not changed.
             spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes before the input.
@@ -642,10 +644,11 @@ class EditAPI(Checked):
             ('net/hidden/Relu', 'net/logits', 'unit/l2_normalize')
         """
         arguments = self._core.arguments
+        tensor = arguments.output(at)
         command = Insert(
-            at=arguments.output(at),
+            at=tensor,
             function=function,
-            into=arguments.free_scope_for(function) if into is None else into,
+            into=arguments.free_scope_for(function, [tensor]) if into is None else into,
             only=arguments.consumers(only),
             never=arguments.consumers(never),
             spec=None if spec is None else traced_ops.tensor_spec(spec),
@@ -670,7 +673,8 @@ class EditAPI(Checked):
             by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order) that returns a
                 tensor for each output; an op type ("Elu") of those inputs; or another selection, op or name scope,
                 whose outputs take the place of the old ones in their order. A name of the graph goes before a type.
-            into: The name scope of the function's ops; None for one named after the function.
+            into: The name scope of the function's ops; None for one named after the function, beside the
+                old ops.
             ends: {old tensor: new tensor} in place of the order.
             remove: Remove the old ops, and what only they needed.
             renew: Whether the session is renewed to see the edit; see `edit`.
@@ -694,10 +698,13 @@ class EditAPI(Checked):
         is_function = arguments.is_function(by)
         if not is_function:
             by = arguments.replacement(by)
-        scope = arguments.free_scope_for(by) if is_function else ""
         pairs = tuple((arguments.tensor(old), arguments.tensor(new)) for old, new in (ends or {}).items())
         part = arguments.part(what, ops=True)
-        return self.edit(Replace(part, by, scope if into is None else into, pairs, remove), renew=renew)
+        if into is None:
+            replaced = arguments.replacement(part)
+            beside = replaced.ops if isinstance(replaced, Selection) else replaced
+            into = arguments.free_scope_for(by, beside) if is_function else ""
+        return self.edit(Replace(part, by, into, pairs, remove), renew=renew)
 
     def remove(self, what: Any, *, prune: bool = True, readers: bool = False, renew: Renew = "always") -> Edits:
         """Remove ops, name scopes or a selection, and what only they needed.

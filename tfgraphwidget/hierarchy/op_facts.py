@@ -34,11 +34,12 @@ FAMILIES = (
     "variable",
     "linear",
     "activation",
-    "normalisation",
+    "normalization",
     "arithmetic",
     "shape",
     "control",
     "state",
+    "pooling",
 )
 
 # The first family whose pattern matches a whole op type wins, so the narrow ones come first.
@@ -51,7 +52,8 @@ _PATTERNS = (
     ("state", r"TensorArray.*|.*Queue.*|TensorList.*|.*Summary.*|Assert|Print(V2)?"),
     ("linear", r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).*|Conv"),
     ("activation", r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
-    ("normalisation", r".*(BatchNorm|LRN|LayerNorm|Dropout).*|(Avg|Max).*Pool.*|L2Loss|Moments"),
+    ("normalization", r".*(BatchNorm|LRN|LayerNorm).*|Moments"),
+    ("pooling", r".*(Avg|Max)Pool.*"),
     ("control", r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond|(Stateless)?(While|If|Case)|NoOp"),
     ("control", r"ControlTrigger|(Stateful)?PartitionedCall|SymbolicGradient|_Retval|(Ref)?Identity(N)?|StopGradient"),
     ("shape", r"Reshape|Transpose|Shape(N)?|Size|Rank|ExpandDims|Squeeze|(Strided)?Slice(Grad)?|Pad(V2)?|Mirror.*"),
@@ -63,7 +65,10 @@ _PATTERNS = (
         "shape",
         r"(Zeros|Ones)Like|OneHot|Broadcast.*|InvertPermutation|Dynamic(Partition|Stitch)|Scatter.*|Where|Unique.*",
     ),
-    ("arithmetic", r"Add(V2|N)?|Sub|Mul|.*Div.*|Pow|Sqrt|Rsqrt|Square(dDifference)?|Neg|Abs|Sign|Exp|Log(1p)?|Maximum"),
+    (
+        "arithmetic",
+        r"Add(V2|N)?|.*Dropout.*|L2Loss|Sub|Mul|.*Div.*|Pow|Sqrt|Rsqrt|Square(dDifference)?|Neg|Abs|Sign|Exp|Log(1p)?|Maximum",
+    ),
     ("arithmetic", r"Minimum|Mean|Sum|Prod|Max|Min|Any|All|Arg(Max|Min)|Less.*|Greater.*|(Not)?Equal|Logical.*"),
     (
         "arithmetic",
@@ -86,7 +91,7 @@ def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:
 
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
-COMPUTING = tuple(FAMILIES.index(name) for name in ("linear", "activation", "normalisation"))
+COMPUTING = tuple(FAMILIES.index(name) for name in ("linear", "activation", "normalization", "pooling"))
 STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "control", "state"))
 # What an op is that stands for something known before anything is fed: no such thing, a constant, a variable, the
 # reading of one of them, a variable that a function has captured.

@@ -47,6 +47,7 @@ ITEM_FIELDS = (
     ("part", "u1", 0),  # 1: gradients, optimizer and what serves only them
     ("loop", "u1", 0),  # 1: a while loop
     ("pinned", "u1", 0),  # 1: put where it is by hand
+    ("omitted", "u4", 0),  # edges to other boxes that have no line; 0 for open scopes and badges
     ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
     ("label_bytes", "u1", 0),  # UTF-8 of what is written instead of the name's last part; empty for the usual
 )
@@ -104,6 +105,7 @@ class Scene:
     part: npt.NDArray[np.uint8]
     loop: npt.NDArray[np.uint8]
     pinned: npt.NDArray[np.uint8]
+    omitted: npt.NDArray[np.uint32]
     label_start: npt.NDArray[np.uint32]
     label_bytes: npt.NDArray[np.uint8]
     source: Ints
@@ -177,12 +179,13 @@ def build(
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
+    counts = ("count", "variables", "members", "omitted", "tensors")
     bits = ("aside", "door", "part", "loop", "back")
     return Scene(
         box=positions.box,
         **{name: getattr(seen, name) for name in same},
         **{name: getattr(seen, name).astype(np.uint8) for name in bits},
-        **{name: getattr(seen, name).astype(np.uint32) for name in ("count", "variables", "members", "tensors")},
+        **{name: getattr(seen, name).astype(np.uint32) for name in counts},
         **coded,
         pinned=np.isin(np.arange(len(seen)), [*pinned_items(seen, shown.pinned)]).astype(np.uint8),
         route_start=positions.route_start,

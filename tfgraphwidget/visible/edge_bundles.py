@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph import HANDLE_DTYPES, MERGE, NEXT, GraphIndex
-from tfgraphwidget.hierarchy import Mask, of_types
+from tfgraphwidget.hierarchy import Mask, downstream, of_types
 from tfgraphwidget.visible.badges import format_shape
 
 Ints = npt.NDArray[np.int32]
@@ -22,7 +22,8 @@ Longs = npt.NDArray[np.int64]
 class EdgePairs:
     """EdgeBundles between ops and closed scopes, container borders not yet heeded.
 
-    One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1 loop's way back.
+    One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1 loop's way back,
+    `edges` how many edges of the graph the row stands for: a closed scope may hold several consumers.
     """
 
     source: Ints
@@ -30,16 +31,19 @@ class EdgePairs:
     op: Ints
     port: Ints
     back: Mask
+    edges: Ints
 
-    def within_groups(self, group: Ints) -> EdgePairs:
-        """The rows whose ends are of the same group; `group` is a number per item."""
-        return self.select(group[self.source] == group[self.target])
+    def are_within(self, group: Ints) -> Mask:
+        """Whether both ends of each row are of the same group; `group` is a number per item."""
+        within: Mask = group[self.source] == group[self.target]
+        return within
 
     def select(self, wanted: Mask | npt.NDArray[np.intp]) -> EdgePairs:
         """Some of the rows."""
-        return EdgePairs(
-            self.source[wanted], self.target[wanted], self.op[wanted], self.port[wanted], self.back[wanted]
+        source, target, op, port, edges = (
+            column[wanted] for column in (self.source, self.target, self.op, self.port, self.edges)
         )
+        return EdgePairs(source, target, op, port, self.back[wanted], edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +89,10 @@ def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_o
     source, target = item_of_op[producer], item_of_op[reader]
     apart = np.flatnonzero((source != target) & drawn[producer] & drawn[reader])
     back = of_types(index, NEXT)[producer[apart]] & of_types(index, MERGE)[reader[apart]]
-    found = EdgePairs(source[apart], target[apart], producer[apart], port[apart], back)
-    tensor = found.op.astype(np.int64) * (int(port.max(initial=0)) + 1) + found.port
-    return found.select(_first_of_each(tensor * len(item_of_op) * 2 + found.target))
+    tensor = producer[apart].astype(np.int64) * (int(port.max(initial=0)) + 1) + port[apart]
+    _, once, edges = np.unique(tensor * len(item_of_op) * 2 + target[apart], return_index=True, return_counts=True)
+    first = apart[once]
+    return EdgePairs(source[first], target[first], producer[first], port[first], back[once], edges.astype(np.int32))
 
 
 def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
@@ -165,51 +170,74 @@ def _first_of_each(keys: Longs) -> npt.NDArray[np.intp]:
 
 
 # Edges between the forward pass and training: gradients read nearly every tensor of the network, and drawn, these
-# edges would hide it. Where training begins is what matters: at the last op that depends on inputs, which is the
-# loss or the op before it. So of the edges into training only those of that op are drawn.
+# edges would hide it. What matters is where training begins: at the ends of the forward pass, one loss or several. An
+# op that leads to such an end needs no line of its own, for the lines that are drawn lead from it to training too.
+
+_MOST_ENTRIES = 16
 
 
-def reduce_training_edges(
-    pairs: EdgePairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], depends_on_input: Mask
-) -> EdgePairs:
-    """Keep of the edges between the forward pass and training only those between siblings, and into training one source
-    each.
+def find_training_lines(
+    index: GraphIndex,
+    pairs: EdgePairs,
+    parent: Ints,
+    depth: Ints,
+    part: npt.NDArray[np.uint8],
+    depends_on_input: Mask,
+) -> Mask:
+    """Find the edges to draw; between the forward pass and training those of the last ops before it.
+
+    Where an edge enters training is the box beside the forward pass. Each has its own last ops: those that lead to no
+    other op with an edge into it. The last ops of the boxes beyond the sixteenth are found for all of them together.
 
     Args:
-        pairs: the edges between ops and closed scopes.
+        index: The graph.
+        pairs: The edges between ops and closed scopes.
         parent: int32 per item.
         depth: int32 per item.
         part: uint8 per item, 1 in training.
         depends_on_input: bool per op, whether it depends on inputs.
 
     Returns:
-        The remaining edges.
+        bool per edge.
     """
-    across = part[pairs.source] != part[pairs.target]
-    if not across.any():
-        return pairs
-    rows = np.flatnonzero(across)
-    rows = rows[depends_on_input[pairs.op[rows]]]
-    crossing = pairs.select(rows)
-    a, b = crossing.source.copy(), crossing.target.copy()
+    drawn: Mask = part[pairs.source] == part[pairs.target]
+    drawn |= (part[pairs.target] == 0) & depends_on_input[pairs.op]
+    into = np.flatnonzero(~drawn & depends_on_input[pairs.op])
+    if not len(into):
+        return drawn
+    op, entry = pairs.op[into], _siblings(parent, depth, pairs.source[into], pairs.target[into])[1]
+    entries, number = np.unique(entry, return_inverse=True)
+    search, last = np.minimum(number, _MOST_ENTRIES - 1), np.zeros(len(into), dtype=bool)
+    for each in np.unique(search).tolist():
+        rows = np.flatnonzero(search == each)
+        last[rows] = ~_precedes_some(index, np.unique(op[rows]))[op[rows]]
+    # Ops of a loop precede each other; and what leads to another box may be all that a box has.
+    latest = np.full(len(entries), -1, dtype=np.int64)
+    np.maximum.at(latest, number, op)
+    none = np.bincount(number, weights=last, minlength=len(entries)) == 0
+    drawn[into[last | (none[number] & (latest[number] == op))]] = True
+    return drawn
+
+
+def _siblings(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
+    """Per edge the two children of the lowest container around both ends that the ends are in."""
+    a, b = source.copy(), target.copy()
     rest = np.flatnonzero(parent[a] != parent[b])
     while len(rest):
         up, down = a[rest], b[rest]
         rise_a, rise_b = depth[up] >= depth[down], depth[down] >= depth[up]
         a[rest], b[rest] = np.where(rise_a, parent[up], up), np.where(rise_b, parent[down], down)
         rest = rest[parent[a[rest]] != parent[b[rest]]]
-    into = part[crossing.target] > 0
-    last = np.full(len(parent), -1, dtype=np.int64)
-    np.maximum.at(last, b[into], crossing.op[into])
-    kept = ~into | (last[b] == crossing.op)
-    straight = np.flatnonzero(~across)
-    return EdgePairs(
-        np.concatenate([pairs.source[straight], a[kept]]).astype(np.int32),
-        np.concatenate([pairs.target[straight], b[kept]]).astype(np.int32),
-        np.concatenate([pairs.op[straight], crossing.op[kept]]),
-        np.concatenate([pairs.port[straight], crossing.port[kept]]),
-        np.concatenate([pairs.back[straight], crossing.back[kept]]),
-    )
+    return a, b
+
+
+def _precedes_some(index: GraphIndex, ops: Ints) -> Mask:
+    """Which ops lead to one of these."""
+    start, values = index.inputs.start, index.inputs.values
+    of_these = np.zeros(len(index), dtype=bool)
+    of_these[ops] = True
+    producers = np.unique(values[np.repeat(of_these, np.diff(start))])
+    return downstream(start, values, producers)
 
 
 # What a line carries: the bytes of its largest tensor, the shape of its only one.

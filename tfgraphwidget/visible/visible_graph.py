@@ -7,11 +7,12 @@ far.
 
 Constants, variables and their reads are badges inside the boxes of their consumers (`badges`); repeated siblings and
 the parts of training are put together in groups (`hierarchy`). Of the edges from the forward pass into training only
-the last is drawn (`edge_bundles.reduce_training_edges`).
+those of its ends are drawn (`edge_bundles.find_training_lines`).
 
 Auxiliary items are drawn apart (`aside`): checkpoint scopes, summaries, NoOps, stores of several variables, and
 constants or variables without a badge that feed three or more places or none. Edges that cross the border of an
-auxiliary item are not drawn, for they would run everywhere; the inspector lists them. Inside an auxiliary item nothing
+auxiliary item are not drawn, for they would run everywhere; the inspector lists them. Each item counts its edges that
+are not drawn (`omitted`). Inside an auxiliary item nothing
 is auxiliary again.
 """
 
@@ -45,7 +46,7 @@ from tfgraphwidget.visible.edge_bundles import (
     bundle_edges,
     control_pairs,
     data_pairs,
-    reduce_training_edges,
+    find_training_lines,
     split_segments,
     tensor_sizes,
 )
@@ -68,7 +69,8 @@ class VisibleGraph:
     `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a closed scope that holds such
     ops), `count` (ops inside), `variables` (variables inside), `depth` (root 0), `members` (siblings that a group
     stands for; 0 for blocks and what is no group), `part` (uint8: 1 in training), `labels` (what is written instead
-    of the name's last part, or ""), `loop` (bool: a while loop).
+    of the name's last part, or ""), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
+    line; 0 for open scopes and badges).
     Per op of the graph: `item_of_op`, the (first) item that stands for it, or what is around it when it is hidden, and
     `home_of_op`, the same without badges: the box that counts it (int32).
     Per badge: `badge_op` and `badge_item` (int32): an op may have several, and the badge "+5 more" has several ops.
@@ -91,6 +93,7 @@ class VisibleGraph:
     part: npt.NDArray[np.uint8]
     labels: Sequence[str]
     loop: Mask
+    omitted: Ints
     item_of_op: Ints
     home_of_op: Ints
     badge_op: Ints
@@ -136,18 +139,19 @@ def build_visible_graph(index: GraphIndex, shown: ViewSpec) -> VisibleGraph:
     has_badge = ops_with_badges(badges, len(index))
     drawn = boxes.is_drawn & ~has_badge
     part = boxes.per_item(outline.op_part, outline.part).astype(np.uint8)
-    data = reduce_training_edges(
-        data_pairs(index, boxes.item, drawn), boxes.parent, boxes.depth, part, known.depends_on_input
-    )
-    aside = _find_auxiliary(known, sums, boxes, data)
+    data, control = data_pairs(index, boxes.item, drawn), control_pairs(index, boxes.item, drawn)
+    has_line = find_training_lines(index, data, boxes.parent, boxes.depth, part, known.depends_on_input)
+    aside = _find_auxiliary(known, sums, boxes, data.select(has_line))
     outer = _outermost_auxiliary(aside, boxes)
     aside &= outer == np.arange(len(outer))
-    control = control_pairs(index, boxes.item, drawn).within_groups(outer).within_groups(part.astype(np.int32))
-    lines = bundle_edges(boxes.parent, boxes.depth, data.within_groups(outer), control)
+    has_line &= data.are_within(outer)
+    is_ordered = control.are_within(outer) & control.are_within(part.astype(np.int32))
+    lines = bundle_edges(boxes.parent, boxes.depth, data.select(has_line), control.select(is_ordered))
+    omitted = _count_omitted(len(boxes), data.select(~has_line), control.select(~is_ordered))
     is_kept = boxes.per_item(has_badge, np.zeros(len(outline))) == 0
     numbers = number_items(boxes, is_kept, badges.reader)
     texts = badges.texts(index, known)
-    columns = _item_columns(index, known, outline, sums, boxes, aside)
+    columns = _item_columns(index, known, outline, sums, boxes, aside) | {"omitted": omitted}
     return _assemble(index, columns, _badge_columns(index, known, badges, texts), boxes, badges, lines, numbers)
 
 
@@ -198,6 +202,7 @@ def _badge_columns(index: GraphIndex, known: OpFacts, badges: Badges, texts: Seq
         "variables": known.handle[badges.op].astype(np.int32),
         "members": nothing.astype(np.int32),
         "loop": nothing.astype(bool),
+        "omitted": nothing.astype(np.int32),
     }
 
 
@@ -258,6 +263,13 @@ def _find_loops(index: GraphIndex, boxes: Items) -> Mask:
     loop[np.where(boxes.op[item] >= 0, boxes.parent[item], item)] = True
     loop[0] = False
     return loop
+
+
+def _count_omitted(items: int, *pairs: EdgePairs) -> Ints:
+    """Per item the edges of these pairs, each counted at both of its ends."""
+    ends = np.concatenate([end for some in pairs for end in (some.source, some.target)])
+    edges = np.concatenate([some.edges for some in pairs for _ in range(2)])
+    return np.bincount(ends, weights=edges, minlength=items).astype(np.int32)
 
 
 def _find_auxiliary(known: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -> Mask:

@@ -17,6 +17,7 @@ export const FAMILIES = [
   "shape",
   "control",
   "state",
+  "pooling",
 ] as const;
 export const INPUT_MARK = 1;
 export const OUTPUT_MARK = 2;
@@ -40,6 +41,8 @@ export interface Scene {
   readonly loop: Uint8Array;
   /** 1: pinned by the user. */
   readonly pinned: Uint8Array;
+  /** Edges to other boxes that have no line; 0 for open scopes and badges. */
+  readonly omitted: Uint32Array;
   /** The label; "" for the last part of the name. */
   readonly labels: readonly string[];
   readonly count: Uint32Array;
@@ -161,6 +164,7 @@ export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
     part: reader.take("part", "u1"),
     loop: reader.take("loop", "u1"),
     pinned: reader.take("pinned", "u1"),
+    omitted: reader.take("omitted", "u4"),
     labels: reader.texts("label"),
     edges: source.length,
     source,

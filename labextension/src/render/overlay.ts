@@ -3,6 +3,7 @@
 import { at, boxOf, labelOf } from "../protocol/scene";
 import type { Connection, Store } from "../state/store";
 import { type Point, toScreen } from "./camera/camera";
+import { NOMINAL, textSize } from "./canvas/far-labels";
 import { edgesAt } from "./canvas/incident-edges";
 import type { ItemMove } from "./gestures/move-item";
 import { boundsOf, type Region } from "./hit-testing/region";
@@ -89,7 +90,7 @@ export class Overlay {
     ctx.globalAlpha = 1;
     ctx.lineWidth = 2;
     ctx.stroke();
-    ctx.font = `${12 * camera.zoom}px ${palette.font}`;
+    ctx.font = `${textSize(NOMINAL, camera.zoom)}px ${palette.font}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     ctx.fillStyle = palette.text;

@@ -59,6 +59,7 @@ function scene(): Scene {
       part: bytes(),
       loop: bytes(),
       pinned: bytes(),
+      omitted: counts(),
       ...texts("label", blank(NAMES.length)),
       source: Int32Array.from(lines.map(([source = 0]) => source)),
       target: Int32Array.from(lines.map(([, target = 0]) => target)),

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { aboutText, announcementText, paintText, treeOf } from "../../src/panels/controls/descriptions";
+import {
+  aboutText,
+  announcementText,
+  omittedText,
+  paintText,
+  treeOf,
+} from "../../src/panels/controls/descriptions";
 import { BADGE, decodePaint, decodeScene, OPEN, type Scene } from "../../src/protocol/scene";
 import { packed, paintArrays, sceneArrays } from "../example-graph";
 
@@ -51,6 +57,18 @@ describe("what is told of an item", () => {
       parent: Int32Array.from([-1, 0, 0, 2, 3]),
     });
     expect(aboutText(badge, OP)).toBe("Identity of dense");
+  });
+
+  test("edges without a line, of a box and of the whole drawing", () => {
+    const some = scene({ omitted: Uint32Array.from([0, 1, 0, 0, 1]) });
+    expect(aboutText(some, INPUT)).toBe("Placeholder · 1 edge not drawn");
+    expect(omittedText(some)).toBe(
+      "Without a line: 1 edge of training and bookkeeping. Hover a box for its count.",
+    );
+    expect(omittedText(scene())).toBe("");
+    const many = scene({ omitted: Uint32Array.from([0, 1500, 0, 700, 800]) });
+    expect(aboutText(many, INPUT)).toBe("Placeholder · 1,500 edges not drawn");
+    expect(omittedText(many)).toContain("1,500 edges");
   });
 
   test("marks and colors, of which none is a sign of its own", () => {

@@ -126,12 +126,12 @@ def lay_out_view(
 # `inside_child`, `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
 # node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open), `child_family`,
 # `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part` (u1), `child_count`, `child_variables`,
-# `child_label` (u4), `child_aux` (u1: a badge at its readers where these can be seen), `child_badge` (u4, one
-# more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4), `badge_family` (u1),
-# `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`, `line_target` (i4: child of
-# the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes` (f4), `line_label` (u4),
-# `line_route` (u4, one more: where its points begin); `route` (f4, 2). Per way to color, k: `child_tint_k`,
-# `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
+# `child_omitted`, `child_label` (u4), `child_aux` (u1: a badge at its readers where these can be seen),
+# `child_badge` (u4, one more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4),
+# `badge_family` (u1), `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`,
+# `line_target` (i4: child of the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes`
+# (f4), `line_label` (u4), `line_route` (u4, one more: where its points begin); `route` (f4, 2). Per way to color, k:
+# `child_tint_k`, `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
 
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -233,7 +233,7 @@ class _Rows:
         pinned = pinned_items(seen, dict.fromkeys(self.drawn.pinned, (0.0, 0.0)))
         corner = np.concatenate([np.zeros((0, 2)), *(placed.corner for placed in self.drawn.placed)])
         columns = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint8) for name in _FLAGS}
-        counts = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint32) for name in ("count", "variables")}
+        counts = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint32) for name in _COUNTS}
         return {
             "child_is": np.array([-1 - ids[name] if op else nodes[name] for name, op in told], dtype=np.int32),
             "child_box": _round(np.concatenate([corner, self.drawn.size[rows]], axis=1), 4),
@@ -287,6 +287,7 @@ class _Rows:
             self.arrays[f"{kind}_note_{k}"] = self.texts.codes(notes[row] for row in rows.tolist())
 
 
+_COUNTS = ("count", "variables", "omitted")
 _FLAGS = ("family", "aside", "door", "part", "loop")
 
 

@@ -28,7 +28,7 @@ from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
 # Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it
 # stores and shuffles.
-_SPEAKS = {"linear": 3, "activation": 2, "normalisation": 2, "constant": 0, "variable": 0, "control": 0}
+_SPEAKS = {"linear": 3, "activation": 2, "normalization": 2, "pooling": 2, "constant": 0, "variable": 0, "control": 0}
 _STEERS = {"constant": 0, "control": 0, "shape": 1, "state": 1}
 
 

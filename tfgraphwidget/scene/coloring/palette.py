@@ -20,11 +20,12 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "variable": ("#ffd9c2", "#7a4426"),
     "linear": ("#c5dcf7", "#234f80"),
     "activation": ("#f9d0e0", "#75304f"),
-    "normalisation": ("#d5cff4", "#483d85"),
+    "normalization": ("#d5cff4", "#483d85"),
     "arithmetic": ("#d9eed0", "#35592b"),
     "shape": ("#cdeeed", "#1d595c"),
     "control": ("#f4efc0", "#55501f"),
     "state": ("#ead3b6", "#5e4529"),
+    "pooling": ("#eecbf2", "#6b2f75"),
 }
 
 # (fill in a light theme, fill in a dark theme) of the categories 1 … 12; those that are furthest apart come first.

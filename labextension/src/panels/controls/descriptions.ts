@@ -55,9 +55,22 @@ export function aboutText(scene: Scene, item: number): string {
     at(scene.loop, item) === 1 ? "while loop" : "",
     scope ? sizeText(at(scene.count, item), at(scene.variables, item)) : (scene.types[item] ?? ""),
     at(scene.pinned, item) === 1 ? "pinned" : "",
+    at(scene.omitted, item) > 0 ? `${edgesText(at(scene.omitted, item))} not drawn` : "",
   ]
     .filter(Boolean)
     .join(" · ");
+}
+
+export function edgesText(edges: number): string {
+  return `${edges.toLocaleString("en")} edge${edges === 1 ? "" : "s"}`;
+}
+
+/** What the drawing leaves out, for the legend; "" when every edge has its line. */
+export function omittedText({ omitted }: Scene): string {
+  // Each such edge is counted at both of its ends.
+  const edges = omitted.reduce((sum, count) => sum + count, 0) / 2;
+  if (edges === 0) return "";
+  return `Without a line: ${edgesText(edges)} of training and bookkeeping. Hover a box for its count.`;
 }
 
 /** What colors and marks say of an item, in words; "" when they say nothing. */

@@ -4,6 +4,7 @@ import type { Legend } from "../../protocol/messages";
 import { FAMILIES, type Scene } from "../../protocol/scene";
 import { FILLS, RAMP, TINTS } from "../../render/canvas/palette";
 import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
+import { omittedText } from "./descriptions";
 
 const BY_FAMILY = "op family";
 
@@ -35,15 +36,14 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     const by = state.legend?.by ?? "";
     const ways = options(state.colors, by);
     const families = state.legend ? [] : familiesIn(scene);
-    const news = JSON.stringify([ways, state.legend, families]);
+    const omitted = scene ? omittedText(scene) : "";
+    const news = JSON.stringify([ways, state.legend, families, omitted]);
     if (news !== shown) {
       shown = news;
       select.replaceChildren(
         ...ways.map((way) => element("option", { value: way }, `Color by ${way || BY_FAMILY}`)),
       );
-      body.replaceChildren(
-        ...(state.legend ? legendEntries(state.legend) : [list(BY_FAMILY, families.map(familyEntry))]),
-      );
+      body.replaceChildren(...bodyOf(state.legend, families, omitted));
     }
     // A new coloring needs its legend, whether it was chosen here or in Python.
     if (by && by !== last && body.hidden) fold.click();
@@ -63,6 +63,15 @@ export function opsText(ops: number): string {
   return `${ops.toLocaleString("en")} op${ops === 1 ? "" : "s"}`;
 }
 
+function bodyOf(
+  legend: Legend | null,
+  families: readonly (typeof FAMILIES)[number][],
+  omitted: string,
+): HTMLElement[] {
+  const colors = legend ? legendEntries(legend) : [list(BY_FAMILY, families.map(familyEntry))];
+  return omitted === "" ? colors : [...colors, notice(omitted)];
+}
+
 /** The families that are drawn, in the order of the palette. */
 function familiesIn(scene: Scene | null): (typeof FAMILIES)[number][] {
   const drawn = new Set(scene?.family);
@@ -73,6 +82,10 @@ function familyEntry(name: (typeof FAMILIES)[number]): HTMLElement {
   const swatch = element("span", { class: "tgw-legend-swatch", "aria-hidden": "true" });
   setFill(swatch, FILLS[name]);
   return element("li", {}, swatch, element("span", { class: "tgw-legend-label" }, name));
+}
+
+function notice(text: string): HTMLElement {
+  return element("p", { class: "tgw-legend-notice" }, text);
 }
 
 function list(by: string, entries: readonly HTMLElement[]): HTMLElement {
@@ -93,9 +106,8 @@ function legendEntries(legend: Legend): HTMLElement[] {
   const children: HTMLElement[] = [];
   if (entries.length > 0) children.push(list(legend.by, entries));
   if (legend.high !== "") children.push(...ramp(legend));
-  if (legend.notice !== "") children.push(element("p", { class: "tgw-legend-notice" }, legend.notice));
-  if (children.length === 0)
-    children.push(element("p", { class: "tgw-legend-notice" }, "No op in the view has a value."));
+  if (legend.notice !== "") children.push(notice(legend.notice));
+  if (children.length === 0) children.push(notice("No op in the view has a value."));
   return children;
 }
 

@@ -2,15 +2,17 @@
 // the longest straight piece of its edge, and left out where it would cover something else.
 import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
-import { overlap } from "./far-labels";
+import { LEGIBLE, overlap, textSize } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
 import type { Pen } from "./pen";
 
 const SIZE = 9.5;
-const HEIGHT = 13;
+/** The room of a text is that of one which is legible at the least zoom. */
+const LARGEST = 12;
+const HEIGHT = 15;
 /** Free line at both ends of the text together. */
 const ROOM = 16;
-const LEAST_ZOOM = 0.6;
+const LEAST_ZOOM = LEGIBLE / LARGEST;
 const LEAST_SIGN = 0.2;
 
 /** The place of a text, in world coordinates: its center, its box, and whether it runs upwards. */
@@ -51,7 +53,7 @@ export function placeEdgeLabel(
   if (text === "") return null;
   const [x1, y1, x2, y2] = longestPiece(scene, edge);
   const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
-  const wide = width(text) * SIZE + 4;
+  const wide = width(text) * LARGEST + 4;
   const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
   const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
   const standing = { x: x - HEIGHT / 2, y: y - wide / 2, width: HEIGHT, height: wide };
@@ -112,7 +114,7 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
     known.set(edge, label);
     return label;
   };
-  ctx.font = `${SIZE * camera.zoom}px ${typesetter.font}`;
+  ctx.font = `${textSize(SIZE, camera.zoom)}px ${typesetter.font}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   ctx.textRendering = "geometricPrecision";

@@ -1,16 +1,24 @@
-// Labels of scopes at small zoom, where text of nominal size is not legible. Larger scopes have larger labels, outer
-// scopes take precedence, and no two labels overlap.
+// Labels of scopes at small zoom, where text of nominal size is not legible. All scopes of a kind have letters of one
+// size, outer scopes take precedence, and no two labels overlap.
 import { at, BADGE, type Box, boxOf, isScope, labelOf, OPEN, type Scene } from "../../protocol/scene";
+import { shorten } from "./typesetter";
 
-/** Nominal text smaller than this, in CSS pixels, is replaced by signposts. */
-export const FAR_LABELS_BELOW = 9;
-const SMALLEST = 8.5;
-const LARGEST = 14;
+/** No text is smaller than this, in CSS pixels; where it has no room, it is shortened or left out. */
+export const LEGIBLE = 9;
+/** Below this size of nominal text scopes have signposts. */
+export const FAR_LABELS_BELOW = LEGIBLE;
+/** The name of an open scope, from afar. */
+const OPEN_SIZE = 11;
+/** A name of fewer letters tells nothing. */
+const LEAST_LETTERS = 3;
 /** Down to this part of the nominal size the content of a scope is legible: its name stays in its header. */
 const READ_BELOW = 4.5;
-/** Width of a letter at a size of 1, generously: the text itself is measured only when it is drawn. */
-const LETTER = 0.68;
+/** Width of a bold and of a plain letter at a size of 1: the text itself is measured only when it is drawn. */
+const BOLD = 0.68;
+const PLAIN = 0.6;
 const INSET = 4;
+/** The least space beside a name, in CSS pixels. */
+export const LEAST_INSET = 2;
 /** Nominal size of a name, and the height of an open scope's header, at zoom 1 (layout/compound.py has the same). */
 export const NOMINAL = 12;
 export const HEADER = 22;
@@ -29,18 +37,22 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
   const taken = new OccupiedCells();
   const heights = labelHeights(scene);
   const parents = new Set<number>();
-  const big: number[] = [];
+  const texts = new Map<number, string>();
   for (let item = scene.length - 1; item > 0; item--) {
-    if (!isScope(at(scene.kind, item)) || sizeOf(scene, item, zoom, at(heights, item)) === 0) continue;
-    big.push(item);
+    if (!isScope(at(scene.kind, item))) continue;
+    const text = textOf(scene, item, zoom, at(heights, item));
+    if (text === "") continue;
+    texts.set(item, text);
     parents.add(at(scene.parent, item));
   }
-  big.sort((a, b) => at(scene.depth, a) - at(scene.depth, b) || areaOf(scene, b) - areaOf(scene, a));
+  const big = [...texts.keys()].sort(
+    (a, b) => at(scene.depth, a) - at(scene.depth, b) || areaOf(scene, b) - areaOf(scene, a),
+  );
   for (const item of big) {
     const high = at(heights, item);
-    const size = sizeOf(scene, item, zoom, high);
-    const text = labelOf(scene, item);
-    const wide = text.length * LETTER * size;
+    const size = farSize(scene, item);
+    const text = texts.get(item) ?? "";
+    const wide = widthOf(scene, item, text);
     for (const { x, y } of candidates(scene, item, zoom, wide, size, high, parents.has(item))) {
       const box = { x: x * zoom - wide / 2, y: y * zoom - size * 0.6, width: wide, height: size * 1.2 };
       if (!taken.take(box)) continue;
@@ -51,15 +63,30 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
   return placed;
 }
 
-/** The text size that fits into a box above its badges, in CSS pixels; 0 if it would not be legible. */
-function sizeOf(scene: Scene, item: number, zoom: number, room: number): number {
-  const width = at(scene.box, 4 * item + 2) * zoom - 2 * INSET;
-  if (width < 2 * SMALLEST * LETTER) return 0;
-  const header = at(scene.kind, item) === OPEN && NOMINAL * zoom >= READ_BELOW;
-  const high = header ? Math.max(HEADER * zoom * 0.8, SMALLEST) : room * zoom * 0.7;
-  const letters = Math.max(labelOf(scene, item).length, 2);
-  const size = Math.min(LARGEST, width / (letters * LETTER), high);
-  return size >= SMALLEST ? size : 0;
+/** The size of letters of a nominal size at a zoom, in CSS pixels: the same for all of a rank. */
+export function textSize(nominal: number, zoom: number): number {
+  return Math.max(nominal * zoom, LEGIBLE);
+}
+
+/** The signpost of a scope, shortened to fit into its box above its badges; "" where it has no room. */
+function textOf(scene: Scene, item: number, zoom: number, room: number): string {
+  const size = farSize(scene, item);
+  const isHeader = at(scene.kind, item) === OPEN && NOMINAL * zoom >= READ_BELOW;
+  if (!isHeader && room * zoom < size * 1.2) return "";
+  const inset = at(scene.kind, item) === OPEN ? INSET : LEAST_INSET;
+  const width = at(scene.box, 4 * item + 2) * zoom - 2 * inset;
+  const fits = (part: string) => widthOf(scene, item, part) <= width;
+  const label = labelOf(scene, item);
+  const text = fits(label) ? label : shorten(label, fits);
+  return text.length >= Math.min(LEAST_LETTERS, label.length) ? text : "";
+}
+
+function widthOf(scene: Scene, item: number, text: string): number {
+  return text.length * (at(scene.kind, item) === OPEN ? BOLD : PLAIN) * farSize(scene, item);
+}
+
+function farSize(scene: Scene, item: number): number {
+  return at(scene.kind, item) === OPEN ? OPEN_SIZE : LEGIBLE;
 }
 
 function areaOf({ box }: Scene, item: number): number {

@@ -2,15 +2,30 @@
 // At small zoom far-labels.ts replaces them.
 import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, sizeText } from "../../protocol/scene";
 import { areaColors, boxColors } from "./boxes";
-import { FAR_LABELS_BELOW, type FarLabel, HEADER, labelHeights, NOMINAL, placeFarLabels } from "./far-labels";
+import {
+  FAR_LABELS_BELOW,
+  type FarLabel,
+  HEADER,
+  LEAST_INSET,
+  labelHeights,
+  NOMINAL,
+  placeFarLabels,
+  textSize,
+} from "./far-labels";
 import { cachedForScene } from "./incident-edges";
 import { chunksOf, type Pen, screenBox } from "./pen";
 
 const SMALL = 10;
 const CHIP = 11;
 const PADDING = 6;
-/** Smaller text, in CSS pixels, is not drawn. */
-const LEGIBLE = 4.5;
+/** Below this zoom names keep their size, while their boxes shrink. */
+const NOMINAL_FROM = FAR_LABELS_BELOW / NOMINAL;
+/** Names of fewer letters are left out. */
+const LEAST_LETTERS = 3;
+/** Height of a line of text at a size of 1. */
+const LEADING = 1.15;
+/** Below this zoom even a box of usual height has no room for text. */
+const NO_TEXT_BELOW = 0.3;
 const BATCH = 150;
 
 export function* drawLabels(pen: Pen): Generator<void> {
@@ -19,7 +34,7 @@ export function* drawLabels(pen: Pen): Generator<void> {
   ctx.textRendering = "geometricPrecision";
   ctx.textBaseline = "middle";
   const posts = NOMINAL * zoom < FAR_LABELS_BELOW ? farLabelsOf(pen) : null;
-  if (NOMINAL * zoom >= LEGIBLE) yield* drawNominal(pen, posts);
+  if (zoom >= NO_TEXT_BELOW) yield* drawNominal(pen, posts);
   if (posts) yield* drawFarLabels(pen, posts);
 }
 
@@ -30,13 +45,15 @@ function* drawNominal(pen: Pen, posts: ReadonlyMap<number, FarLabel> | null): Ge
   const ofKind = (kind: number) => free.filter((item) => at(frame.scene.kind, item) === kind);
   ctx.textAlign = "center";
   for (const kind of [OP, CLOSED, BADGE]) {
-    ctx.font = `${(kind === BADGE ? CHIP : NOMINAL) * zoom}px ${typesetter.font}`;
+    ctx.font = `${textSize(kind === BADGE ? CHIP : NOMINAL, zoom)}px ${typesetter.font}`;
     yield* inPieces(ofKind(kind), (item) => drawName(pen, item));
   }
-  ctx.font = `${SMALL * zoom}px ${typesetter.font}`;
-  if (SMALL * zoom >= LEGIBLE) yield* inPieces(free, (item) => drawSecond(pen, item));
+  ctx.font = `${textSize(SMALL, zoom)}px ${typesetter.font}`;
+  yield* inPieces(free, (item) => drawSecond(pen, item));
   ctx.textAlign = "left";
-  ctx.font = `600 ${NOMINAL * zoom}px ${typesetter.font}`;
+  // Below that zoom the header of an open scope is a signpost, or has no room.
+  if (posts) return;
+  ctx.font = `600 ${textSize(NOMINAL, zoom)}px ${typesetter.font}`;
   yield* inPieces(ofKind(OPEN), (item) => item > 0 && drawHeader(pen, item));
 }
 
@@ -65,36 +82,49 @@ function secondOf({ frame: { scene, paint } }: Pen, item: number): string {
 }
 
 function drawName(pen: Pen, item: number): void {
-  const { ctx, frame, typesetter } = pen;
+  const { ctx, frame } = pen;
   const { scene, camera } = frame;
   const chip = at(scene.kind, item) === BADGE;
   const box = labelBox(pen, item);
-  const padding = chip ? 4 : PADDING;
-  const room = box.width / camera.zoom - 2 * padding;
+  const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
+  const size = textSize(chip ? CHIP : NOMINAL, camera.zoom);
+  if (box.height < size * LEADING) return;
   const loop = at(scene.loop, item) === 1 ? "⟲ " : "";
-  const text = typesetter.fit(ctx, `${loop}${labelOf(scene, item)}`, room, chip ? CHIP : NOMINAL);
+  const text = fitted(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
   const colors = boxColors(pen, item);
-  const two = secondOf(pen, item) !== "" && SMALL * camera.zoom >= LEGIBLE;
+  const two = secondOf(pen, item) !== "" && hasTwoLines(box, camera.zoom);
   ctx.fillStyle = colors.text;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0));
 }
 
+/** The text cut to a width in CSS pixels; "" where hardly a letter of it would be left. */
+function fitted({ ctx, typesetter }: Pen, text: string, width: number, size: number): string {
+  const cut = typesetter.fit(ctx, text, width, size);
+  return cut === text || cut.length >= LEAST_LETTERS ? cut : "";
+}
+
+/** Whether a box is high enough for its name and a smaller line below. */
+function hasTwoLines({ height }: Box, zoom: number): boolean {
+  return height >= (textSize(NOMINAL, zoom) + textSize(SMALL, zoom)) * LEADING;
+}
+
 /** How far up the first of two lines is; an op is lower than a scope. */
 function shiftOf(box: Box, zoom: number): number {
-  return Math.min(6.5 * zoom, box.height * 0.21);
+  return Math.min(Math.max(6.5 * zoom, 4.9), box.height * 0.23);
 }
 
 function drawSecond(pen: Pen, item: number): void {
   const full = secondOf(pen, item);
   if (full === "") return;
-  const { ctx, typesetter, frame } = pen;
+  const { ctx, frame } = pen;
   const { scene, paint, camera } = frame;
   const box = labelBox(pen, item);
-  const width = box.width / camera.zoom - 2 * PADDING + 4;
-  const fitting = typesetter.fit(ctx, full, width, SMALL);
+  if (!hasTwoLines(box, camera.zoom)) return;
+  const [width, size] = [box.width - (2 * PADDING - 4) * camera.zoom, textSize(SMALL, camera.zoom)];
+  const fitting = fitted(pen, full, width, size);
   // A number cut in two would be a wrong one: rather leave the variables out.
   const shorter = paint.notes[item] ? fitting : sizeText(at(scene.count, item), 0);
-  const text = fitting === full ? full : typesetter.fit(ctx, shorter, width, SMALL);
+  const text = fitting === full ? full : fitted(pen, shorter, width, size);
   ctx.fillStyle = boxColors(pen, item).faint;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
 }
@@ -121,9 +151,9 @@ export function drawHeader(pen: Pen, item: number, sticky = false): void {
   const zoom = frame.camera.zoom;
   const box = screenBox(pen, item);
   const left = sticky ? Math.max(box.x, Math.min(0, box.x + box.width - 80)) : box.x;
-  const room = (box.x + box.width - left) / zoom - 2 * PADDING;
+  const room = box.x + box.width - left - 2 * PADDING * zoom;
   // Text is measured in plain letters, and these are bold.
-  const text = typesetter.fit(ctx, headerText(pen, item), room * 0.92, NOMINAL);
+  const text = typesetter.fit(ctx, headerText(pen, item), room * 0.92, textSize(NOMINAL, zoom));
   const colors = areaColors(pen, item);
   const middle = box.y + (HEADER * zoom) / 2;
   // A rim of the area's own color keeps lines that pass below from running through the letters.

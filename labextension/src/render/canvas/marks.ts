@@ -1,6 +1,7 @@
 // Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines of new ops.
 import { at, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK } from "../../protocol/scene";
 import { boxColors, outline, radiusOf } from "./boxes";
+import { LEGIBLE } from "./far-labels";
 import type { BoxColors } from "./palette";
 import { addBox, expandBox, type Pen, screenBox } from "./pen";
 
@@ -9,6 +10,9 @@ interface Sign {
   readonly color: string;
 }
 
+/** Letters on marks at a scale of 1; they are legible at any zoom. */
+const LETTERS = 10.5;
+const LEAST_SCALE = LEGIBLE / LETTERS;
 /** At a smaller zoom, signs would hide the boxes. */
 const LEAST_SIGN = 0.3;
 
@@ -48,9 +52,9 @@ export function drawBoundaryMarks(pen: Pen): void {
 function drawBoundaryMark(pen: Pen, item: number, text: "in" | "out", color: string): void {
   const { ctx, palette, frame } = pen;
   // Badges stay legible when the boxes are not.
-  const scale = Math.min(Math.max(frame.camera.zoom, 0.75), 1.4);
+  const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
   const box = screenBox(pen, item);
-  ctx.font = `600 ${10.5 * scale}px ${palette.font}`;
+  ctx.font = `600 ${LETTERS * scale}px ${palette.font}`;
   const width = ctx.measureText(text).width + 24 * scale;
   const height = 16 * scale;
   // Outside: a box that is colored by something is full of its two lines.
@@ -88,7 +92,7 @@ export function drawSigns(pen: Pen): void {
 function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undefined): void {
   if (!said) return;
   const { ctx, palette, frame } = pen;
-  const scale = Math.min(Math.max(frame.camera.zoom, 0.6), 1.4);
+  const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
   const box = screenBox(pen, item);
   const x = box.x + side * box.width;
   const y = box.y + box.height / 2;
@@ -99,7 +103,7 @@ function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undef
   ctx.strokeStyle = palette.background;
   ctx.lineWidth = 1.5;
   ctx.stroke();
-  ctx.font = `700 ${10.5 * scale}px ${palette.font}`;
+  ctx.font = `700 ${LETTERS * scale}px ${palette.font}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   ctx.fillStyle = palette.onMark;
@@ -194,14 +198,14 @@ export function drawCountsAndPins(pen: Pen): void {
 /** "×8" on the upper right corner. */
 function drawNumber(pen: Pen, item: number): void {
   const { ctx, frame, palette } = pen;
-  const scale = Math.min(Math.max(frame.camera.zoom, 0.6), 1.3);
+  const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.3);
   const box = screenBox(pen, item);
   const text = `×${at(frame.scene.members, item)}`;
   const colors = boxColors(pen, item);
-  ctx.font = `600 ${10.5 * scale}px ${palette.font}`;
+  ctx.font = `600 ${LETTERS * scale}px ${palette.font}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
-  const width = (pen.typesetter.width(ctx, text) * 10.5 + 13) * scale;
+  const width = (pen.typesetter.width(ctx, text) * LETTERS + 13) * scale;
   const height = 15 * scale;
   const x = box.x + box.width - width + 7 * scale;
   const y = box.y - height / 2;

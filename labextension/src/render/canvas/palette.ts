@@ -65,6 +65,7 @@ export const FILLS: Record<(typeof FAMILIES)[number], readonly [string, string]>
   shape: ["#cdeeed", "#1d595c"],
   control: ["#f4efc0", "#55501f"],
   state: ["#ead3b6", "#5e4529"],
+  pooling: ["#eecbf2", "#6b2f75"],
 };
 const LIGHT = {
   faint: "#59636e",

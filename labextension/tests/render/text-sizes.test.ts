@@ -1,0 +1,113 @@
+// All text that is drawn on boxes, at every zoom: its size, and how wide it is.
+import { expect, test } from "vitest";
+import { BADGE, CLOSED, decodePaint, decodeScene, OP, OPEN, type Scene } from "../../src/protocol/scene";
+import { drawLabels } from "../../src/render/canvas/labels";
+import { drawBoundaryMarks, drawSigns } from "../../src/render/canvas/marks";
+import type { Pen } from "../../src/render/canvas/pen";
+import { Typesetter } from "../../src/render/canvas/typesetter";
+import { packed, paintArrays, sceneArrays, texts } from "../example-graph";
+
+const ZOOMS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.74, 0.75, 0.8, 0.9, 1, 1.5, 3];
+const WIDTH = 0.6;
+
+interface Text {
+  readonly text: string;
+  readonly size: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** A closed scope beside an op with a badge in an open scope, with long and short names. */
+function example(): Scene {
+  const { fields, buffer } = packed(
+    {
+      ...sceneArrays(["", "input", "net", "net/a_layer_with_a_long_name", "net/relu"]),
+      ...texts("label", ["", "", "", "", "value"]),
+      kind: Uint8Array.from([OPEN, OP, OPEN, CLOSED, BADGE]),
+      parent: Int32Array.from([-1, 0, 0, 2, 3]),
+      // biome-ignore format: one box per line
+      box: Float32Array.from([
+        0, 0, 400, 500,
+        50, 20, 80, 30,
+        40, 100, 300, 300,
+        60, 140, 120, 64,
+        64, 185, 60, 14,
+      ]),
+    },
+    { box: [5, 4], route: [5, 2] },
+  );
+  return decodeScene(fields, buffer);
+}
+
+function drawnAt(zoom: number): Text[] {
+  const scene = example();
+  const arrays = {
+    ...paintArrays(),
+    mark: Uint8Array.from([0, 3, 0, 0, 0]),
+    differs: Uint8Array.from([0, 1, 0, 2, 0]),
+  };
+  const painted = packed(arrays);
+  const drawn: Text[] = [];
+  const context = {
+    font: "",
+    measureText: (text: string) => ({ width: 100 * WIDTH * text.length }),
+    fillText(text: string, x: number, y: number) {
+      drawn.push({ text, x, y, size: Number(/([\d.]+)px/.exec(this.font)?.[1]) });
+    },
+  };
+  const ctx = new Proxy(context as Record<string | symbol, unknown>, {
+    get: (target, name) => (name in target ? target[name] : () => undefined),
+  });
+  const colors = { fill: "", border: "", text: "", faint: "" };
+  const families = Array.from({ length: 16 }, () => colors);
+  const palette = {
+    box: families,
+    quiet: families,
+    chosen: families,
+    levels: [colors],
+    training: [colors],
+    differs: [null, colors, colors],
+  };
+  const camera = { x: 0, y: 0, zoom };
+  const frame = { scene, paint: decodePaint(painted.fields, painted.buffer, 5), boxes: scene.box, camera };
+  const pen = {
+    ctx,
+    frame,
+    palette,
+    ratio: 1,
+    items: [1, 2, 3, 4],
+    edges: [],
+    typesetter: new Typesetter("sans"),
+    viewport: { width: 1000, height: 1000 },
+  };
+  for (const _ of drawLabels(pen as unknown as Pen));
+  drawBoundaryMarks(pen as unknown as Pen);
+  drawSigns(pen as unknown as Pen);
+  return drawn;
+}
+
+test.each(ZOOMS)("no text is smaller than 9 pixels, at zoom %d", (zoom) => {
+  for (const { text, size } of drawnAt(zoom)) expect(size, text).toBeGreaterThanOrEqual(9 - 1e-9);
+});
+
+test.each(ZOOMS)("ops and closed scopes have letters of one size, at zoom %d", (zoom) => {
+  const names = drawnAt(zoom).filter(({ text }) => /^(input|in.*…|a_l.*)$/.test(text) && text !== "in");
+  expect(new Set(names.map(({ size }) => size.toFixed(3))).size).toBeLessThanOrEqual(1);
+});
+
+test.each(ZOOMS)("no name is wider than its box, at zoom %d", (zoom) => {
+  const [left, right] = [60 * zoom, 180 * zoom];
+  for (const { text, size, x } of drawnAt(zoom).filter(({ text }) => text.startsWith("a_l"))) {
+    expect(x - (text.length * WIDTH * size) / 2).toBeGreaterThanOrEqual(left - 1);
+    expect(x + (text.length * WIDTH * size) / 2).toBeLessThanOrEqual(right + 1);
+  }
+});
+
+test("from afar a name gives way to a shorter one, and then to none", () => {
+  const nameAt = (zoom: number) => drawnAt(zoom).find(({ text }) => text.startsWith("a_"))?.text ?? "";
+  expect(nameAt(1.5)).toBe(nameAt(1));
+  const lengths = [1.5, 1, 0.6, 0.5].map((zoom) => nameAt(zoom).length);
+  expect(lengths).toEqual([...lengths].sort((a, b) => b - a));
+  expect(nameAt(0.6)).toContain("…");
+  expect(nameAt(0.1)).toBe("");
+});
