@@ -16,14 +16,29 @@ _EVERY = 256  # items between two words
 
 
 def tell(what: str, done: int = 0, total: int = 0) -> None:
-    """Say what is being done now, and how much of it is done: `tell("Importing the ops", 3_000, 12_000)`."""
+    """Report what is being done now to the listener, if there is one: `tell("Importing the ops", 3_000, 12_000)`.
+
+    Args:
+        what: The work, as a phrase.
+        done: How much of it is done.
+        total: How much there is; 0 where it is not known.
+    """
     listener = _listener.get()
     if listener is not None:
         listener(what, done, total)
 
 
 def counted(items: Collection[T], what: str, every: int = _EVERY) -> Iterable[T]:
-    """The same items, one after another; how many have been taken is told now and then."""
+    """The same items, one after another; the listener gets their number now and then.
+
+    Args:
+        items: The items.
+        what: The work on them, as a phrase.
+        every: The number of items from one report to the next.
+
+    Returns:
+        An iterable of the items.
+    """
     listener = _listener.get()
     return items if listener is None else _counted(items, what, every, listener)
 

@@ -486,7 +486,12 @@ def body_graph(operation: tf.Operation, label: str) -> Any:
 
 
 def set_body_graph(operation: tf.Operation, label: str, graph: Any) -> None:
-    """Set what `body_graph` returns; for None, TensorFlow makes a graph of the library's function when it needs one.
+    """Set what `body_graph` returns.
+
+    Args:
+        operation: A loop or a conditional.
+        label: Which of its functions, as `called_functions` labels them.
+        graph: The FuncGraph; None lets TensorFlow make one of the library's function when it needs one.
 
     Private: `Operation._body_graph` and the like, which `tf.while_loop` and `tf.cond` set.
     """
@@ -494,7 +499,12 @@ def set_body_graph(operation: tf.Operation, label: str, graph: Any) -> None:
 
 
 def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], name: str) -> Any:
-    """Return a FuncGraph of a function that an op calls, whose inputs have these shapes.
+    """Return a FuncGraph of a function that an op calls.
+
+    Args:
+        operation: The op. The library of its graph has the function.
+        shapes: The shapes of the inputs of the FuncGraph.
+        name: The name of the function.
 
     Private: `control_flow_util_v2.get_func_graph`. Public functions trace Python, and read no library.
     """

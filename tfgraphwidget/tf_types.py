@@ -67,7 +67,17 @@ class Session(Protocol):
         """The address of the server on which the session runs; "" in this process."""
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """Run and return values in the structure of `fetches`, as TensorFlow does."""
+        """Run the graph, as TensorFlow does.
+
+        Args:
+            fetches: Tensors and ops, in any structure.
+            feed_dict: {tensor: value}, or None.
+            options: A RunOptions, or None.
+            run_metadata: The RunMetadata to be filled, or None.
+
+        Returns:
+            The values, in the structure of `fetches`.
+        """
 
 
 class ClosableSession(Session, Protocol):

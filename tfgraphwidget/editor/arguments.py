@@ -306,7 +306,22 @@ class ArgumentResolver:
     # Clones
 
     def clone(self, inputs: Names | None, outputs: Names | None, into: Any, options: Mapping[str, Any]) -> Clone:
-        """The command of a call of `clone`; see `EditAPI.command`."""
+        """The command of a call of `clone`.
+
+        Args:
+            inputs: Tensors or ops that enter the part, or a Selection; None for what is marked or selected.
+            outputs: Tensors or ops that leave the part; None for what is marked or selected.
+            into: The name scope of the copy; None for a free one.
+            options: The other arguments of `EditAPI.clone`, by name. An option that is missing has its default.
+
+        Returns:
+            The command, with names in place of tensors, ops and variables.
+
+        Raises:
+            NothingTo: Nothing is given, and nothing is marked or selected.
+            UnknownName: A name is not in the graph.
+            GraphEditError: An option does not fit the others.
+        """
         selection = None
         view = self._view
         if inputs is None and outputs is None and view.selection is None and view.selection_notice:

@@ -121,7 +121,16 @@ class BodyTarget:
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
-        """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit."""
+        """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit.
+
+        Args:
+            patch: What `fitted` returned. `patch.caller` is the change of the calling graph.
+            steps: The transaction of the edit.
+            renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
+
+        Returns:
+            A sentence for each thing that the edit loses.
+        """
         assert patch.caller is not None  # `fitted` has put it there
         after, old, handle = self.edition.after(patch), self.function, self._handles[-1]
         lost = self.caller.apply(patch.caller, steps, renew=renew)
@@ -140,7 +149,16 @@ class BodyTarget:
         return lost
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
-        """Undo an edit; the patch that does it, and what was lost by it."""
+        """Undo the last edit of the body, and what it has changed in the graph that calls the function.
+
+        Args:
+            patch: The patch of the edit.
+            steps: The transaction of the undo.
+            renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
+
+        Returns:
+            The patch that undoes the edit, and a sentence for each thing that the undo loses.
+        """
         assert patch.caller is not None
         inverse, lost = self.caller.revert(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
@@ -157,7 +175,16 @@ def _changes_ops(patch: Patch) -> bool:
 
 
 def change_of(target: object, patch: Patch, place: object) -> Patch | None:
-    """What a patch of `place` changes in another graph, `target`, that calls it; None when it is none of those."""
+    """What a patch of `place` changes in another graph that calls it.
+
+    Args:
+        target: The target of the calling graph.
+        patch: The patch.
+        place: The target that the patch is for.
+
+    Returns:
+        The part of the patch that changes `target`; None when `target` does not call `place`.
+    """
     while place is not target and isinstance(place, BodyTarget) and patch.caller is not None:
         place, patch = place.caller, patch.caller
     return patch if place is target else None

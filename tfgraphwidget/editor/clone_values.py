@@ -50,7 +50,22 @@ class GraphSession:
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
-    """What loads the values once the copies are in the target graph; what can be refused is refused now."""
+    """What loads the values once the copies are in the target graph; what can be refused is refused now.
+
+    Args:
+        patch: The clone, as it will be applied to the target graph.
+        origin: The graph of the originals, with its session.
+        target: The graph of the copies, with its session. It is `origin` for copies in the same graph.
+
+    Returns:
+        A function without arguments, to be called after the patch is applied. It assigns the variables and fills the
+        tables.
+
+    Raises:
+        SessionRefused: There is no session to initialize the copies in, or a variable has no value.
+        NotClonable: A variable's value cannot be read.
+        GraphEditError: A given value does not fit its variable.
+    """
     own = patch.add.variables
     starters, tables = _starters(patch, origin.index), _tables(patch, origin.index)
     if patch.init == "none" or not (own or starters or tables):

@@ -80,7 +80,19 @@ class GraphRun:
         probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def values(self, outputs: Sequence[str], feeds: Feeds, known: Values) -> dict[Any, Any]:
-        """The values of the variables that the outputs need, by state; those that are `known` are not read."""
+        """The values of the variables that the outputs need, by state.
+
+        Args:
+            outputs: The tensors to compute.
+            feeds: Values by tensor.
+            known: Values by state. They are not read again.
+
+        Returns:
+            The values by kind, container and key of the state, those of `known` included. A function's body has none.
+
+        Raises:
+            SessionRefused: A variable has no value, or the session cannot run.
+        """
         if self.is_body:
             return {}
         wanted = {self._key(v): v for v in evaluation.variables_for(self.index, outputs, feeds)}
@@ -101,7 +113,20 @@ class GraphRun:
             raise SessionRefused(why, error.ops) from None  # the other is about clones
 
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[evaluation.Array]:
-        """The outputs, run aside; a function's body has the values of its variables itself."""
+        """The outputs, run aside; a function's body has the values of its variables itself.
+
+        Args:
+            outputs: The tensors to compute.
+            feeds: Values by tensor.
+            values: Values of variables by state, as `values` returns them. A function's body ignores them.
+
+        Returns:
+            The values, in the order of `outputs`.
+
+        Raises:
+            GraphEditError: A part of a function's body cannot be copied.
+            SessionRefused: The graph cannot run.
+        """
         if self.is_body:
             return evaluation.run_body(self.index, self.state, outputs, feeds)
         mine = {v.handle: values[self._key(v)] for v in evaluation.variables_for(self.index, outputs, feeds)}
@@ -175,7 +200,21 @@ class Evaluator:
         return replace(found, between=("as it was opened", "as it is now"))
 
     def compare(self, feeds: Mapping[Any, Any] | None, outputs: Any, other: Any) -> Comparison:
-        """See `AnalysisAPI.compare`."""
+        """Run the graph before and after edits on the same feeds; see `AnalysisAPI.compare`.
+
+        Args:
+            feeds: {tensor: value}, or None.
+            outputs: The tensors to compare; None for the marked ones, those of the signature or function, or those that
+                the feeds lead to, whichever there are first.
+            other: The model to compare with; None for the graph as it was opened.
+
+        Returns:
+            How far each output is from that of the other graph.
+
+        Raises:
+            GraphEditError: Only one of the graphs has an output.
+            SessionRefused: One of the graphs cannot run.
+        """
         executor, arguments = self._executor, self._arguments
         now, patches = self.current_run(), executor.patches() if other is None else ()
         first = executor.view.target.first
@@ -219,7 +258,22 @@ class Evaluator:
     # Costs
 
     def measure(self, fetches: Any, feeds: Mapping[Any, Any] | None, runs: int, metadata: Any) -> Measured:
-        """See `AnalysisAPI.measure`."""
+        """Measure the time and memory of each op, and keep the result until the next edit; see `AnalysisAPI.measure`.
+
+        Args:
+            fetches: The tensors to compute; None for the marked ones, the selected ones, those of the signature, or
+                those without consumers, whichever there are first.
+            feeds: {tensor: value}, or None.
+            runs: The number of runs.
+            metadata: A RunMetadata, or a folder that tf.profiler wrote, in place of a run; else None.
+
+        Returns:
+            The cost of each op.
+
+        Raises:
+            GraphEditError: A tensor cannot be measured.
+            SessionRefused: The graph cannot run.
+        """
         executor = self._executor
         with executor.transaction():
             if metadata is not None:

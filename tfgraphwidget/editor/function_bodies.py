@@ -23,7 +23,17 @@ _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
 def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
-    """The state of a body that these edits have made to `index`: what it captured, and what new ops capture."""
+    """The state of an edited body: what it captured, and what new ops capture.
+
+    Args:
+        source: What was opened.
+        body: The body as it was read.
+        index: The body as edits have left it.
+        patches: These edits, oldest first.
+
+    Returns:
+        The state, by the names of the ops that stand for it in `index`.
+    """
     new, patches = dict[str, Any](), tuple(patches)
     for patch in patches:
         if patch.traced is not None:
@@ -35,7 +45,20 @@ def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterabl
 def clone_modules(
     command: Clone, source: Source, state: BodyState, view: GraphView
 ) -> tuple[module_clone.ModuleCopy, ...]:
-    """The tf.Modules that are clones of a part of a function's body, one for each scope. Raises GraphEditError."""
+    """The tf.Modules that are clones of a part of a function's body.
+
+    Args:
+        command: The clone.
+        source: What was opened.
+        state: The state of the body, as `edited_state` returns it.
+        view: The view of the body.
+
+    Returns:
+        One module for each scope of the command, in order.
+
+    Raises:
+        GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
+    """
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -68,7 +91,21 @@ def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, Any]] | 
 
 
 def graph_source(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary) -> Source:
-    """The current function's body as a graph of its own, with a session; see `runtime.functions.body_graph`."""
+    """The current function's body as a graph of its own, with a session; see `runtime.functions.body_graph`.
+
+    Args:
+        source: What was opened. Its title and its initial values are those of the result.
+        state: The state of the body, as `edited_state` returns it.
+        view: The view of the body.
+        ends: The arguments and the results of the body.
+
+    Returns:
+        The opened graph. Its signature has the names of the function's parameters too, where these are known.
+
+    Raises:
+        NotClonable: The body reads state that cannot be reached.
+        SessionRefused: A variable has no value.
+    """
     made = body_graph.body_source(view.index, state, *ends, source.title)
     made.initial_values = source.initial_values
     structure, signature = _structure(source, view.body), made.signature
@@ -80,7 +117,20 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
 
 
 def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -> Preview:
-    """What `clone_modules` will do; nothing is made."""
+    """What `clone_modules` will do; nothing is made.
+
+    Args:
+        command: The clone.
+        source: What was opened.
+        state: The state of the body, as `edited_state` returns it.
+        view: The view of the body.
+
+    Returns:
+        The ops, and the new and the shared state.
+
+    Raises:
+        GraphEditError: The part cannot be copied.
+    """
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)

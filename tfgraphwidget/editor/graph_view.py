@@ -51,10 +51,28 @@ class EditTarget(Protocol):
         """What a patch comes to here."""
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
-        """Apply a patch as a step of an edit; a sentence for each thing that was lost by it."""
+        """Apply a patch as a step of an edit.
+
+        Args:
+            patch: What `fitted` returned.
+            steps: The transaction of the edit; a later failure in it undoes this step.
+            renew: Whether a session that has run the changed ops is renewed, so that it runs them as they are now.
+
+        Returns:
+            A sentence for each thing that the edit loses.
+        """
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
-        """Undo an edit as a step of another; the patch that does it, and what was lost by it."""
+        """Undo an edit as a step of another.
+
+        Args:
+            patch: The patch of the last edit.
+            steps: The transaction of the undo; a later failure in it makes the edit again.
+            renew: Whether a session that has run the changed ops is renewed.
+
+        Returns:
+            The patch that undoes the edit, and a sentence for each thing that the undo loses.
+        """
 
 
 class GraphView:
@@ -278,7 +296,18 @@ class GraphView:
         return ops + scopes
 
     def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
-        """Keep an item of a scene at this place of it. Raises UnknownName for what is not drawn."""
+        """Keep an item of a scene at a place.
+
+        Args:
+            scene: The drawing.
+            name: The op, scope or group.
+            x: The horizontal position of its center, in pixels of the drawing.
+            y: The vertical position of its center, in pixels, downward.
+
+        Raises:
+            UnknownName: The item is not drawn.
+            GraphEditError: The place is too far out.
+        """
         item = scenes.box_of(scene, name)
         if item is None:
             raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")

@@ -50,7 +50,16 @@ class Navigator:
         return called_functions(index.nodes[index.op(name)], index.functions)
 
     def enter(self, name: str, label: str = "", *, everywhere: bool = False) -> None:
-        """Enter a function that an op calls, or one of the library by its own name. Raises UnknownName."""
+        """Enter a function that an op calls, or one of the library by its own name.
+
+        Args:
+            name: The op, or the function.
+            label: Which function of the op: a label as "body", or the function's name; "" for the first.
+            everywhere: Whether edits are for all calls of the function, as they are where it is entered by name.
+
+        Raises:
+            UnknownName: The op is not in the graph, or calls no such function.
+        """
         index = self.here.index
         if name not in index.ids and name in index.functions:
             self._go_in(Entrance(name))
@@ -108,7 +117,16 @@ class Navigator:
 
 
 def opened_navigator(source: Source, target: LiveTarget | None = None, layout: Any = None) -> Navigator:
-    """The navigator of a source, where its chosen signature is computed."""
+    """The navigator of a source, where its chosen signature is computed.
+
+    Args:
+        source: What was opened.
+        target: The target of its graph; None for a new one.
+        layout: A networkx layout for the views; None for the layered one.
+
+    Returns:
+        The navigator.
+    """
     target = target or LiveTarget(source)
     navigator = Navigator(GraphView(source.title, target, layout))
     navigator.start(source)

@@ -29,7 +29,24 @@ def save(
     verify: bool,
     feeds: Mapping[Any, Any],
 ) -> Path:
-    """Write the current graph; see `FileAPI.save`."""
+    """Write the current graph; see `FileAPI.save`.
+
+    Args:
+        core: The parts of the editor.
+        path: The file, or the folder of a SavedModel.
+        inputs: The inputs of the signature: tensors, or {key: tensor}; None for the boundary or the file's signatures.
+        outputs: The outputs of the signature, in the same forms.
+        signatures: Several signatures, {name: (inputs, outputs)}, or None.
+        frozen: Whether a GraphDef gets constants in place of variables.
+        verify: Whether the written model is loaded and run beside the current graph.
+        feeds: {input: value} for that run. It may be empty.
+
+    Returns:
+        The path that was written.
+
+    Raises:
+        GraphEditError: The graph cannot be saved this way; the file is as it was before.
+    """
     notices: list[str] = []
     core.save_notices = notices
     source, target, is_graph = core.source, core.target, core.view.target is core.target
@@ -72,7 +89,21 @@ def script_of(core: EditorCore, file: str) -> Script:
 
 
 def requested_signatures(core: EditorCore, inputs: Any, outputs: Any, signatures: Any) -> tuple[Signature, ...]:
-    """The signatures that are meant: those given, or the boundary, or those that the file was opened with."""
+    """The signatures that are meant: those given, or the boundary, or those that the file was opened with.
+
+    Args:
+        core: The parts of the editor.
+        inputs: Tensors, or {key: tensor}, or None.
+        outputs: Tensors, or {key: tensor}, or None.
+        signatures: {name: (inputs, outputs)}, or None.
+
+    Returns:
+        The signatures; empty without outputs.
+
+    Raises:
+        GraphEditError: Both forms are given, or a tensor cannot be an end of a signature.
+        UnknownName: A name is not in the graph.
+    """
     if signatures is not None and (inputs is not None or outputs is not None):
         raise GraphEditError("Give inputs= and outputs=, or signatures=, but not both.")
     if signatures is inputs is outputs is None:

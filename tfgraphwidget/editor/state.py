@@ -49,7 +49,16 @@ class EditorCore:
 
     @classmethod
     def of(cls, source: Source, show: Callable[[Any], Any], layout: Any = None) -> EditorCore:
-        """The parts of an editor of `source`, of which nothing was edited yet; `show` makes its widget."""
+        """The parts of an editor of a source without edits.
+
+        Args:
+            source: What was opened.
+            show: Makes the widget of the editor.
+            layout: A networkx layout for the views; None for the layered one.
+
+        Returns:
+            The parts.
+        """
         target, listeners = LiveTarget(source), Listeners()
         navigator = opened_navigator(source, target, layout)
         executor = EditExecutor(source, target, navigator, listeners)

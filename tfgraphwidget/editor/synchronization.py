@@ -35,7 +35,24 @@ from tfgraphwidget.sources import Checkpoint, is_checkpoint, is_keras_model, ope
 def sync(
     source: Any, target: Any, names: Any = None, tau: float = 1.0, *, by_order: bool = False, slots: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Copy or mix values and return the (source, target) names; see `tfgraphwidget.sync`."""
+    """Copy or mix values; see `tfgraphwidget.sync`.
+
+    Args:
+        source: The model whose values are read; see `store_of`.
+        target: The model whose variables are assigned.
+        names: Which variables belong together: None, a mapping, names, or a function from a name to a name.
+        tau: A number from 0 to 1, the share of the new value.
+        by_order: Whether all variables are paired in the models' order. `names` is None then.
+        slots: Whether the variables of a compiled Keras model's optimizer belong to it.
+
+    Returns:
+        The (source, target) names of the pairs.
+
+    Raises:
+        UnknownName: A model lacks one of the names.
+        SessionRefused: A variable has no value, or cannot be assigned.
+        GraphEditError: Shapes or dtypes of a pair differ, or no variable has a counterpart.
+    """
     ours, theirs = store_of(source, slots=slots), store_of(target, slots=slots)
     pairs = _pairs("sync", ours, theirs, names, by_order=by_order)
     if isinstance(ours, GraphStore) and isinstance(theirs, GraphStore):
@@ -49,7 +66,23 @@ def sync(
 def drift(
     source: Any, target: Any, names: Any = None, *, by_order: bool = False, slots: bool = False
 ) -> dict[str, float]:
-    """The largest difference of each pair's values, by the source's names; see `tfgraphwidget.drift`."""
+    """The largest difference of each pair's values; see `tfgraphwidget.drift`.
+
+    Args:
+        source: A model; see `store_of`.
+        target: Another model.
+        names: Which variables belong together, as for `sync`.
+        by_order: Whether all variables are paired in the models' order. `names` is None then.
+        slots: Whether the variables of a compiled Keras model's optimizer belong to it.
+
+    Returns:
+        The differences, by the source's names.
+
+    Raises:
+        UnknownName: A model lacks one of the names.
+        SessionRefused: A variable has no value.
+        GraphEditError: No variable has a counterpart.
+    """
     ours, theirs = store_of(source, slots=slots), store_of(target, slots=slots)
     return distances(ours, theirs, _pairs("drift", ours, theirs, names, by_order=by_order))
 

@@ -82,7 +82,16 @@ class NodeDefTarget:
         self.index = replace(self.index, reserved=self.index.reserved | set(names))
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:  # noqa: ARG002
-        """Apply a patch as a step of an edit. No state is lost by it: none is kept here."""
+        """Apply a patch as a step of an edit.
+
+        Args:
+            patch: The change.
+            steps: The transaction of the edit.
+            renew: Without effect, as NodeDefs have no session.
+
+        Returns:
+            (), as nothing is lost.
+        """
         number, before = len(self._done), self.index
         self.index = apply_patch(before, patch)
         self._states[number] = before
@@ -106,7 +115,16 @@ class NodeDefTarget:
         *,
         renew: bool = True,  # noqa: ARG002
     ) -> tuple[Patch, tuple[str, ...]]:
-        """Undo the last edit; the patch that does it, and what was lost by it."""
+        """Undo the last edit.
+
+        Args:
+            patch: The patch of the last edit.
+            steps: The transaction of the undo.
+            renew: Without effect, as NodeDefs have no session.
+
+        Returns:
+            The patch that undoes the edit, and (), as nothing is lost.
+        """
         assert self._done[-1] is patch  # a history is the only one that edits its draft
         after, self.index = self.index, self._state(len(self._done) - 1)
         self._done.pop()
@@ -319,10 +337,21 @@ class LiveTarget:
         origin: Graph | None = None,
         renew: bool = True,
     ) -> tuple[str, ...]:
-        """Apply a patch and `load` the values of new variables, as steps of an edit.
+        """Apply a patch and load the values of new variables, as steps of an edit.
 
-        `origin` is the graph that has the originals of what is copied, if it is another one. After changes in place
-        the session is renewed, unless `renew` is false: a sentence for each thing that was lost by that.
+        Args:
+            patch: The change.
+            steps: The transaction of the edit.
+            load: Loads the values. It is called when the ops are in the graph.
+            origin: The graph that has the originals of copied ops, if it is another one.
+            renew: Whether the session is renewed after changes in place.
+
+        Returns:
+            A sentence for each thing that the renewal loses.
+
+        Raises:
+            GraphEditError: The graph has changed since the patch was planned, or cannot be changed now.
+            SessionRefused: The session cannot be renewed, or a value cannot be loaded.
         """
         if self.source.graph is None:
             self._draft = self._draft or NodeDefTarget(self.index)
@@ -424,7 +453,20 @@ class LiveTarget:
         return all(is_right(key) for key in {*then, *now}.difference(contexts))
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
-        """Undo an edit; the patch that does it, and what was lost by it. On a live graph what it added is hidden."""
+        """Undo an edit. On a live graph what it added is hidden.
+
+        Args:
+            patch: The patch of the edit.
+            steps: The transaction of the undo.
+            renew: Whether the session is renewed after changes in place.
+
+        Returns:
+            The patch that undoes the edit, and a sentence for each thing that the undo loses. The patch also removes
+            later ops that depend on those of the edit.
+
+        Raises:
+            NothingTo: Another editor has undone the edit already.
+        """
         if self._draft is not None:
             return self._draft.revert(patch, steps)
         index, planned = self.index, id(patch)

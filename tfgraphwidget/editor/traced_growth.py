@@ -71,9 +71,18 @@ class Grown:
 
 
 def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, Any]:
-    """What was added to the graph, and what the function returned; only the new variables and tables are initialized.
+    """Call a Python function that adds ops to a graph. Only the new variables and tables are initialized.
 
-    Raises GraphEditError; when the edit fails, the graph shows nothing of it.
+    Args:
+        target: The graph.
+        command: The function, its arguments and the name scope.
+        steps: The transaction of the edit. When the edit fails, the graph shows none of the new ops.
+
+    Returns:
+        The patch of what was added, and what the function returned.
+
+    Raises:
+        GraphEditError: The scope is taken, the function raised, or its variables cannot be initialized.
     """
     graph, before = target.graph(), target.index
     check_not_growing(graph)
@@ -117,9 +126,16 @@ def _withdraw(
 
 
 def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
-    """What a later state of a graph has more than an earlier one, but for what other threads have added meanwhile.
+    """What a later state of a graph has more than an earlier one, without what other threads have added meanwhile.
 
-    `own` are the names of the ops that are not theirs.
+    Args:
+        before: The earlier state.
+        after: The later state.
+        scope: The name scope of the new ops.
+        own: The names of the new ops that no other thread has added.
+
+    Returns:
+        The patch that adds the ops, with their variables, functions and members of collections.
     """
     known = before.defined_variables
 

@@ -129,10 +129,18 @@ class CloneRequests:
 
 
 def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) -> Modes:
-    """`variables` of a clone in which the handles `others` are not `default`: pairs only for what must be said.
+    """`variables` of a clone in which some handles have the other mode, with as few pairs as needed.
 
     A pair is for a handle, or for a scope and all in it; a later one says more than an earlier one. What no pair is for
     is "own".
+
+    Args:
+        default: The mode of all handles but `others`.
+        others: The handles that have the other mode.
+        states: All handles.
+
+    Returns:
+        One mode for all, or (handle or scope, mode) pairs.
 
     >>> modes_of("own", ["a/w"], ["a/w", "a/b"]), modes_of("shared", ["a/w"], ["a/w", "a/b"])
     ((('a/w', 'shared'),), (('a', 'shared'), ('a/w', 'own')))

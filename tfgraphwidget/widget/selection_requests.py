@@ -21,7 +21,16 @@ class SelectionRequests:
         self._editor = editor
 
     def select(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> None:
-        """Make these ops and scopes the selection, add them to it, or remove them."""
+        """Change the selection by ops and scopes.
+
+        Args:
+            verb: "set", "add", "remove" or "toggle".
+            ops: The names of the ops.
+            scopes: The names of the scopes and groups.
+
+        Raises:
+            UnknownName: A name is not in the graph.
+        """
         self._editor.selection = self._combined(verb, ops, scopes)
 
     def _combined(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:

@@ -125,7 +125,16 @@ def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
 
 
 def check_saved_model(path: Path, reference: Reference, tags: Sequence[str] = ("serve",)) -> None:
-    """Check a SavedModel of one graph, which has these tags, with both of TensorFlow's loaders."""
+    """Check a SavedModel of one graph with both of TensorFlow's loaders.
+
+    Args:
+        path: The folder of the SavedModel.
+        reference: The outputs to compare with.
+        tags: The tags of its graph.
+
+    Raises:
+        GraphEditError: The model cannot be loaded, or has other outputs.
+    """
     loaders = (
         ("tf.compat.v1.saved_model.load", lambda: _load_in_session(path, tags)),
         ("tf.saved_model.load", lambda: _load_eagerly(path)),

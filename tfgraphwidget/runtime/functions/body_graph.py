@@ -34,7 +34,17 @@ class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
         self._feeds = feeds
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """As `tf.compat.v1.Session.run`, after the variables were given their values."""
+        """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values.
+
+        Args:
+            fetches: Tensors and ops, in any structure.
+            feed_dict: {tensor: value}, or None.
+            options: A RunOptions, or None.
+            run_metadata: The RunMetadata to be filled, or None.
+
+        Returns:
+            The values, in the structure of `fetches`.
+        """
         for assign, feeds in self._feeds().items():
             super().run(assign, feeds)
         return super().run(fetches, feed_dict, options, run_metadata)

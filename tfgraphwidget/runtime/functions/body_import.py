@@ -78,9 +78,18 @@ _UNCHANGED = OwnNodes()
 def loaded(
     functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
 ) -> dict[str, Any]:
-    """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs.
+    """A ConcreteFunction for each FunctionDef.
 
-    `gradients` are those of single ops in functions.
+    Args:
+        functions: The FunctionDefs by name.
+        gradients: Function -> op -> gradient, of single ops in functions.
+        own: The seeds and devices of the copies.
+
+    Returns:
+        The ConcreteFunctions by the names of the FunctionDefs.
+
+    Raises:
+        NotClonable: A function calls itself, or TensorFlow cannot load it.
     """
     library = tf_protos.FunctionDefLibrary(function=functions.values())
     named = {(name, op): new_gradient_name() for name, held in gradients.items() for op in held}
@@ -116,10 +125,18 @@ def brought_in(
     scope: str,
     own: OwnNodes = _UNCHANGED,
 ) -> list[Any]:
-    """The tensors of `part.outputs`, after its ops were added to the default graph, in a name scope or in none ("").
+    """Add the ops of a part to the default graph.
 
-    `given` are tensors of that graph, by the name of the tensor that each stands for: inputs and captured state.
-    `gradients` are those of single ops, by name.
+    Args:
+        part: The ops.
+        functions: The ConcreteFunctions to call, by the names of the original functions.
+        gradients: Gradients of single ops, by op.
+        given: Tensors of the default graph by the names of the tensors that they stand for: inputs and captured state.
+        scope: The name scope of the new ops; "" for none.
+        own: The seeds and devices of the copies.
+
+    Returns:
+        The tensors of `part.outputs`, in order.
     """
     graph = tf.compat.v1.get_default_graph()
     for function in functions.values():

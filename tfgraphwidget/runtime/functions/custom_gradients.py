@@ -133,7 +133,16 @@ def _in_copy(part: Excerpt, held: BodyState, tensor: Tensor) -> Any:
 
 
 def tensors_of(given: Mapping[str, tf.Tensor], wanted: Iterable[Gradient], scope: str) -> dict[str, Any]:
-    """The copy's tensor for each that gradients read, by the original's name; `given` come from outside."""
+    """The copy's tensor for each that gradients read.
+
+    Args:
+        given: Tensors from outside the copy, by the original's name.
+        wanted: The gradients.
+        scope: The name scope of the copy in the default graph; "" for none.
+
+    Returns:
+        The tensors by the original's name.
+    """
     graph = tf.compat.v1.get_default_graph()
     prefix = f"{scope}/" if scope else ""
     names = {name for gradient in wanted for name in gradient.captured if isinstance(name, str)}

@@ -93,9 +93,21 @@ def call_instead(index: GraphIndex, op: str, label: str, new: FunctionDef, inner
 
 
 def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphIndex) -> Patch:
-    """The patch of a whole graph in which all calls of `old` are calls of `new`, those by other functions included.
+    """The patch of a whole graph in which all calls of one function call another, those by other functions included.
 
-    `index` is the graph itself; the functions that call `old`, or one that does, are new ones too.
+    The functions that call `old`, directly or through others, are new ones too.
+
+    Args:
+        index: The graph.
+        old: The name of the function that was edited.
+        new: The edited function.
+        inner: The body of `new`, whose library has the functions that it calls.
+
+    Returns:
+        The patch, with the new functions and the changed ops.
+
+    Raises:
+        GraphEditError: An op cannot take the results of the new function.
     """
     names, made = {old: new.signature.name}, [new]
     active = {function.signature.name for function in made if _acts(function)}

@@ -189,13 +189,28 @@ def as_module(
     returns: Mapping[str, str] | None = None,
     structure: CallStructure | None = None,
 ) -> ModuleCopy:
-    """The part of a function's body between `inputs` and `outputs` as a tf.Module named `into`.
+    """The part of a function's body between two boundaries as a tf.Module. The original does not change.
 
-    `held` tells what the body's handles stand for (`captured_state`), `also` are more ops that are to run. Without
-    outputs it is all that `returns` (name of each result -> tensor), without inputs what is needed of `arguments`.
-    `devices` are those of ops that do not keep the original's, by name; with `reseed` random ops get new seeds.
-    `structure` is how the whole function is called, for a module without inputs and outputs.
-    Raises a GraphEditError when it cannot be right; the original is never changed.
+    Args:
+        index: The body as edits have left it.
+        held: What the body's handles stand for; see `captured_state`.
+        inputs: The tensors that enter the part; () for those of `arguments` that it needs.
+        outputs: The tensors that leave the part; () for all of `returns`.
+        into: The name of the module.
+        variables: "own", "shared", or {variable: "own" or "shared"}.
+        init: The values of own variables: "current", "initial", or a function from their names to the values.
+        also: Numbers of more ops to run.
+        devices: Devices by op, for ops that do not keep the original's.
+        reseed: Whether random ops get new seeds.
+        arguments: The tensors that callers pass to the whole function.
+        returns: Name of each result of the whole function -> tensor.
+        structure: How the whole function is called, for a module without inputs and outputs; None if unknown.
+
+    Returns:
+        The module.
+
+    Raises:
+        GraphEditError: A module cannot be the part; NameTaken, NotClonable, UnknownName and others say why.
     """
     if not is_scope_name(into):
         raise NameTaken(
@@ -222,7 +237,24 @@ def preview(
     body_ends: tuple[Sequence[str], Mapping[str, str]],
     structure: CallStructure | None = None,
 ) -> Preview:
-    """What `as_module` will do; no variable is made, and no value is read."""
+    """What `as_module` will do; no variable is made, and no value is read.
+
+    Args:
+        index: The body as edits have left it.
+        held: What the body's handles stand for.
+        ends: The inputs and the outputs of the part, each () for those of the function.
+        into: The name of the module.
+        variables: "own", "shared", or {variable: "own" or "shared"}.
+        also: Numbers of more ops to run.
+        body_ends: The arguments and the results of the whole function.
+        structure: How the whole function is called; None if unknown.
+
+    Returns:
+        The ops, and the new and the shared state.
+
+    Raises:
+        GraphEditError: The part cannot be copied.
+    """
     part, _ = _Body(index, held, tuple(body_ends[0]), body_ends[1], structure).excerpt(ends, also)
     return _report(part, foreseen(part, held, variables), into)
 

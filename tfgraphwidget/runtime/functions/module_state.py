@@ -44,11 +44,25 @@ def made_states(
     init: Init,
     devices: Mapping[str, str],
 ) -> States:
-    """The state of a clone named `into`; `functions` are the FunctionDefs that it calls.
+    """The state of a clone: new variables and tables, or the original's.
 
-    `devices` are those of variables that do not keep the original's, by name.
+    Args:
+        part: The ops to copy.
+        held: What the body's handles stand for.
+        functions: The FunctionDefs that the ops call.
+        into: The name of the clone.
+        variables: "own", "shared", or {variable: "own" or "shared"}.
+        init: The values of own variables: "current", "initial", or a function from their names to the values.
+        devices: Devices by variable, for variables that do not keep the original's.
 
-    Raises UnknownName, NotClonable or SessionRefused.
+    Returns:
+        The state.
+
+    Raises:
+        UnknownName: `variables` names a variable that the part does not read.
+        NotClonable: Some state is out of reach, or cannot be a tf.Variable.
+        SessionRefused: A variable has no value.
+        GraphEditError: A mode or `init` is not known.
     """
     index = part.index
     modes = _modes([index.names[i] for i in part.held], variables)
@@ -80,7 +94,20 @@ def made_states(
 
 
 def foreseen(part: Excerpt, held: BodyState, variables: Variables) -> States:
-    """The state that `made_states` would make, with None for each thing."""
+    """The state that `made_states` would make, with None for each thing.
+
+    Args:
+        part: The ops to copy.
+        held: What the body's handles stand for.
+        variables: "own", "shared", or {variable: "own" or "shared"}.
+
+    Returns:
+        The state.
+
+    Raises:
+        UnknownName: `variables` names a variable that the part does not read.
+        GraphEditError: A mode is not known.
+    """
     kinds = part.index.types
     modes = _modes([part.index.names[i] for i in part.held], variables)
     kept = {name for name in modes if kinds[part.index.ids[name]] in HANDLES}
@@ -150,7 +177,19 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
 
 
 def present_values(held: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
-    """What each new variable starts from. Raises SessionRefused."""
+    """The first values of new variables: the present ones of live originals, else those of the session or file.
+
+    Args:
+        held: What the body's handles stand for.
+        own: The names of the originals.
+        init: "current" or "initial", for originals that are not live.
+
+    Returns:
+        The values by name.
+
+    Raises:
+        SessionRefused: A variable has no value.
+    """
     far = held.values([name for name in own if held.live(name) is None], init)
     return {name: far[name] if held.live(name) is None else _present(name, held.live(name)) for name in own}
 

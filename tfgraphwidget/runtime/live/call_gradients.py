@@ -75,7 +75,13 @@ def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
 
 
 def follow_new_calls(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]) -> None:
-    """Tell new ops that call one of some new functions how they are differentiated."""
+    """Set how new ops that call new functions are differentiated.
+
+    Args:
+        graph: The graph that has the ops.
+        nodes: The NodeDefs of the new ops.
+        functions: The new functions by name. Ops that call none of them stay as they are.
+    """
     for node in nodes if functions else ():
         if node.op in _DIFFERENTIATED and called_functions(node, functions):
             set_gradient_function(graph.get_operation_by_name(node.name), CallGradient())

@@ -198,9 +198,21 @@ def _call(function: Callable[..., Any], name: str, inputs: Sequence[tf.Tensor], 
 def trace_in_function(
     function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None
 ) -> TracedFunction:
-    """Like `trace_function`, for a function's body: variables and tables are made as live ones, which the ops capture.
+    """Trace a Python function for a function's body.
 
-    So a Keras layer or model does for `function` too; its variables stay its own. Raises GraphEditError.
+    Unlike `trace_function`, it makes variables and tables as live ones, which the ops capture. So `function` can be a
+    Keras layer or model; its variables stay its own.
+
+    Args:
+        function: The function, a Keras layer or model, or an op type.
+        specs: The dtype and static shape of each argument.
+        options: Keyword arguments of the function.
+
+    Returns:
+        The trace.
+
+    Raises:
+        GraphEditError: The function raised, its arguments are wrong, or it makes a table.
     """
     called, name = _function(function)
     made: list[tf.Variable] = []

@@ -75,7 +75,19 @@ def tensor_proto(value: Array, dtype: int) -> Any:
 def compute_constants(
     index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None
 ) -> list[Array]:
-    """Return the values of tensors that depend on constants only, and on variables of the values, by handle op."""
+    """Return the values of tensors that depend only on constants and on variables of known value.
+
+    Args:
+        index: The graph.
+        tensors: The names of the tensors.
+        values: Values of variables by handle op.
+
+    Returns:
+        The values, in order.
+
+    Raises:
+        GraphEditError: TensorFlow cannot compute a tensor.
+    """
     ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
     with Sandbox([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
