@@ -319,7 +319,7 @@ def test_a_variable_that_is_original_and_copy_at_once_is_refused() -> None:
 @pytest.mark.parametrize("tau", [-0.1, 1.1, math.nan, "half", None])
 def test_a_tau_that_is_no_mixture_is_refused(tau: object) -> None:
     graph, a, b = pair(resource=True)
-    with initialised(graph) as session, pytest.raises(GraphEditError, match="no mixture"):
+    with initialised(graph) as session, pytest.raises(GraphEditError, match="is not a mixture"):
         sync_of(session, (a, b)).sync(tau)
 
 

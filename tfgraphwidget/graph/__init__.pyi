@@ -58,6 +58,7 @@ from .op_types import AXIS_CHANGES as AXIS_CHANGES
 from .op_types import BATCH_MATMULS as BATCH_MATMULS
 from .op_types import BRANCHES as BRANCHES
 from .op_types import CHECKPOINT_OPS as CHECKPOINT_OPS
+from .op_types import CHECKPOINT_VALUES as CHECKPOINT_VALUES
 from .op_types import CONSTANT_LIKE as CONSTANT_LIKE
 from .op_types import CONSTANTS as CONSTANTS
 from .op_types import DRAWN_AS_LOOPS as DRAWN_AS_LOOPS
@@ -99,8 +100,10 @@ from .op_types import SHAPE_QUERIES as SHAPE_QUERIES
 from .op_types import SIZE_FORWARDING as SIZE_FORWARDING
 from .op_types import SIZE_VECTORS as SIZE_VECTORS
 from .op_types import STATIC_TABLES as STATIC_TABLES
+from .op_types import SUMS as SUMS
 from .op_types import SWITCH as SWITCH
 from .op_types import TABLE_FILE_INITIALIZERS as TABLE_FILE_INITIALIZERS
+from .op_types import TABLE_FILLS as TABLE_FILLS
 from .op_types import TABLE_INITIALIZERS as TABLE_INITIALIZERS
 from .op_types import TABLE_WRITES as TABLE_WRITES
 from .op_types import TAGGED_SUMMARIES as TAGGED_SUMMARIES

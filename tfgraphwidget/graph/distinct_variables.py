@@ -13,11 +13,17 @@ from typing import Any
 
 from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import ASSIGNS, FUNCTION_CALLS, HANDLES, IS_INITIALIZED, VARIABLE_READS
+from tfgraphwidget.graph.op_types import (
+    ASSIGNS,
+    CHECKPOINT_VALUES,
+    FUNCTION_CALLS,
+    HANDLES,
+    IS_INITIALIZED,
+    VARIABLE_READS,
+)
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.tf_types import NodeDef
 
-_SAVES = frozenset({"SaveV2", "RestoreV2"})
 _KEYS = ("container", "shared_name")
 
 
@@ -58,7 +64,7 @@ def first_handles(
 
 
 def _is_saver(function: Any) -> bool:
-    return any(node.op in _SAVES for node in function.node_def)
+    return any(node.op in CHECKPOINT_VALUES for node in function.node_def)
 
 
 def _key(node: NodeDef) -> tuple[str, bytes, bytes]:

@@ -61,16 +61,18 @@ TABLE_INITIALIZERS = frozenset({"InitializeTable", "InitializeTableV2"})
 TABLE_FILE_INITIALIZERS = frozenset({"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"})
 # Tables that are filled once, by an initializer, and never written to.
 STATIC_TABLES = frozenset({"HashTable", "HashTableV2"})
+# A function that makes a table fills it with one of them.
+TABLE_FILLS = TABLE_INITIALIZERS | TABLE_FILE_INITIALIZERS | {"LookupTableImportV2"}
 # They write to a mutable table. TensorFlow never had a LookupTableRemove of version 1.
 TABLE_WRITES = frozenset(
     {"LookupTableInsert", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableImport", "LookupTableImportV2"}
 )
 # They call a Python function of this process, which no other process has.
 PYTHON_CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+# They write and read the values of variables in checkpoints of this format.
+CHECKPOINT_VALUES = frozenset({"SaveV2", "RestoreV2"})
 # They write or read checkpoints.
-CHECKPOINT_OPS = frozenset(
-    {"SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"}
-)
+CHECKPOINT_OPS = CHECKPOINT_VALUES | frozenset({"Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"})
 # Summaries whose tag is their first input: two with one tag would write one series.
 TAGGED_SUMMARIES = frozenset(
     {"ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary", "AudioSummaryV2", "TensorSummaryV2"}
@@ -168,6 +170,7 @@ AXIS_CHANGES = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "T
 
 # Layers
 
+SUMS = frozenset({"Add", "AddV2"})
 # A batch normalization multiplies their outputs by channel, so it can be folded into their weights.
 FOLDABLE_LAYERS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"})
 # The op of a layer that does its main work; there is one for each layer.

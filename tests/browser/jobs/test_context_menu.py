@@ -66,7 +66,7 @@ def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     shoot(hand.page, "menu_form_light")
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     (line,) = hand.lines(1)
-    assert line.endswith('editor.replace(what="one/act", by="Elu", into="Elu", remove=True)')
+    assert line.endswith('editor.replace(what="one/act", by="Elu", into="one/Elu", remove=True)')
     expect(hand.menu).to_be_hidden()
     assert hand.clicks == 3
 

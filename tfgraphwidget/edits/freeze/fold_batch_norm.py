@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     CONSTANTS,
     FOLDABLE_LAYERS,
     FUSED_BATCH_NORMS,
+    SUMS,
     GraphIndex,
     Mask,
     Shape,
@@ -36,8 +37,7 @@ from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Tensor = tuple[int, int]
-_SUMS = frozenset({"Add", "AddV2"})
-_BIASES = _SUMS | {"BiasAdd"}
+_BIASES = SUMS | {"BiasAdd"}
 _READS = frozenset({"ReadVariableOp"})
 _NO_CONSTANTS = "its numbers are not constants; freeze the graph first, which makes constants of variables"
 _NO_LAYER = "{!r} before it is no convolution or matrix product of constant weights that only it reads"
@@ -236,7 +236,7 @@ class _Folding:
     def _addition(self, op: int) -> tuple[int, Tensor | None]:
         """The op that alone reads another one and adds a constant, and that constant; without one, the op itself."""
         readers = self.index.consumers.row(op).tolist()
-        if len(readers) == 1 and self._only(op, readers[0]) and self.index.types[readers[0]] in _SUMS:
+        if len(readers) == 1 and self._only(op, readers[0]) and self.index.types[readers[0]] in SUMS:
             others = [end for end in self._inputs(readers[0]) if end[0] != op]
             if len(others) == 1 and self.constants[others[0][0]]:
                 return readers[0], others[0]
@@ -447,7 +447,7 @@ class _Making:
         """Let the op that adds the bias add another one, which has a number for each channel."""
         index, layer = self.index, fold.layer
         assert layer.bias is not None
-        if index.types[layer.bias] in _SUMS and _is_channels_first(index, layer.op):
+        if index.types[layer.bias] in SUMS and _is_channels_first(index, layer.op):
             bias = bias.reshape(-1, *([1] * (3 if index.types[layer.op] == "Conv3D" else 2)))
         self._put(fold, layer.bias, layer.slot, bias, "bias")
 

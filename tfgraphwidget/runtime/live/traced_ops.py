@@ -17,7 +17,7 @@ from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.edits.rewrite import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
-    TABLE_INITIALIZERS,
+    TABLE_FILLS,
     GraphIndex,
     Shape,
     VariableDef,
@@ -140,7 +140,6 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
         ) from error
 
 
-_FILLS = TABLE_INITIALIZERS | {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2", "LookupTableImportV2"}
 _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
@@ -234,7 +233,9 @@ def trace_in_function(
     inputs, outputs = names[0], [rename_tensor(output, traced_body.alias) for output in names[1]]
     whole = _index(traced_body)
     index = _only(whole, [*inputs, *outputs])
-    fills = [op for op, kind in zip(whole.names, whole.types, strict=True) if kind in _FILLS and op not in index.ids]
+    fills = [
+        op for op, kind in zip(whole.names, whole.types, strict=True) if kind in TABLE_FILLS and op not in index.ids
+    ]
     if fills:
         raise GraphEditError(
             f"{name} makes a table ({fills[0]!r} fills it), which a function's body cannot initialize; make the table "
