@@ -38,7 +38,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "queue runners": (patch_application, "add_runners", 1),
     "a queue runner": (patch_application.tf.compat.v1.train.QueueRunner, "from_proto", 1),
     "values": (variable_values, "load_values", 1),
-    "the index": (targets, "patched", 1),
+    "the index": (targets, "apply_patch", 1),
     "the stamp": (targets.LiveTarget, "_present_stamp", 3),
     "the history": (History, "push", 1),
 }
