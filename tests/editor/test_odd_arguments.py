@@ -241,6 +241,8 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "free_scope": (("copy",), {}),
         "freeze": (("net/logits:0", "x:0"), {"renew": "never"}),
         "function": (("edited",), {}),
+        "inspect": (("net/logits",), {}),
+        "keras": ((), {}),
         "grow": (("net/logits:0", tf.identity, "grown"), {}),
         "hide": (("net",), {}),
         "insert": (("net/hidden/Relu:0", "Identity", "put"), {"only": (), "never": (), "spec": None, "options": None,

@@ -370,7 +370,8 @@ class EditExecutor:
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _clone_modules(self, command: Clone) -> tuple[Any, ...]:
-        for scope in map(str, command.scopes):  # what is no name is refused when it is planned
+        command.check_options()
+        for scope in command.scopes:
             if scope in self.copies:
                 raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
         modules = function_bodies.clone_modules(command, self.source, self.state(), self.view)

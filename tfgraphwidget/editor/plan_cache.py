@@ -84,6 +84,6 @@ class PlanCache:
 def _is_same(one: Clone, other: Clone) -> bool:
     """Whether two clones are equal; those that hold arrays are only if they hold the same ones."""
     try:
-        return one == other
-    except ValueError:  # of numpy, which does not say whether two arrays are equal
+        return bool(one == other)
+    except Exception:  # of numpy and TensorFlow, which do not say whether arrays are equal; of whatever was given
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -164,7 +164,7 @@ def _plain_names(names: Any) -> Any:
         return names
     if _is_named(names):
         return _name(names)
-    return [_name(name) for name in names] if isinstance(names, Iterable) else names
+    return [_name(name) for name in names] if isinstance(names, list | tuple | set | frozenset | Iterator) else names
 
 
 def _is_named(thing: Any) -> bool:

@@ -258,6 +258,8 @@ def eager_store(model: Any) -> EagerStore | None:
         paths = _own(trackable_variables(model))
     else:
         return None
+    if not all(hasattr(getattr(variable, "handle", None), "numpy") for variable in paths.values()):
+        return None  # variables of a graph: a session has their values
     unique = {id(variable.handle): path for path, variable in reversed(paths.items())}
     found = [(path, variable) for path, variable in paths.items() if unique[id(variable.handle)] == path]
     title = f"{type(model).__name__} {getattr(model, 'name', '')}".strip()
