@@ -223,7 +223,7 @@ class ArgumentResolver:
     def _scope_beside(self, names: Iterable[str]) -> str:
         """The innermost scope around all of these ops, of which it holds others too; "" for the root."""
         index, ops = self._index, {self._index.op(name) for name in names}
-        scope = scope_around(index.names[min(ops)])
+        scope = scope_around(index.names[min(ops)]) if ops else ""
         while scope:
             inside = set(index.scopes.ops(index.scopes.ids[scope]).tolist())
             if ops < inside:

@@ -103,7 +103,9 @@ class BodyTarget:
         graph, name, handle = self.root.index, self.function, self._handles[-1]
         edited_function.check_entered_once(graph, name)
         after = self.edition.after(patch)
-        new = edited_function.rewritten(graph.extras.function(name), after, dict(patch.renamed))
+        new = edited_function.rewritten(
+            graph.extras.function(name), after, dict(patch.renamed), keeps_shapes=not patch.shapes
+        )
         if self.entrance.everywhere:
             edited_function.check_called_alike(graph, name)
         if self.entrance.everywhere or self._is_named:
@@ -139,7 +141,9 @@ class BodyTarget:
         steps.on_failure(setattr, self, "_handles", self._handles)
         if self._is_named:
             definition = self.root.index.extras.function(old)
-            handle = edited_function.rewritten(definition, after, dict(patch.renamed)).signature.name
+            handle = edited_function.rewritten(
+                definition, after, dict(patch.renamed), keeps_shapes=not patch.shapes
+            ).signature.name
         elif self.outer is self.caller:
             handle = dict(patch.caller.output_renames).get(
                 handle, handle

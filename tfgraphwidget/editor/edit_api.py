@@ -301,10 +301,11 @@ class EditAPI(Checked):
             >>> head, head.outputs.shape
             (<Grown 'head': 2 ops, 0 variables>, TensorShape([None]))
         """
-        self._core.executor.check_editable()
         tensors = tuple(name if ":" in name else f"{name}:0" for name in self._core.arguments.names(at))
         if into is None:
-            into = self._core.arguments.free_scope_for(function, tensors[:1])
+            # A result of a function has the scope's name as its key.
+            beside = () if self._core.executor.in_function else tensors[:1]
+            into = self._core.arguments.free_scope_for(function, beside)
         return self._core.executor.grow(Grow(tensors, function, into))
 
     def set_trainable(self, *which: Any) -> Selection:

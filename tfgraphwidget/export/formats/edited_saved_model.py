@@ -28,13 +28,14 @@ from tfgraphwidget.graph import GraphIndex, definitions, handles
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
 _INIT = "__saved_model_init_op"
 _MAIN_OPS = ("saved_model_main_op", "legacy_init_op", "saved_model_train_op")
 # Collections of TensorFlow 1 whose entries are messages that name ops.
 _BY_NAME = ("while_context", "cond_context", "queue_runners")
+_CONTEXT = "_construction_context"
 _WAY_OUT = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
 
 
@@ -121,6 +122,7 @@ def _rewritten(edited: EditedSavedModel) -> Any:
         made.graph_def.node.add().CopyFrom(node)
         rename_functions(made.graph_def.node[-1], renamed)
     made.graph_def.library.CopyFrom(library)
+    _restore_contexts(made.graph_def.library, original.graph_def.library)
     made.graph_def.versions.CopyFrom(request.envelope().versions)
     if has_objects:
         made.object_graph_def.CopyFrom(objects.objects)
@@ -133,6 +135,15 @@ def _rewritten(edited: EditedSavedModel) -> Any:
     for sentence in objects.notices:
         request.add_notice(sentence)
     return made
+
+
+def _restore_contexts(library: FunctionDefLibrary, original: FunctionDefLibrary) -> None:
+    """Say again of edited functions under which runtime they were traced; sessions take none that say it."""
+    known = {function.signature.name: function.attr for function in original.function}
+    for function in library.function:
+        attributes = known.get(function.signature.name)
+        if attributes is not None and _CONTEXT in attributes:
+            function.attr[_CONTEXT].CopyFrom(attributes[_CONTEXT])
 
 
 def _nodes(edited: EditedSavedModel) -> list[NodeDef]:

@@ -286,13 +286,16 @@ def _lacking(made: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex) 
 # The function
 
 
-def rewritten(definition: FunctionDef, edition: Edition, renamed: Mapping[str, str]) -> FunctionDef:
+def rewritten(
+    definition: FunctionDef, edition: Edition, renamed: Mapping[str, str], *, keeps_shapes: bool = False
+) -> FunctionDef:
     """The FunctionDef of an edited body.
 
     Args:
         definition: That of the body before the edit.
         edition: The body after it.
         renamed: The new names of ops that the edit renamed.
+        keeps_shapes: Whether no static shape is another after the edit, so that those which the ops hold are right.
 
     Raises:
         GraphEditError: It does not take or give any more what its callers count on.
@@ -309,7 +312,8 @@ def rewritten(definition: FunctionDef, edition: Edition, renamed: Mapping[str, s
         if node.name not in written.arguments:
             copy = new.node_def.add()
             copy.CopyFrom(node)
-            copy.attr.pop(_SHAPES, None)
+            if not keeps_shapes:
+                copy.attr.pop(_SHAPES, None)
             copy.input[:] = written.inputs(k)
     for key, tensor in edition.ends[1].items():
         _check_dtype(index, definition, key, tensor)
