@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -20,7 +21,8 @@ print("exit status", int(status), *sorted({"tensorflow", "keras"} & {name.partit
 def run(*options: str) -> list[str]:
     """The lines that pytest prints with some options; the last says its exit status and what was imported."""
     command = [sys.executable, "-c", REPORT, "-q", "-n0", "-p", "no:cacheprovider", "-m", "no_tensorflow", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    variables = {**os.environ, "PYTEST_ADDOPTS": ""}  # which may have options that change what is printed
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=variables)
     return done.stdout.strip().splitlines()
 
 
