@@ -50,7 +50,7 @@ else:
 
     def __getattr__(name: str) -> type:
         """Any name that is asked for is `object` here: annotations are not evaluated to TensorFlow's classes."""
-        if name.startswith("__"):
+        if not name[:1].isupper():  # what is looked for in any module: `__path__`, `pytest_plugins`
             raise AttributeError(name)
         return object
 

@@ -317,7 +317,7 @@ IDLE = ("There is no batch normali", "so there is nothing to strip", "no op of t
 def generic(sentence: str) -> str:
     """A refusal without the names of this process."""
     sentence = re.sub(r"(/[\w.-]+)+/(?=[\w.-]+)", "…/", sentence)
-    return re.sub(r"\d+", "N", sentence)
+    return re.sub(r"(_N)+\b", "", re.sub(r"\d+", "N", sentence))  # Keras and TensorFlow number what they name
 
 
 def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
