@@ -88,6 +88,7 @@ def check_identity(old: Path, new: Path) -> None:
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Keras model as `model.export` writes it, with the signatures serve and serving_default."""
+    keras.backend.clear_session()  # the tests name ops as Keras does in a new process
     keras.utils.set_random_seed(0)
     layers = [
         keras.layers.Dense(8, activation="relu", name="d1"),
