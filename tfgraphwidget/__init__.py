@@ -110,7 +110,8 @@ def sync(
 
     Args:
         source: A model: an editor, the result of a clone, a Keras model or layer, a `tf.Module`, the result of
-            `tf.saved_model.load`, or what `tgw.edit` opens: a graph, a session, a `tf.function`, a SavedModel's folder.
+            `tf.saved_model.load`, the prefix of a checkpoint, or what `tgw.edit` opens: a graph, a session, a
+            `tf.function`, a SavedModel's folder.
         target: Another model. A file cannot be one.
         names: Which variables belong together. None for those of equal name, compared without the name scopes of copies
             and of Keras models, or of equal place in two objects of one structure, as in a checkpoint; a mapping

@@ -512,8 +512,8 @@ def test_what_cannot_be_read_is_named_if_it_holds_anything(graph: tf.Graph) -> N
     reader = v1.TextLineReader(name="reader")
     del reader
     with v1.Session(graph=graph) as session:
-        anew = "What 'reader' (TextLineReaderV2) holds is not carried over: it starts empty."
-        assert renew(session) == (anew,)
+        notice = "What 'reader' (TextLineReaderV2) holds is not carried over: it starts empty."
+        assert renew(session) == (notice,)
         session.run([stage, stage, alone, mapped, half, mean])
         session.run(stage)
         assert sorted(renew(session)) == [
@@ -522,12 +522,12 @@ def test_what_cannot_be_read_is_named_if_it_holds_anything(graph: tf.Graph) -> N
             "Staging area 'Stage' starts empty; it held 2.",
             "Staging area 'alone' starts empty; it held 1.",
             "Staging area 'mapped' starts empty; it held 1.",
-            anew,
+            notice,
         ]
-        assert renew(session) == (anew,)
+        assert renew(session) == (notice,)
 
 
-def test_random_ops_begin_anew_and_it_is_said(graph: tf.Graph) -> None:
+def test_random_ops_begin_again_and_it_is_said(graph: tf.Graph) -> None:
     v1.set_random_seed(1)
     weights = v1.get_variable("w", [2], initializer=v1.glorot_normal_initializer())
     noisy = v1.assign(weights, weights + tf.random.normal([2], name="noise"))
@@ -578,7 +578,7 @@ def test_callables_and_handles_of_the_old_session_are_named_and_do_no_harm(graph
         assert session._dead_handles == []
 
 
-def test_partial_runs_are_set_up_anew(graph: tf.Graph) -> None:
+def test_partial_runs_are_set_up_again(graph: tf.Graph) -> None:
     x = v1.placeholder(tf.float32, [], name="x")
     y = tf.multiply(x, 2.0)
     with v1.Session(graph=graph) as session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -136,7 +137,7 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
     }
 
 
-class VariableValues:
+class VariableValues(ABC):
     """The values that variables of one clone begin with.
 
     `originals` are the original variables by the keys of their copies, in the order of the copies.
@@ -162,13 +163,13 @@ class VariableValues:
                 found |= self._restored(some, way)
         return found
 
+    @abstractmethod
     def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
         """The present values of originals, by their copies."""
-        raise NotImplementedError
 
+    @abstractmethod
     def initial(self, originals: Mapping[str, VariableDef], given: Mapping[str, Any]) -> dict[str, Any]:
         """What the initializers of originals compute, by their copies; `given` are the values of other copies."""
-        raise NotImplementedError
 
     def _restored(self, originals: Mapping[str, VariableDef], path: str) -> dict[str, Any]:
         checkpoint = Checkpoint.of(path)

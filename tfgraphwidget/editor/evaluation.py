@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget.editor import function_bodies
-from tfgraphwidget.editor.called_bodies import open_body
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.edits import Patch, follow, track_boundary
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     Difference,
+    FunctionRef,
     GraphIndex,
+    build,
     control_flow_ops,
     difference,
     forward,
@@ -30,7 +31,7 @@ from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compare_ou
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
 from tfgraphwidget.runtime.session import check_session, no_value_text, read_variables
-from tfgraphwidget.sources import Body, Source, open_source
+from tfgraphwidget.sources import Body, Source, open_function, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
@@ -188,13 +189,13 @@ class Evaluator:
             navigator = navigator_of(before)
             path = (other.source.title,) if navigator is None else navigator.path
             between = f"{' / '.join(path)} (given)", f"{' / '.join(executor.navigator.path)} (this editor)"
-            bodies = partial(open_body, other.body), partial(open_body, executor.view.body)
+            bodies = partial(_open_body, other.body), partial(_open_body, executor.view.body)
             is_whole = len(path) == len(executor.navigator.path) == 1
             return replace(difference(other.index, index, None, bodies, whole_library=is_whole), between=between)
         patches = executor.patches()
         renamed = {new for patch in patches for _, new in patch.renamed if new in index.ids}
         originals = {original_name(name, (patch.renamed for patch in patches)): name for name in renamed}
-        bodies = partial(open_body, executor.view.body), partial(open_body, executor.view.body)
+        bodies = partial(_open_body, executor.view.body), partial(_open_body, executor.view.body)
         is_whole = len(executor.navigator.path) == 1
         found = difference(executor.view.target.first, index, originals, bodies, whole_library=is_whole)
         return replace(found, between=("as it was opened", "as it is now"))
@@ -322,6 +323,13 @@ def navigator_of(model: Any) -> Navigator | None:
     """The navigator of an editor; None for what is not an editor."""
     navigator = getattr(getattr(model, "core", None), "navigator", None)
     return navigator if isinstance(navigator, Navigator) else None
+
+
+def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:
+    """The body of a function that an op of `index` calls; `body` is what the graph was read from."""
+    opened = open_function(reference.function, body, index, op)
+    context: dict[str, Any] = {"typing": opened.typing, "functions": opened.functions(), "extras": opened}
+    return build(opened.nodes(), *opened.collections(), **context)
 
 
 def original_name(name: str, moved: Iterable[Renames]) -> str:

@@ -203,7 +203,7 @@ def store_of(model: Any, *, slots: bool = False) -> VariableStore:
     if store is not None:
         return store
     if model is None or (isinstance(model, str | os.PathLike) and not os.fspath(model)):
-        raise NotAGraph(f"sync: {shown(model)} is not a model; give an editor, a model or a path.")
+        raise NotAGraph(f"{shown(model)} is not a model; give an editor, a model or a path.")
     if isinstance(model, str | os.PathLike) and is_checkpoint(model):
         return checkpoint_store(Checkpoint.of(model))
     source = open_source(model)

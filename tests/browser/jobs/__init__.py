@@ -1,1 +1,1 @@
-"""What a person comes to do, one file per job: with a real mouse, and the clicks counted."""
+"""Browser tests by job: each file does one task of a user with a real mouse and counts the clicks."""

@@ -26,6 +26,7 @@ from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import GraphIndex, definitions, handles
 from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
 from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
@@ -35,7 +36,6 @@ _INIT = "__saved_model_init_op"
 _MAIN_OPS = ("saved_model_main_op", "legacy_init_op", "saved_model_train_op")
 # Collections of TensorFlow 1 whose entries are messages that name ops.
 _BY_NAME = ("while_context", "cond_context", "queue_runners")
-_CONTEXT = "_construction_context"
 _WAY_OUT = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
 
 
@@ -142,8 +142,8 @@ def _restore_contexts(library: FunctionDefLibrary, original: FunctionDefLibrary)
     known = {function.signature.name: function.attr for function in original.function}
     for function in library.function:
         attributes = known.get(function.signature.name)
-        if attributes is not None and _CONTEXT in attributes:
-            function.attr[_CONTEXT].CopyFrom(attributes[_CONTEXT])
+        if attributes is not None and CONSTRUCTION_CONTEXT in attributes:
+            function.attr[CONSTRUCTION_CONTEXT].CopyFrom(attributes[CONSTRUCTION_CONTEXT])
 
 
 def _nodes(edited: EditedSavedModel) -> list[NodeDef]:

@@ -1,4 +1,5 @@
 from . import evaluation as evaluation
+from .preflight import CONSTRUCTION_CONTEXT as CONSTRUCTION_CONTEXT
 from .preflight import check_devices as check_devices
 from .preflight import check_functions as check_functions
 from .preflight import validate as validate

@@ -80,7 +80,7 @@ def match_in_order(source: Iterable[A], target: Iterable[B]) -> tuple[tuple[A, B
     ours, theirs = tuple(source), tuple(target)
     if len(ours) != len(theirs) or not ours:
         raise GraphEditError(
-            f"sync: by_order=True pairs all variables, but the source has {len(ours)} and the target {len(theirs)}; "
+            f"by_order=True pairs all variables, but the source has {len(ours)} and the target {len(theirs)}; "
             "name those that belong together: names={'source': 'target'}."
         )
     return tuple(zip(ours, theirs, strict=True))

@@ -285,7 +285,7 @@ def keras_store(model: Any, *, slots: bool = False) -> EagerStore:
     title = f"Keras model {model.name!r}"
     variables = [(v.path, v.value) for v in model.variables]
     if not variables or not all(isinstance(v, tf.Variable) for _, v in variables):
-        raise GraphEditError(f"sync: {title} has no variables of TensorFlow; call it on data once, then sync.")
+        raise GraphEditError(f"{title} has no variables of TensorFlow; call it on data once, model(x), and try again.")
     objects = {id(v.handle): path for path, v in trackable_variables(model).items()}
     found = [(path, objects.get(id(v.handle), ""), v) for path, v in variables]
     optimizer = getattr(model, "optimizer", None) if slots else None
