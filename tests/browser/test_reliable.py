@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import KERNEL_IS_IDLE, OpenNotebook, open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import GRAPH
+
+pytestmark = pytest.mark.one_page
 
 SHOW = """
 import time
@@ -162,6 +165,7 @@ def test_a_kernel_that_someone_else_restarted_is_missed_at_the_next_click(
     assert chosen_when_run_again(widget.notebook) == ["x"]
 
 
+@pytest.mark.one_page(False)  # JupyterLab itself may ask for something while there is no network
 def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "reconnected")
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._ws.close()")
