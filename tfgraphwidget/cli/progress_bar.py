@@ -23,7 +23,7 @@ class ProgressBar:
         self._out = out
         self._is_terminal = out is not None and out.isatty()
         self._what = ""
-        self._drawn = 0.0
+        self._last_time = 0.0
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
         """Show a step of long work.
@@ -36,11 +36,11 @@ class ProgressBar:
         if not self._is_terminal:
             if what != self._what:
                 self._draw(f"{what} …\n")
-        elif what != self._what or time.monotonic() - self._drawn >= _OFTEN:
+        elif what != self._what or time.monotonic() - self._last_time >= _OFTEN:
             full = _WIDE * min(done, total) // total if total else 0
             amount = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
             self._draw(f"{_CLEAR}{what}{amount}")
-            self._drawn = time.monotonic()
+            self._last_time = time.monotonic()
         self._what = what
 
     def close(self) -> None:

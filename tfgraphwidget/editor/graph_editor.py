@@ -144,10 +144,10 @@ def _method(editor: GraphEditor, kind: type[Command]) -> Callable[..., Edits]:
     fields = inspect.signature(kind)
     option = inspect.Parameter("renew", inspect.Parameter.KEYWORD_ONLY, default="always")
 
-    def method(*values: Any, renew: Renew = "always", **named: Any) -> Edits:
-        given = fields.bind(*values, **named).arguments
+    def method(*values: Any, renew: Renew = "always", **keywords: Any) -> Edits:
+        arguments = fields.bind(*values, **keywords).arguments
         field_value = editor.core.arguments.field_value
-        return editor.edit(kind(**{name: field_value(value) for name, value in given.items()}), renew=renew)
+        return editor.edit(kind(**{name: field_value(value) for name, value in arguments.items()}), renew=renew)
 
     method.__name__, method.__doc__ = kind.verb(), kind.__doc__
     method.__signature__ = fields.replace(parameters=[*fields.parameters.values(), option])  # type: ignore[attr-defined]

@@ -206,10 +206,10 @@ class ViewAPI(Checked):
             ('net/hidden/Relu', ['net', 'net/hidden'])
         """
         view = self._core.view
-        before, found = view.shown, view.reveal(name)
+        before, op_name = view.shown, view.reveal(name)
         if view.shown != before:
             self._core.listeners.notify()
-        return found
+        return op_name
 
     # Hidden items
 

@@ -103,16 +103,16 @@ class GraphWidget(anywidget.AnyWidget):
 
     def _reply(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         try:
-            return self._answered(cancelling, number, message)
+            return self._answer_or_refuse(cancelling, number, message)
         except GraphEditError as error:
-            return self._handler.refused(error), []
+            return self._handler.refusal_reply(error), []
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             self.log.exception("tfgraphwidget: a request failed")
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
             return protocol.Refused(why, ()), []
 
-    def _answered(self, cancelling: Cancelling, number: int, message: object) -> Answer:
+    def _answer_or_refuse(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         """The reply, or a refusal if the user cancels the request."""
         snapshot = self._handler.snapshot()
         try:
