@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from tfgraphwidget.cli.console import write_text
-from tfgraphwidget.progress import told_to
+from tfgraphwidget.progress import listen
 
 _WIDE = 24
 _OFTEN = 0.1  # seconds between two pictures of the bar
@@ -58,7 +58,7 @@ class ProgressBar:
 def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
     """A bar that shows the progress of the work inside the context."""
     bar = ProgressBar(sys.stderr)
-    with told_to((lambda *_: None) if quiet else bar.tell):
+    with listen((lambda *_: None) if quiet else bar.tell):
         try:
             yield bar
         finally:

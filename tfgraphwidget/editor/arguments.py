@@ -15,7 +15,7 @@ from tfgraphwidget.edits.rewire import is_scope, outputs_of
 from tfgraphwidget.edits.rewrite import Rename, RenameKey
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.naming import free_name, identifier, is_scope_name, listed, scope_around, split_tensor
+from tfgraphwidget.naming import free_name, identifier, is_scope_name, names_text, scope_around, split_tensor
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
 
@@ -166,8 +166,8 @@ class ArgumentResolver:
             outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
         if len(outputs) != 1:
             raise GraphEditError(
-                f"{str(part)!r} has {len(outputs)} output tensors{f' ({listed(outputs)})' if outputs else ''}, and one "
-                "is needed; name it.",
+                f"{str(part)!r} has {len(outputs)} output tensors{f' ({names_text(outputs)})' if outputs else ''}, "
+                "and one is needed; name it.",
                 [part] if isinstance(part, str) and part in index.ids else [],
             )
         return outputs[0]
@@ -242,7 +242,7 @@ class ArgumentResolver:
             return Rename(name, new)
         sides = [[known_key for known_key, _ in side] for side in (signature.inputs, signature.outputs)]
         if not any(key in side for side in sides):
-            keys = listed([*sides[0], *sides[1]])
+            keys = names_text([*sides[0], *sides[1]])
             raise GraphEditError(f"Signature {title!r} has no input or output {key!r}; it has {keys}.")
         side_keys = next(side for side in sides if key in side)
         if not new or new in side_keys:

@@ -103,7 +103,7 @@ class BodyTarget:
         graph, name, handle = self.root.index, self.function, self._handles[-1]
         edited_function.check_entered_once(graph, name)
         after = self.edition.after(patch)
-        new = edited_function.rewritten(
+        new = edited_function.rewrite_definition(
             graph.extras.function(name), after, dict(patch.renamed), keeps_shapes=not patch.shapes
         )
         if self.entrance.everywhere:
@@ -141,7 +141,7 @@ class BodyTarget:
         steps.on_failure(setattr, self, "_handles", self._handles)
         if self._is_named:
             definition = self.root.index.extras.function(old)
-            handle = edited_function.rewritten(
+            handle = edited_function.rewrite_definition(
                 definition, after, dict(patch.renamed), keeps_shapes=not patch.shapes
             ).signature.name
         elif self.outer is self.caller:

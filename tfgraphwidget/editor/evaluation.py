@@ -26,7 +26,7 @@ from tfgraphwidget.graph import (
     mask_of,
     side_effects,
 )
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compare_outputs, measure_function, profile
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
@@ -369,8 +369,8 @@ def _compare_runs(
     missing = tuple(name for name in outputs if name not in there)
     if missing and (must or len(missing) == len(outputs)):
         raise GraphEditError(
-            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to compare with; name outputs "
-            "that both have: editor.compare(feeds, outputs=[…]).",
+            f"{names_text(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to compare with; name "
+            "outputs that both have: editor.compare(feeds, outputs=[…]).",
             [split_tensor(name)[0] for name in missing],
         )
     tensors = [name for name in outputs if name in there]

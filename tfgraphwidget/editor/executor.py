@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
 from tfgraphwidget.editor.body_target import BodyTarget, change_of
 from tfgraphwidget.editor.navigator import opened_navigator
@@ -34,7 +34,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
-from tfgraphwidget.naming import did_you_mean, free_name, listed, split_tensor, tried_before
+from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
@@ -81,7 +81,7 @@ class Copies(dict[str, Any]):
         if isinstance(scope, str) and scope in self:
             return super().__getitem__(scope)
         near = did_you_mean(scope, self) if isinstance(scope, str) else ""
-        raise UnknownName(f"This editor has no copy {shown(scope)}, or it was undone.{near}")
+        raise UnknownName(f"This editor has no copy {value_text(scope)}, or it was undone.{near}")
 
 
 class EditExecutor:
@@ -283,7 +283,7 @@ class EditExecutor:
                 self.listeners.notify()
         remaining = {signature.name for signature in self.signatures}
         removed = [signature.name for signature in signatures if signature.name not in remaining]
-        notes = [_SIGNATURES_GONE.format(listed(removed))] if removed else []
+        notes = [_SIGNATURES_GONE.format(names_text(removed))] if removed else []
         return Edits.of(patch, lost, (*notes, *self._notes(change, renew)))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:

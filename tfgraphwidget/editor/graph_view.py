@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import GraphIndex, Op, Selection, as_selection, between, check_ports, selectors
 from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
-from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
+from tfgraphwidget.naming import by_new_name, enclosing_scopes, names_text, split_tensor
 from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import Direction, ViewSpec, find_shown_ops, visible_graph
@@ -190,7 +190,7 @@ class GraphView:
     # What is seen
 
     @property
-    def shown(self) -> ViewSpec:
+    def view_spec(self) -> ViewSpec:
         """What there is to see, and how."""
         return self.with_open(())
 
@@ -326,7 +326,7 @@ class GraphView:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
         index = self.index
         if not isinstance(name, str):
-            raise UnknownName(f"{shown(name)} is no name; write that of an op, a tensor or a scope.")
+            raise UnknownName(f"{value_text(name)} is no name; write that of an op, a tensor or a scope.")
         if self.is_container(name):
             node = self._node(name)
             full_name, around = self.outline.names[node], self.outline.ancestors(node)
@@ -349,19 +349,19 @@ class GraphView:
 
     def scene(self, opened: frozenset[str] | None = None) -> Scene:
         """The drawing; with `opened`, as it is with just these scopes and groups open."""
-        spec = self.shown if opened is None else self.shown_with(opened)
+        spec = self.view_spec if opened is None else self.shown_with(opened)
         return scenes.build(self.index, spec, layout=self._layout, cache=self.memo)
 
     def shown_with(self, opened: frozenset[str]) -> ViewSpec:
         """What there is to see with just these scopes and groups open."""
-        return replace(self.shown, opened=opened)
+        return replace(self.view_spec, opened=opened)
 
     def prefetch_candidates(self, scene: Scene) -> tuple[str, ...]:
         """The closed scopes of the drawing that are worth laying out before they are opened.
 
         The largest first, of 60 to 1,200 boxes each, 12,000 boxes in all.
         """
-        return candidates(scene, self.shown) if self._layout is None else ()
+        return candidates(scene, self.view_spec) if self._layout is None else ()
 
     def prefetch(self, scope: str) -> Scene | None:
         """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.
@@ -369,7 +369,7 @@ class GraphView:
         None where that takes long: of more than 1,200 new boxes or 2,500 in all, or with a layout of the user's.
         """
         after = self.with_open([scope])
-        return prefetch(self.index, self.shown, after, self.memo) if self._layout is None else None
+        return prefetch(self.index, self.view_spec, after, self.memo) if self._layout is None else None
 
     # Names
 
@@ -417,7 +417,7 @@ def _is_in_parts(argument: Any) -> bool:
 def _name(item: Any, index: GraphIndex, body: Body) -> str:
     name = str(item) if isinstance(item, str) else _name_of(item, getattr(body, "graph", None))
     if not isinstance(name, str):
-        raise UnknownName(f"{shown(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
+        raise UnknownName(f"{value_text(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
     if name in index.ids:
         return name
     op, port = split_tensor(name)
@@ -450,7 +450,7 @@ def _is_in(index: GraphIndex, name: str) -> bool:
 
 def _missing_text(names: list[str]) -> str:
     """That ops or tensors of these names are not there; "" for none."""
-    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more" if names else ""
+    return f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more" if names else ""
 
 
 def _loss_text(why: str, *, nothing: bool = False) -> str:

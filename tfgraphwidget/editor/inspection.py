@@ -123,7 +123,7 @@ class Inspection:
             return ()
         core = self._core
         function, old = core.navigator.function, self._original_name(self.name)
-        if core.source.stored is not None and (lines := core.source.stored.created(old, function)):
+        if core.source.stored is not None and (lines := core.source.stored.creation_lines(old, function)):
             return lines
         return live_origin(core.source.body, core.view.body, (old, self.op_type), function)
 

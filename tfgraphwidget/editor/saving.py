@@ -120,7 +120,7 @@ def page_input(core: EditorCore) -> export.PageInput:
     inputs, outputs = view.boundary
     return export.PageInput(
         index=core.index,
-        shown=view.shown,
+        view_spec=view.view_spec,
         path=core.navigator.path,
         memo=view.memo,
         layout=view.layout,

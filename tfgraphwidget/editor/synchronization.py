@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotAGraph
 from tfgraphwidget.graph import ChangedValue, build
@@ -203,7 +203,7 @@ def store_of(model: Any, *, slots: bool = False) -> VariableStore:
     if store is not None:
         return store
     if model is None or (isinstance(model, str | os.PathLike) and not os.fspath(model)):
-        raise NotAGraph(f"{shown(model)} is not a model; give an editor, a model or a path.")
+        raise NotAGraph(f"{value_text(model)} is not a model; give an editor, a model or a path.")
     if isinstance(model, str | os.PathLike) and is_checkpoint(model):
         return checkpoint_store(Checkpoint.of(model))
     source = open_source(model)

@@ -15,7 +15,7 @@ import traitlets
 
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.progress import told_to
+from tfgraphwidget.progress import listen
 from tfgraphwidget.widget import protocol
 from tfgraphwidget.widget.main_thread import run_on_main_thread
 from tfgraphwidget.widget.protocol import codec
@@ -116,7 +116,7 @@ class GraphWidget(anywidget.AnyWidget):
         """The reply, or a refusal if the user cancels the request."""
         snapshot = self._handler.snapshot()
         try:
-            with cancelling.once(), told_to(self._progress_sender(number)):
+            with cancelling.once(), listen(self._progress_sender(number)):
                 return self._handler.handle(codec.decode(message)[1])
         except KeyboardInterrupt:
             unchanged = snapshot.restore()
