@@ -21,7 +21,7 @@ from tests.conftest import build_mlp, initialised
 from tests.front_end import FrontEnd, all_of, graph_of
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.progress import report_each, tell, listen
+from tfgraphwidget.progress import listen, report_each, tell
 
 T = TypeVar("T")
 PACKAGES = (str(Path(tgw.__file__).parent), str(Path(tf.__file__).parent))

@@ -106,7 +106,10 @@ def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
     """How an array differs from the expected one, as the end of a sentence; "" if it does not."""
     expected_array, actual_array = np.asarray(expected), np.asarray(actual)
     if not same_dtype_and_shape(expected_array, actual_array):
-        return f"is {actual_array.dtype} of shape {actual_array.shape} in place of {expected_array.dtype} of shape {expected_array.shape}"
+        return (
+            f"is {actual_array.dtype} of shape {actual_array.shape} in place of {expected_array.dtype} of shape "
+            f"{expected_array.shape}"
+        )
     if np.array_equal(expected_array, actual_array) or expected_array.size == 0:
         return ""
     if not np.issubdtype(expected_array.dtype, np.inexact) and expected_array.dtype.name != "bfloat16":
