@@ -70,6 +70,9 @@ NOT_OURS = (
     ("Canceled future for create_subshell_request", ""),
     # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.
     ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
+    # And what JupyterLab asks for every few seconds, and when its layout has changed.
+    ("ERR_INTERNET_DISCONNECTED", "/api/terminals"),
+    ("ERR_INTERNET_DISCONNECTED", "/lab/api/workspaces"),
 )
 
 
@@ -205,7 +208,9 @@ def new_page(profile: BrowserContext, server: JupyterServer) -> Page:
 
 @contextmanager
 def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
-    """A page of one's own, closed at the end."""
+    """A page of one's own, closed at the end; what a file's tests share is closed before."""
+    for page in browser.contexts[0].pages[1:]:
+        page.close()
     with watched(browser, server) as profile:
         try:
             yield new_page(profile, server)

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.one_page
 
 SHOW = """
 import time
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 pace = 0
 def slowly(graph):
-    for _ in counted(range(200), "Waiting for nothing", 1):
+    for _ in report_each(range(200), "Waiting for nothing", 1):
         time.sleep(pace)
     return {name: (40 * i, 60 * i) for i, name in enumerate(graph)}
 editor = tgw.edit(graph, session=sess, layout=slowly)
