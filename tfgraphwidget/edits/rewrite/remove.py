@@ -71,7 +71,8 @@ class Remove(Command):
             gone = set(np.flatnonzero(traversal.forward(index, gone, controls=False)).tolist())
         self._check_unread(index, gone)
         if self.prune:
-            gone |= _no_longer_needed(index, gone, {split_tensor(name)[0] for name in external})
+            ends = {split_tensor(name)[0] for name in external}
+            gone |= no_longer_needed(index, gone, unprunable_ops(index, ends))
         _check_variables(index, gone)
         rewriter = ConsumerRewriter(index)
         _reconnect_control_inputs(index, gone, rewriter)
@@ -106,9 +107,14 @@ class Remove(Command):
                 )
 
 
-def _no_longer_needed(index: GraphIndex, gone: set[int], ends: set[str]) -> set[int]:
-    """What fed, or was waited for by, ops that go and no others."""
-    kept = _unprunable_ops(index, ends)
+def no_longer_needed(index: GraphIndex, gone: set[int], kept: Mask) -> set[int]:
+    """Find what feeds, or is waited for by, ops that are removed and no others.
+
+    Args:
+        index: The graph.
+        gone: The ops that are removed.
+        kept: The ops that stay in any case; those that an input of the graph needs are added.
+    """
     found = _used_only_by(index, gone, kept)
     outside = from_outside(index)
     while True:
@@ -138,8 +144,13 @@ def _used_only_by(index: GraphIndex, gone: set[int], kept: Mask) -> set[int]:
     return found
 
 
-def _unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
-    """The ops that go only when a person says so."""
+def unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
+    """Find the ops that are removed only when a call names them.
+
+    Args:
+        index: The graph.
+        ends: The names of ops that are named outside of the graph.
+    """
     kept = persistent_state(index) | from_outside(index)
     held = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
     named = held | ends | {name for node in index.nodes for name in colocated_with(node)}

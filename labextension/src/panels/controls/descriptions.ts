@@ -55,6 +55,7 @@ export function aboutText(scene: Scene, item: number): string {
     at(scene.loop, item) === 1 ? "while loop" : "",
     scope ? sizeText(at(scene.count, item), at(scene.variables, item)) : (scene.types[item] ?? ""),
     at(scene.pinned, item) === 1 ? "pinned" : "",
+    at(scene.isolated, item) === 1 ? "not connected" : "",
     at(scene.omitted, item) > 0 ? `${edgesText(at(scene.omitted, item))} not drawn` : "",
   ]
     .filter(Boolean)
@@ -81,6 +82,7 @@ export function paintText(paint: Paint, item: number): string {
     mark & OUTPUT_MARK ? "output" : "",
     at(paint.coverage, item) === 1 ? "partly selected" : "",
     at(paint.fresh, item) === 1 ? "new" : "",
+    at(paint.unused, item) === 1 ? "unused: edits have left it without consumers" : "",
     ["", "added", "changed"][at(paint.differs, item)] ?? "",
     ["", "probed", "NaN or infinity"][at(paint.probed, item)] ?? "",
     paint.notes[item] ?? "",
