@@ -16,7 +16,12 @@ import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
 export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector" });
   const examined = createOpDetails(parts);
-  parts.store.watch(["details"], ({ details }) => {
+  let shown: unknown[] = [];
+  parts.store.watch(["details", "paint", "scene"], ({ details }) => {
+    // An edit may leave the facts of an item as they were, and its edges without effect.
+    const now = [details, ...(details ? edgeStates(details.name, parts.store) : [])];
+    if (now.length === shown.length && now.every((one, k) => one === shown[k])) return;
+    shown = now;
     body.setAttribute("data-name", details?.name ?? "");
     releaseFocus(body);
     body.replaceChildren(...(details ? contents(details, parts, examined) : [emptyHint()]));

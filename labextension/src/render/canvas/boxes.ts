@@ -82,7 +82,7 @@ export function* drawBoxes(pen: Pen): Generator<void> {
   drawUnused(pen);
 }
 
-/** A dotted border, and a line through the box: edits have left it without consumers. */
+/** A dotted border: edits have left it without consumers. */
 function drawUnused(pen: Pen): void {
   const { ctx, frame, palette } = pen;
   const { scene, paint } = frame;
@@ -94,13 +94,7 @@ function drawUnused(pen: Pen): void {
   ctx.lineWidth = 1.5;
   ctx.setLineDash([2, 3]);
   ctx.beginPath();
-  for (const item of unused) {
-    const box = expandBox(screenBox(pen, item), -0.5);
-    addBox(pen, box, radiusOf(pen, item));
-    if (at(scene.kind, item) === OPEN) continue;
-    ctx.moveTo(box.x, box.y + box.height);
-    ctx.lineTo(box.x + box.width, box.y);
-  }
+  for (const item of unused) addBox(pen, expandBox(screenBox(pen, item), -0.5), radiusOf(pen, item));
   ctx.stroke();
   ctx.setLineDash([]);
 }
