@@ -4,6 +4,7 @@ import { DragConnect } from "./interaction/drag-connect";
 import { listenToKeys } from "./interaction/keyboard";
 import { deliverPick } from "./interaction/op-picker";
 import type { Parts } from "./interaction/parts";
+import { hasSelection } from "./interaction/selection-commands";
 import { Visibility } from "./interaction/visibility";
 import { createContextMenu } from "./panels/context-menu/context-menu";
 import { createBreadcrumb } from "./panels/controls/breadcrumb";
@@ -24,7 +25,7 @@ import { element, setAttributes, uniqueId } from "./panels/dom";
 import { createHiddenCount } from "./panels/selection/hide-ops";
 import { createSidePanel } from "./panels/side-panel";
 import { TABS } from "./panels/tabs";
-import { at, keyOf, OPEN } from "./protocol/scene";
+import { at, keyOf, labelOf, OPEN, visibleItem } from "./protocol/scene";
 import { labelHeights } from "./render/canvas/far-labels";
 import { pointOf } from "./render/gestures/drag";
 import { hasControl, listenToPointer } from "./render/gestures/pointer";
@@ -61,6 +62,8 @@ const KERNEL_CONTROLS =
 /** For tests that use a real mouse: the position on the page where an item can be clicked. */
 interface Probe {
   screenPosition(name: string): { x: number; y: number; width: number; height: number } | null;
+  /** The labels of the items that are marked as edited. */
+  edited(): string[];
 }
 
 export function createView(el: HTMLElement, channel: Channel, settings: Settings): View {
@@ -162,7 +165,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   );
   const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));
   host.append(contextMenu.root);
-  listenToKeys(root, parts, () => void contextMenu.openHere());
+  listenToKeys(root, parts, {
+    menu: () => void contextMenu.openHere(),
+    clone: () => void cloneHere(root, parts),
+  });
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {
@@ -194,6 +200,18 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       tooltip.move(item, point);
     },
   });
+}
+
+/** Lead to the form that clones; what is inspected is selected if nothing else is. */
+async function cloneHere(root: HTMLElement, parts: Parts): Promise<void> {
+  const { state, scene, picked } = parts.store.value;
+  const item = scene?.byKey.get(picked) ?? -1;
+  if (!hasSelection(state) && item > 0) await parts.actions.toggleSelected(item);
+  else if (!hasSelection(state)) {
+    const text = "Nothing is selected to be cloned: click an op or a scope, or draw a box (b).";
+    return parts.actions.showStatus({ kind: "refused", text });
+  }
+  focusCloneForm(root, parts);
 }
 
 /** Lead to the form that clones the selection, with its name marked: Enter clones. */
@@ -236,6 +254,10 @@ function statusOf({ state, status, pending, drawn, kernelGone }: Screen): string
 
 function probe({ store, stage }: Parts): Probe {
   return {
+    edited() {
+      const { scene, edited } = store.value;
+      return scene ? edited.map((name) => labelOf(scene, visibleItem(scene, name))) : [];
+    },
     screenPosition(name) {
       const { scene } = store.value;
       const item = scene ? (scene.byKey.get(name) ?? scene.byKey.get(`${name}/`)) : undefined;

@@ -113,6 +113,7 @@ export function state(change: Partial<State> = {}): State {
     redo: "",
     code: [],
     ahead: [],
+    sentences: [],
     comparing: false,
     changes: [],
     colors: [],

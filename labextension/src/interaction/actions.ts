@@ -21,6 +21,7 @@ import type { SceneTarget } from "../state/reply-handler";
 import { RequestQueue } from "../state/request-queue";
 import type { Mode, PanelTab, Status, Store, Tool } from "../state/store";
 import { Edits } from "./edits";
+import { Exports } from "./exports";
 import { Prefetch } from "./prefetch";
 import { hasSelection, type SelectionVerb, whyNot } from "./selection-commands";
 
@@ -45,6 +46,8 @@ const MOST_NAMES = 20_000;
 export class Actions {
   /** Edits, and the queries that they need. */
   readonly edits: Edits;
+  /** Files that are saved or downloaded. */
+  readonly exports: Exports;
   readonly #store: Store;
   readonly #queue: RequestQueue;
   readonly #prefetch: Prefetch;
@@ -55,6 +58,7 @@ export class Actions {
     this.#store = store;
     this.#queue = new RequestQueue(store, channel, stage, () => void this.open());
     this.edits = new Edits(store, this.#queue);
+    this.exports = new Exports(store, this.#queue);
     this.#prefetch = new Prefetch(store, this.#queue, stage);
   }
 

@@ -21,6 +21,8 @@ import { hasSelection, SELECTION_COMMANDS } from "./selection-commands";
 export interface KeyContext extends Parts {
   /** Focus the search field. */
   find(): void;
+  /** Lead to the form that clones the selection, or the current item if nothing is selected. */
+  clone(): void;
   /** Open the context menu of the current item. */
   menu(): void;
   readonly cursor: NavigationCursor;
@@ -127,6 +129,12 @@ export const GROUPS: readonly Group[] = [
     title: "Edit",
     bindings: [
       {
+        keys: ["c"],
+        what: "Clone the selection, or the current item",
+        kernel: true,
+        act: ({ clone }) => clone(),
+      },
+      {
         keys: ["Delete"],
         what: "Remove the selection or the current item",
         kernel: true,
@@ -140,7 +148,7 @@ export const GROUPS: readonly Group[] = [
         act: ({ actions }) => actions.edits.redo(),
       },
       {
-        keys: ["c"],
+        keys: ["X"],
         what: "Toggle diff colors",
         kernel: true,
         act: ({ actions }) => actions.edits.compare(),

@@ -227,6 +227,7 @@ const NO_EDITS: Pick<
   | "redo"
   | "code"
   | "ahead"
+  | "sentences"
   | "comparing"
   | "changes"
   | "likely"
@@ -241,6 +242,7 @@ const NO_EDITS: Pick<
   redo: "",
   code: [],
   ahead: [],
+  sentences: [],
   comparing: false,
   changes: [],
   likely: [],

@@ -50,6 +50,7 @@ export interface State {
   redo: string;
   code: string[];
   ahead: string[];
+  sentences: string[];
   comparing: boolean;
   changes: Group[];
   colors: string[];
@@ -170,6 +171,18 @@ export interface EditButton {
   output?: boolean;
   fields?: FormField[];
   options?: [string, string][];
+}
+
+/** A format to save in: its label, its suffix, and a sentence on it. */
+export interface SaveFormat {
+  kind: string;
+  label: string;
+  suffix: string;
+  about: string;
+  group: string;
+  keeps: boolean;
+  name: string;
+  refused: string;
 }
 
 /** Send the scene; the first thing a view says. */
@@ -349,6 +362,31 @@ export interface PictureRequest {
   dark: boolean;
 }
 
+/** The formats in which the current graph can be saved. */
+export interface ListFormatsRequest {
+  type: "listformats";
+}
+
+/** Save the current graph in a format: `path` is in the folder that `ListFormats` names. */
+export interface ExportRequest {
+  type: "export";
+  format: string;
+  path: string;
+  replace: boolean;
+}
+
+/** Send the current graph in a format, as the bytes of a file. */
+export interface DownloadRequest {
+  type: "download";
+  format: string;
+}
+
+/** The ops that an edit of the history added or changed; `step` counts from 1. */
+export interface FindEditedRequest {
+  type: "findedited";
+  step: number;
+}
+
 /** Say whether the editor is still there. */
 export interface PingRequest {
   type: "ping";
@@ -510,6 +548,35 @@ export interface Pictured {
   name: string;
 }
 
+/** The formats in which the graph can be saved, and the folder that their paths are in. */
+export interface Formats {
+  type: "formats";
+  formats: SaveFormat[];
+  folder: string;
+}
+
+/** A file that was saved, by its absolute path and that in the folder, and a sentence on it. */
+export interface Exported {
+  type: "exported";
+  path: string;
+  relative: string;
+  about: string;
+  exists: string;
+}
+
+/** A file to download, whose bytes are the reply's buffer, and a sentence on it. */
+export interface Downloaded {
+  type: "downloaded";
+  name: string;
+  about: string;
+}
+
+/** The ops and scopes ("net/") that an edit added or changed, by the names that they have now. */
+export interface EditedNames {
+  type: "editednames";
+  names: string[];
+}
+
 /** Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead. */
 export interface Refused {
   type: "refused";
@@ -559,6 +626,10 @@ export type Request =
   | ScriptRequest
   | ExamineRequest
   | PictureRequest
+  | ListFormatsRequest
+  | ExportRequest
+  | DownloadRequest
+  | FindEditedRequest
   | PingRequest
   | CloneRequest
   | UndoRequest
@@ -578,6 +649,10 @@ export type Reply =
   | Targeted
   | Scripted
   | Pictured
+  | Formats
+  | Exported
+  | Downloaded
+  | EditedNames
   | Refused
   | There;
 

@@ -37,6 +37,7 @@ function watched(change: Partial<Screen> = {}, readOnly = false) {
     stage: recorder as Stage,
     find: () => void asked.push(["find"]),
     menu: () => void asked.push(["menu"]),
+    clone: () => void asked.push(["clone"]),
     cursor: new NavigationCursor(),
     readOnly,
   };

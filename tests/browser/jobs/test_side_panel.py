@@ -88,3 +88,60 @@ def test_the_border_is_dragged_and_remembered(hand: Hand) -> None:
     again = hand.root.get_by_role("complementary").bounding_box()
     assert again
     assert again["width"] == after["width"]
+
+
+def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Hand) -> None:
+    hand.root.focus()
+    for key in ("/", "x", "Enter", "Escape", "i", "/", "y", "Enter", "Escape", "o"):
+        hand.page.keyboard.type(key) if len(key) == 1 else hand.page.keyboard.press(key)
+        hand.widget.settled()
+    assert hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [["x"], ["y"]]
+    clone = hand.root.get_by_role("button", name="Clone", exact=True)
+    expect(clone).to_be_enabled()
+    tabs = 0
+    while not clone.evaluate("button => button === document.activeElement"):
+        hand.page.keyboard.press("Tab")
+        tabs += 1
+        assert tabs <= 5
+    hand.root.focus()
+    hand.press("c")
+    expect(hand.root.get_by_role("textbox", name="scope")).to_be_focused()
+    hand.type("tower")
+    hand.press("Enter")
+    (line,) = hand.lines(1)
+    assert line == 'tower = editor.clone(inputs=["x"], outputs=["y"], into="tower")'
+
+
+def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> None:
+    hand.widget.notebook.kernel_eval(
+        "0", before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act'); editor.rename('one', 'first')"
+    )
+    hand.widget.settled()
+    hand.click(tab(hand, "History"))
+    steps = hand.root.locator(".tgw-step")
+    texts = hand.root.locator(".tgw-step-text")
+    expect(texts).to_have_text(["Original graph", "Cloned x … two/act as tower", "Bypassed one/act", "Renamed one to first"])
+    assert "editor." not in hand.root.get_by_role("tabpanel", name="History").inner_text()
+    canvas = hand.root.locator("canvas").first
+    before = canvas.screenshot()
+    steps.nth(1).hover()
+    hand.page.wait_for_function("root => root.tfgraphwidget.edited().includes('tower')", arg=hand.root.element_handle())
+    hand.widget.settled()
+    assert canvas.screenshot() != before
+    shoot(hand.root, "panel_history_light")
+    hand.click(hand.root.get_by_role("switch", name="Python"))
+    expect(steps.nth(1)).to_contain_text('tower = editor.clone(inputs=["x"], outputs=["two/act"], into="tower")')
+    set_theme(hand.page, dark=True)
+    hand.widget.settled()
+    shoot(hand.root, "panel_history_dark")
+    hand.click(steps.nth(1))
+    hand.widget.settled()
+    assert hand.widget.notebook.kernel_eval("len(editor.history.done)") == 1
+    redo = hand.root.get_by_role("button", name="Redo")
+    expect(redo).to_have_attribute("title", "Redo: Bypassed one/act (Ctrl+Y)")
+    hand.click(redo)
+    hand.widget.settled()
+    expect(hand.widget.status).to_contain_text("Done again: Bypassed one/act.")
+    hand.click(hand.root.get_by_role("button", name="Undo"))
+    hand.widget.settled()
+    assert hand.widget.notebook.kernel_eval("len(editor.history.done)") == 1
