@@ -21,6 +21,7 @@ import { createOutline } from "./panels/controls/outline";
 import { createOutputPort } from "./panels/controls/output-port";
 import { createToolbar } from "./panels/controls/toolbar";
 import { createTooltip } from "./panels/controls/tooltip";
+import { createWheelHint } from "./panels/controls/wheel-hint";
 import { element, setAttributes, uniqueId } from "./panels/dom";
 import { createHiddenCount } from "./panels/selection/hide-ops";
 import { createSidePanel } from "./panels/side-panel";
@@ -163,8 +164,9 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip)]),
     menu.root,
   );
+  const wheel = createWheelHint(parts);
   const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));
-  host.append(contextMenu.root);
+  host.append(contextMenu.root, wheel.root);
   listenToKeys(root, parts, {
     menu: () => void contextMenu.openHere(),
     clone: () => void cloneHere(root, parts),
@@ -187,6 +189,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     },
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
     contextMenu: (item, point) => void contextMenu.openAt(item, point),
+    wheelZooms: wheel.zooms,
     select: (region) => void actions.selectRegion(stage.itemsIn(region), region),
     moved: (item, x, y) => {
       const { scene } = store.value;

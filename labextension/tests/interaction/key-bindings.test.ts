@@ -63,7 +63,7 @@ describe("keys", () => {
   test("without a kernel, keys that need one mean nothing", () => {
     const needed = GROUPS.flatMap(({ bindings }) => bindings.filter(({ kernel }) => kernel));
     expect(needed.map(({ keys }) => keys[0])).toEqual([
-      ...["i", "o", "Delete", "Ctrl+z", "Ctrl+y", "c", "D", "U", "r"],
+      ...["i", "o", "c", "Delete", "Ctrl+z", "Ctrl+y", "X", "D", "U", "r"],
     ]);
     for (const chord of needed.flatMap(({ keys }) => keys)) {
       const page = watched({}, true);
@@ -105,7 +105,8 @@ describe("keys", () => {
     ["r", "refresh"],
     ["Backspace", "leave"],
     ["Delete", "removeSelected"],
-    ["c", "compare"],
+    ["c", "clone"],
+    ["X", "compare"],
     ["Escape", "cancel"],
     ["f", "fit"],
   ])("%s", (key, ...expected) => {

@@ -114,13 +114,16 @@ def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Han
 
 def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> None:
     hand.widget.notebook.kernel_eval(
-        "0", before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act'); editor.rename('one', 'first')"
+        "0",
+        before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act'); editor.rename('one', 'first')",
     )
     hand.widget.settled()
     hand.click(tab(hand, "History"))
     steps = hand.root.locator(".tgw-step")
     texts = hand.root.locator(".tgw-step-text")
-    expect(texts).to_have_text(["Original graph", "Cloned x … two/act as tower", "Bypassed one/act", "Renamed one to first"])
+    expect(texts).to_have_text(
+        ["Original graph", "Cloned x … two/act as tower", "Bypassed one/act", "Renamed one to first"]
+    )
     assert "editor." not in hand.root.get_by_role("tabpanel", name="History").inner_text()
     canvas = hand.root.locator("canvas").first
     before = canvas.screenshot()

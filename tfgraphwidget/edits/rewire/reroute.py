@@ -380,8 +380,8 @@ class _ControlInputCommand(Rewire):
 
 @register(
     button=EditButton(
-        "Wait for",
-        "Add a control input: an op that runs before this one",
+        "Add control dependency",
+        "Have this op run after another one",
         on="op",
         order=90,
         fields=(FormField("ops", "Op", tensor=True),),

@@ -1,4 +1,5 @@
 // The toolbar: click and drag modes, search, refresh, zoom, view menu, full screen, help, side panel.
+import { bindingOf, titleOf } from "../../interaction/key-bindings";
 import type { Parts } from "../../interaction/parts";
 import { zoomedAt } from "../../render/camera/camera";
 import type { Mode } from "../../state/store";
@@ -27,13 +28,7 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
     name = title,
     kind = "tgw-tool",
   ) => button({ class: kind, title, "aria-label": name }, act, icon(ICONS[shape]));
-  const refresh = tool(
-    "Read the graph again (r)",
-    "refresh",
-    () => actions.refresh(),
-    "Refresh",
-    "tgw-tool tgw-asks",
-  );
+  const refresh = tool(titleOf("r"), "refresh", () => actions.refresh(), "Refresh", "tgw-tool tgw-asks");
   const toolbar = element(
     "div",
     { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
@@ -49,17 +44,17 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
     element(
       "div",
       { class: "tgw-group tgw-widest" },
-      tool("Zoom out (−)", "minus", () => zoom(1 / 1.4)),
-      tool("Zoom in (+)", "plus", () => zoom(1.4)),
+      tool(titleOf("-"), "minus", () => zoom(1 / 1.4), "Zoom out"),
+      tool(titleOf("+"), "plus", () => zoom(1.4), "Zoom in"),
     ),
     element(
       "div",
       { class: "tgw-group" },
-      tool("Show the whole graph (f)", "fit", () => stage.fit()),
+      tool(titleOf("f"), "fit", () => stage.fit(), bindingOf("f").what),
       createViewMenu(parts),
       ...(parts.readOnly ? [] : [createExportMenu(parts)]),
       fullScreenButton(),
-      tool("Keys and gestures (?)", "help", () => store.set({ helping: true })),
+      tool(titleOf("?"), "help", () => store.set({ helping: true }), "Help"),
       panelButton(parts, panelId),
     ),
   );
@@ -96,21 +91,21 @@ function undoButtons({ store, actions: { edits } }: Parts): HTMLElement {
   const redo = tool("Redo", () => edits.redo());
   store.watch(["state"], ({ state }) => {
     const done = state?.code.length ?? 0;
-    label(undo, "Undo", state?.undo ? (state.sentences[done - 1] ?? state.undo) : "", "Ctrl+Z");
-    label(redo, "Redo", state?.redo ? (state.sentences[done] ?? state.redo) : "", "Ctrl+Y");
+    label(undo, "Undo", state?.undo ? (state.sentences[done - 1] ?? state.undo) : "", "Ctrl+z");
+    label(redo, "Redo", state?.redo ? (state.sentences[done] ?? state.redo) : "", "Ctrl+y");
   });
   return element("div", { class: "tgw-group", role: "group", "aria-label": "History" }, undo, redo);
 }
 
 /** What a button would undo or redo, in words; a toolbar's button stays where the arrow keys come to. */
-function label(target: HTMLButtonElement, verb: string, what: string, keys: string): void {
+function label(target: HTMLButtonElement, verb: string, what: string, key: string): void {
   disable(target, what === "");
-  target.title = what ? `${verb}: ${what} (${keys})` : `Nothing to ${verb.toLowerCase()}`;
+  target.title = what ? titleOf(key, `${verb}: ${what}`) : `Nothing to ${verb.toLowerCase()}`;
   target.setAttribute("aria-label", what ? `${verb}: ${what}` : verb);
 }
 
 function changesButton({ store, actions }: Parts): HTMLElement {
-  const title = "Color the differences from the original graph (Shift+X)";
+  const title = titleOf("X", "Color the differences from the original graph");
   const control = taskButton(
     { class: "tgw-tool tgw-toggle tgw-asks", title, "aria-label": "Changes" },
     () => actions.edits.compare(),

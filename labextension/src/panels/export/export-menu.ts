@@ -29,6 +29,7 @@ class ExportMenu {
       {
         class: "tgw-mode tgw-opener tgw-asks",
         title: TITLE,
+        "aria-label": "Export",
         "aria-haspopup": "menu",
         "aria-expanded": "false",
         "aria-controls": id,
@@ -75,6 +76,16 @@ class ExportMenu {
     first?.focus({ preventScroll: true });
     if (first instanceof HTMLInputElement) selectStem(first);
     for (const old of before) old.remove();
+    this.#place();
+  }
+
+  /** Inside of the widget, where the button is too far at the left for it. */
+  #place(): void {
+    const { style } = this.#popup;
+    style.right = "";
+    const around = this.root.closest(".tfgraphwidget")?.getBoundingClientRect().left ?? 0;
+    const beyond = around + 4 - this.#popup.getBoundingClientRect().left;
+    if (beyond > 0) style.right = `${-beyond}px`;
   }
 
   #showMenu(formats: Formats): void {
