@@ -35,7 +35,7 @@ def test_sentences_name_what_was_edited(editor: GraphEditor) -> None:
         "Bypassed net/two/out",
         "Renamed net/logits to net/scores",
         "Inserted Identity after net/one/out:0",
-        "Set x:0 to an array of shape (5, 3)",
+        "Set x:0 to a list of 5",
     ]
     assert sentences[7:] == ["Added control dependency of net/scores on net/one/out", "Removed net/scores"]
     assert all(len(sentence) < 120 for sentence in sentences)

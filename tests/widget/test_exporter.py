@@ -98,4 +98,6 @@ def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> N
     reply, _ = RequestHandler(exporter._editor).handle(p.ListFormats())
     assert isinstance(reply, p.Formats)
     assert reply.folder == str(tmp_path)
-    assert [one.refused for one in reply.formats if one.kind == "edits"] == ["there are no edits yet"]
+    kinds = [one.kind for one in reply.formats]
+    assert "edits" not in kinds  # there are none yet
+    assert kinds[-1] == "saved_model"  # its outputs must be marked first

@@ -237,7 +237,7 @@ def value_text(value: object) -> str:
     text = literal(value)
     if len(text) <= _LONGEST:
         return text
-    return f"a {type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else f"{text[:_LONGEST]}…"
+    return f"a list of {len(value)}" if isinstance(value, tuple | list) else f"{text[:_LONGEST]}…"
 
 
 def rebind_selections(command: _Value, index: GraphIndex) -> _Value:

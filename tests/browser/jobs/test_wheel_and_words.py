@@ -53,9 +53,9 @@ def test_the_wheel_scrolls_the_notebook_until_the_drawing_is_clicked(hand: Hand)
     before = top_of(hand)
     page.mouse.wheel(0, 60)
     expect(hint).to_have_text("Click to zoom with the wheel, or hold Ctrl")
-    shoot(hand.root, "wheel_hint_light")
     page.wait_for_function(IS_ABOVE, arg=[hand.root.element_handle(), before])
     assert widget.number("zoom") == zoom
+    shoot(page, "wheel_hint_light")
     expect(hint).to_be_hidden()
 
     # With Ctrl it zooms, and the notebook stays.

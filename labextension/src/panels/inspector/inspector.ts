@@ -30,7 +30,7 @@ function wholeGraph(parts: Parts): HTMLElement {
   const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
   const title = element("p", { class: "tgw-label" }, "Whole graph");
   const edits = parts.readOnly ? [] : [title, editButtons("Edit the whole graph", GRAPH_COMMANDS, parts)];
-  return element("div", { class: "tgw-inspector" }, hint, ...edits);
+  return element("div", { class: "tgw-field" }, hint, ...edits);
 }
 
 function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {
