@@ -223,13 +223,13 @@ def subject_text(subject: object) -> str:
         return ", ".join(names[:_FEW]) + more
     if callable(subject):
         return str(getattr(subject, "__name__", "a function"))
-    return value_text(subject)
+    return brief_value(subject)
 
 
-def value_text(value: object) -> str:
+def brief_value(value: object) -> str:
     """A value in a sentence: a short literal, or what it is.
 
-    >>> value_text("SAME"), value_text((1, 2)), value_text(list(range(100)))
+    >>> brief_value("SAME"), brief_value((1, 2)), brief_value(list(range(100)))
     ('"SAME"', '[1, 2]', 'a list of 100')
     """
     if hasattr(value, "shape") and hasattr(value, "dtype") and getattr(value, "size", 0) > 1:

@@ -110,7 +110,7 @@ class Document:
         except GraphEditError as error:
             self.notice = f"{count.capitalize()} not done again: {error.why}"
             return
-        self._pushed = self._done()
+        self._pushed = self._commands()
         if stored.get("saved"):
             self._saved = self._pushed
 
@@ -136,18 +136,18 @@ class Document:
 
         `edits` is None when they cannot be kept, and `lost` says why.
         """
-        done = self._done()
-        edits, lost = self._stored_edits(done)
-        dirty = not _same(done, self._saved)
-        line = self.editor.history.done[-1].line if done else ""
+        commands = self._commands()
+        edits, lost = self._stored_edits(commands)
+        dirty = not _same(commands, self._saved)
+        line = self.editor.history.done[-1].line if commands else ""
         return {
             "title": self.title,
             "dirty": dirty,
             "line": line,
-            "count": len(done),
+            "count": len(commands),
             "edits": edits,
             "stamp": self._stamp,
-            "saved": bool(done) and not dirty,
+            "saved": bool(commands) and not dirty,
             "lost": lost,
         }
 
@@ -173,20 +173,20 @@ class Document:
         saved = self.exporter.save(request.get("kind"), name, replace=replace)
         return {"path": str(saved.path), "name": saved.path.name, "relative": saved.relative, "about": saved.about}
 
-    def _keep(self, written: Path, kind: SaveFormat) -> None:
+    def _keep(self, path: Path, kind: SaveFormat) -> None:
         """Note that a file holds the edits; if it is the opened file, they are not applied again after a restart."""
         if not kind.keeps:
             return
-        self._saved = self._done()
+        self._saved = self._commands()
         own = self.path.parent if self.path.stem == "saved_model" else self.path
-        if written in (self.path, own):
+        if path in (self.path, own):
             self._base, self._stamp = self._saved, _stamp(self.path)
         self._push()
 
-    def _stored_edits(self, done: tuple[Command, ...]) -> tuple[list[dict[str, Any]] | None, str]:
+    def _stored_edits(self, commands: tuple[Command, ...]) -> tuple[list[dict[str, Any]] | None, str]:
         """The edits that the file does not hold, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
-        if not _same(done[:base], self._base):
+        if not _same(commands[:base], self._base):
             return None, f"{self.path.name} was saved with edits that are undone now; save again to keep this."
         try:
             edits = self.editor.edits()[base:]
@@ -196,15 +196,15 @@ class Document:
             return None, "The edits hold more values than a page keeps; save them in a file."
         return edits, ""
 
-    def _done(self) -> tuple[Command, ...]:
+    def _commands(self) -> tuple[Command, ...]:
         return tuple(step.command for step in self.editor.history.done)
 
     def _follow(self) -> None:
-        if not _same(self._done(), self._pushed):
+        if not _same(self._commands(), self._pushed):
             self._push()
 
     def _push(self) -> None:
-        self._pushed = self._done()
+        self._pushed = self._commands()
         if self._followers:
             message = self.status()
             for tell in tuple(self._followers):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.edits.command import Command, subject_text, value_text
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits.command import Command, brief_value, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -23,7 +23,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
-from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
+from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, names_text
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -44,7 +44,7 @@ class SetAttr(Command):
 
     def sentence(self) -> str:
         """What the edit has done, in words."""
-        return f"Set {self.name} of {self.op} to {value_text(self.value)}"
+        return f"Set {self.name} of {self.op} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
@@ -57,7 +57,7 @@ class SetAttr(Command):
         value.Clear()
         if not _write(value, kind, self.value, index):
             raise GraphEditError(
-                f"{shown(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
+                f"{value_text(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
                 f"{_kind_text(kind)}; give one.",
                 [self.op],
             )
@@ -283,7 +283,7 @@ class Place(Command):
         for op in targets | along:
             rewriter.node(op).device = self.device
         colocated = [edited.name for edited in rewriter.changes() if index.ids[edited.name] in along]
-        note = f"{listed(colocated)} must stand beside them and {'moves' if len(colocated) == 1 else 'move'} along."
+        note = f"{names_text(colocated)} must stand beside them and {'moves' if len(colocated) == 1 else 'move'} along."
         names = [index.names[op] for op in sorted(targets)]
         if not names:
             raise GraphEditError("The selection holds no ops, so there is nothing to place; select some.")
@@ -336,7 +336,7 @@ class SetConstant(Command):
 
     def sentence(self) -> str:
         """What the edit has done, in words."""
-        return f"Set {self.tensor} to {value_text(self.value)}"
+        return f"Set {self.tensor} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an op that is neither a constant nor a placeholder."""
