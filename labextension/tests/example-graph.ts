@@ -115,6 +115,7 @@ export function state(change: Partial<State> = {}): State {
     redo: "",
     code: [],
     ahead: [],
+    sentences: [],
     comparing: false,
     changes: [],
     offers: [],

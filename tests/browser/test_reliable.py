@@ -63,6 +63,7 @@ def start(notebook: OpenNotebook, index: int) -> None:
 def zoom_by_wheel(widget: Widget) -> None:
     """The drawing is still to be looked at."""
     before = widget.root.get_attribute("data-zoom") or ""
+    widget.root.focus()
     widget.page.mouse.move(*widget.center())
     widget.page.mouse.wheel(0, -240)
     expect(widget.root).not_to_have_attribute("data-zoom", before)

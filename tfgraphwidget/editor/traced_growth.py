@@ -8,7 +8,7 @@ from typing import Any
 
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
-from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register
+from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register, subject_text
 from tfgraphwidget.edits.clone import check_free
 from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError
@@ -27,6 +27,10 @@ class Grow(Command):
     at: tuple[str, ...]
     function: Callable[..., Any] = field(metadata={"callable": True})
     into: str
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Added {subject_text(self.function)} after {subject_text(self.at)} as {self.into}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of a function's body. A function that was opened itself returns the new outputs too, as `into`.

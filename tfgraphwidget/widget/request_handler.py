@@ -17,6 +17,8 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
+from tfgraphwidget.widget.edited_names import edited_names
+from tfgraphwidget.widget.exporter import Exporter, FileExists
 from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 
@@ -34,8 +36,9 @@ Answer = tuple[p.Reply, list[bytes]]
 class RequestHandler:
     """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints."""
 
-    def __init__(self, editor: GraphEditor) -> None:
+    def __init__(self, editor: GraphEditor, exporter: Exporter | None = None) -> None:
         self._editor, self._core = editor, editor.core
+        self._exporter = exporter or Exporter(editor)
         self._scene: scenes.Scene | None = None
         self._likely: tuple[str, ...] = ()
         self._clones = CloneRequests(editor)
@@ -64,7 +67,7 @@ class RequestHandler:
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
-            case p.Foresee() | p.Picture() | p.Ping():
+            case p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping():
                 return self._without_state(request)
             case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
@@ -74,14 +77,32 @@ class RequestHandler:
             case _:
                 return self._change_view(request)
 
-    def _without_state(self, request: p.Foresee | p.Picture | p.Ping) -> Answer:
+    def _without_state(self, request: p.Question) -> Answer:
         match request:
+            case p.FindEdited(step):
+                return p.EditedNames(edited_names(self._editor.index, self._editor.history, step)), []
+            case p.ListFormats() | p.Export() | p.Download():
+                return self._exported(request)
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
                 reply, data = picture_file(self._editor, request)
                 return reply, [data]
         return p.There(self.revision), []
+
+    def _exported(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
+        exporter = self._exporter
+        match request:
+            case p.Export(kind, path, replace):
+                try:
+                    saved = exporter.save(kind, path, replace=replace)
+                except FileExists as existing:
+                    return p.Exported(exists=existing.why), []
+                return p.Exported(str(saved.path), saved.relative, saved.about), []
+            case p.Download(kind):
+                name, data, about = exporter.download(kind)
+                return p.Downloaded(name, about), [data]
+        return p.Formats(tuple(exporter.formats()), str(exporter.folder)), []
 
     def _choose(self, request: p.Choose) -> None:
         match request:
@@ -165,9 +186,12 @@ class RequestHandler:
             case p.Mend(line):
                 return self._edits.apply_fix(line), ""
             case p.Undo():
-                text = f"Undone: {editor.undo()}"
+                step = editor.history.done[-1:]
+                editor.undo()
+                text = f"Undone: {step[0].sentence}."
             case p.Redo():
-                text = f"Done again: {editor.redo()}"
+                editor.redo()
+                text = f"Done again: {editor.history.done[-1].sentence}."
             case p.Jump(to):
                 editor.jump(to)
                 edits = len(editor.history.done) + len(editor.history.undone)
@@ -231,6 +255,7 @@ class RequestHandler:
             redo=history.undone[-1].line if history.undone else "",
             code=tuple(step.line for step in history.done),
             ahead=tuple(step.line for step in reversed(history.undone)),
+            sentences=tuple(step.sentence for step in (*history.done, *reversed(history.undone))),
             comparing=editor.difference is not None,
             changes=self._edits.changes(),
             offers=self._edits.offers(),

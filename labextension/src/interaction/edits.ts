@@ -17,6 +17,8 @@ export function quote(value: string | readonly string[]): string {
 export class Edits {
   readonly #store: Store;
   readonly #queue: RequestQueue;
+  /** The edit that is marked, or 0. */
+  #shown = 0;
 
   constructor(store: Store, turns: RequestQueue) {
     this.#store = store;
@@ -74,6 +76,13 @@ export class Edits {
     if (answer?.type === "scripted") return answer.text;
     if (answer) this.#queue.accept(answer);
     return null;
+  }
+
+  /** Mark what an edit of the history changed, by its number from 1; 0 marks nothing. */
+  async showEdited(step: number): Promise<void> {
+    this.#shown = step;
+    const answer = step > 0 ? await this.#queue.query({ type: "findedited", step }) : null;
+    if (this.#shown === step) this.#store.set({ edited: answer?.type === "editednames" ? answer.names : [] });
   }
 
   /** Ops with the text in their name or type. */

@@ -228,6 +228,7 @@ const NO_EDITS: Pick<
   | "redo"
   | "code"
   | "ahead"
+  | "sentences"
   | "comparing"
   | "changes"
   | "likely"
@@ -242,6 +243,7 @@ const NO_EDITS: Pick<
   redo: "",
   code: [],
   ahead: [],
+  sentences: [],
   comparing: false,
   changes: [],
   likely: [],

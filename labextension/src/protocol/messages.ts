@@ -50,6 +50,7 @@ export interface State {
   redo: string;
   code: string[];
   ahead: string[];
+  sentences: string[];
   comparing: boolean;
   changes: Group[];
   offers: Offer[];
@@ -171,6 +172,18 @@ export interface EditButton {
   output?: boolean;
   fields?: FormField[];
   options?: [string, string][];
+}
+
+/** A format to save in: its label, its suffix, and a sentence on it. */
+export interface SaveFormat {
+  kind: string;
+  label: string;
+  suffix: string;
+  about: string;
+  group: string;
+  keeps: boolean;
+  name: string;
+  refused: string;
 }
 
 /** Send the scene; the first thing a view says. */
@@ -350,6 +363,31 @@ export interface PictureRequest {
   dark: boolean;
 }
 
+/** The formats in which the current graph can be saved. */
+export interface ListFormatsRequest {
+  type: "listformats";
+}
+
+/** Save the current graph in a format: `path` is in the folder that `ListFormats` names. */
+export interface ExportRequest {
+  type: "export";
+  format: string;
+  path: string;
+  replace: boolean;
+}
+
+/** Send the current graph in a format, as the bytes of a file. */
+export interface DownloadRequest {
+  type: "download";
+  format: string;
+}
+
+/** The ops that an edit of the history added or changed; `step` counts from 1. */
+export interface FindEditedRequest {
+  type: "findedited";
+  step: number;
+}
+
 /** Say whether the editor is still there. */
 export interface PingRequest {
   type: "ping";
@@ -511,6 +549,35 @@ export interface Pictured {
   name: string;
 }
 
+/** The formats in which the graph can be saved, and the folder that their paths are in. */
+export interface Formats {
+  type: "formats";
+  formats: SaveFormat[];
+  folder: string;
+}
+
+/** A file that was saved, by its absolute path and that in the folder, and a sentence on it. */
+export interface Exported {
+  type: "exported";
+  path: string;
+  relative: string;
+  about: string;
+  exists: string;
+}
+
+/** A file to download, whose bytes are the reply's buffer, and a sentence on it. */
+export interface Downloaded {
+  type: "downloaded";
+  name: string;
+  about: string;
+}
+
+/** The ops and scopes ("net/") that an edit added or changed, by the names that they have now. */
+export interface EditedNames {
+  type: "editednames";
+  names: string[];
+}
+
 /** Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead. */
 export interface Refused {
   type: "refused";
@@ -560,6 +627,10 @@ export type Request =
   | ScriptRequest
   | ExamineRequest
   | PictureRequest
+  | ListFormatsRequest
+  | ExportRequest
+  | DownloadRequest
+  | FindEditedRequest
   | PingRequest
   | CloneRequest
   | UndoRequest
@@ -579,6 +650,10 @@ export type Reply =
   | Targeted
   | Scripted
   | Pictured
+  | Formats
+  | Exported
+  | Downloaded
+  | EditedNames
   | Refused
   | There;
 
@@ -593,7 +668,7 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"]}, {"key": "options", "label": "Options", "python": true, "optional": true, "hint": "Python, such as {\"dtype\": \"float16\"}. A function of your own: editor.insert in a cell."}]},
   {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
-  {"verb": "add_control_inputs", "name": "Wait for", "title": "Add a control input: an op that runs before this one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
+  {"verb": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
   {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100},
   {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110},
   {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 120},

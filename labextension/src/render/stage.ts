@@ -1,7 +1,7 @@
 // The stage: the canvas in the page, its size, camera moves, and when to draw.
 import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
 import { prefersStill } from "../state/preferences";
-import type { Store } from "../state/store";
+import type { Screen, Store } from "../state/store";
 import { CameraAnimation, type GlideStart, initialBoxes, type Step } from "./camera/animation";
 import {
   type Camera,
@@ -65,8 +65,9 @@ export class Stage {
       () => clearTimeout(this.#idle),
       watchTheme(() => this.#onThemeChange()),
     );
-    store.watch(["camera", "hover", "picked", "paint", "scene", "warned", "controls", "hitNames"], () =>
-      this.schedule(),
+    store.watch(
+      ["camera", "hover", "picked", "paint", "scene", "warned", "edited", "controls", "hitNames"],
+      () => this.schedule(),
     );
     store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null));
   }
@@ -272,7 +273,7 @@ export class Stage {
       hover,
       picked: scene.byKey.get(picked) ?? -1,
       controls,
-      ...this.#namedItems.items(scene, this.#store.value.warned, this.#refused, this.#store.value.hitNames),
+      ...this.#namedItems.items(scene, this.#store.value, this.#refused),
     };
   }
 
@@ -315,22 +316,27 @@ export class Stage {
 
 // The items named in messages: the same sets for the same messages, so that nothing is redrawn without need.
 
-type Items = Pick<Frame, "warned" | "barred" | "hits">;
+type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits">;
 type Refused = ReadonlyMap<string, string> | null;
 
 export class NamedItems {
   #by: readonly unknown[] = [];
-  #items: Items = { warned: new Set(), barred: new Set(), hits: new Set() };
+  #items: Items = { warned: new Set(), edited: new Set(), barred: new Set(), hits: new Set() };
 
-  /** `warned`: ops named in a refusal; `refused`: ops that cannot be connected; `found`: search hits. */
-  items(scene: Scene, warned: readonly string[], refused: Refused, found: readonly string[]): Items {
-    const by = [scene, warned, refused, found];
+  /** `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected; `hitNames`: found. */
+  items(
+    scene: Scene,
+    { warned, edited, hitNames }: Pick<Screen, "warned" | "edited" | "hitNames">,
+    refused: Refused,
+  ): Items {
+    const by = [scene, warned, edited, refused, hitNames];
     if (by.every((part, i) => part === this.#by[i])) return this.#items;
     this.#by = by;
     this.#items = {
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
+      edited: new Set(edited.map((name) => visibleItem(scene, name))),
       barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
-      hits: new Set(found.map((name) => visibleItem(scene, name))),
+      hits: new Set(hitNames.map((name) => visibleItem(scene, name))),
     };
     return this.#items;
   }

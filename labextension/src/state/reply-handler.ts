@@ -52,6 +52,10 @@ export class ReplyHandler {
       case "targeted":
       case "scripted":
       case "pictured":
+      case "formats":
+      case "exported":
+      case "downloaded":
+      case "editednames":
       case "there":
         break; // the caller handles these
       default:

@@ -103,6 +103,18 @@ export class RequestQueue {
     });
   }
 
+  /** Like `query`, with the progress and a failure shown; the caller handles the reply. */
+  async run(message: Request): Promise<Answer | null> {
+    let reply: Answer | null = null;
+    await this.#request(message, this.#closed.signal, {
+      accept: (answer) => {
+        reply = answer;
+      },
+      fail: (error) => this.#store.set({ status: { kind: "error", text: textOf(error) } }),
+    });
+    return reply;
+  }
+
   /** Like `query`, but null also if the request fails or is aborted: optional details. */
   async queryOrNull(message: Request, signal: AbortSignal): Promise<Answer | null> {
     try {

@@ -10,11 +10,20 @@ import type { Progress } from "../rpc/client";
 export type Mode = "look" | "input" | "output";
 /** What a drag does. */
 export type Tool = "pan" | Shape;
+/** A tab of the side panel. */
+export type PanelTab = "clone" | "op" | "history" | "costs";
+export interface StatusAction {
+  readonly text: string;
+  readonly title: string;
+  act(): void;
+}
 export interface Status {
   readonly kind: "notice" | "refused" | "error";
   readonly text: string;
   /** Suggested fixes. */
   readonly mends?: readonly Offer[];
+  /** Buttons beside a notice. */
+  readonly actions?: readonly StatusAction[];
 }
 
 /** A connection in progress: a tensor is dragged to its new consumer. */
@@ -58,6 +67,8 @@ export interface Screen {
   /** The form that gets the next clicked op. */
   readonly picking: Picking | null;
   readonly panelOpen: boolean;
+  /** The tab in front. */
+  readonly tab: PanelTab;
   /** Whether control edges are drawn. */
   readonly controls: boolean;
   /** Whether the minimap is there. */
@@ -80,6 +91,8 @@ export interface Screen {
   readonly status: Status | null;
   /** Ops that a refusal names. */
   readonly warned: readonly string[];
+  /** Ops and scopes that an edit changed, which the pointer is on in the history. */
+  readonly edited: readonly string[];
   /** The warnings that the user dismissed. */
   readonly dismissed: readonly string[];
   /** The number of requests without a reply. */
@@ -107,6 +120,7 @@ const EMPTY: Screen = {
   connecting: null,
   picking: null,
   panelOpen: true,
+  tab: "clone",
   controls: true,
   minimap: true,
   helping: false,
@@ -120,6 +134,7 @@ const EMPTY: Screen = {
   query: "",
   status: null,
   warned: [],
+  edited: [],
   dismissed: [],
   pending: 0,
   working: null,

@@ -136,7 +136,7 @@ describe("what a menu lists", () => {
 
   test("of the canvas: undo and redo, if there are any, and the view", () => {
     expect(world().texts({ kind: "canvas" })).toEqual([
-      ["Show the whole graph", "Open all scopes", "Close all scopes"],
+      ["Show the whole graph", "Expand all scopes", "Collapse all scopes"],
     ]);
     const later = world({ undo: "editor.bypass('a')", selected_ops: 2, hidden: 3 });
     expect(later.texts({ kind: "canvas" }).flat()).toEqual(

@@ -181,7 +181,7 @@ def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
     corner = box["x"] + 6, box["y"] + box["height"] / 2
     hand.click_at(*corner, button="right")
     expect(hand.menu).to_be_visible()
-    assert entries(hand)[:4] == ["Undo", "Show the whole graph", "Open all scopes", "Close all scopes"]
+    assert entries(hand)[:4] == ["Undo", "Show the whole graph", "Expand all scopes", "Collapse all scopes"]
     hand.choose("Undo")
     expect(hand.root.locator(".tgw-step:not(.tgw-ahead)")).to_have_count(1)
     hand.widget.settled()

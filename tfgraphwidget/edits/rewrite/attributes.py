@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, brief_value, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -41,6 +41,10 @@ class SetAttr(Command):
     op: str
     name: str
     value: Any = field(metadata={"required": True})
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Set {self.name} of {self.op} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
@@ -260,6 +264,11 @@ class Place(Command):
     what: OpsArgument
     device: str = field(metadata={"required": True})
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        device = f"to {self.device}" if self.device else "to none"
+        return f"Set the device of {subject_text(self.what)} {device}"
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for what is no device."""
         if not _DEVICE.fullmatch(self.device):
@@ -325,6 +334,10 @@ class SetConstant(Command):
     tensor: str
     value: Any = field(metadata={"required": True})
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Set {self.tensor} to {brief_value(self.value)}"
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an op that is neither a constant nor a placeholder."""
         index = context.index
@@ -366,6 +379,10 @@ class Trainable(Command):
     """
 
     variables: tuple[str, ...] = field(metadata={"positional": True})
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Made only {subject_text(self.variables)} trainable" if self.variables else "Made nothing trainable"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the collection; GraphEditError for what no collection holds as a variable."""

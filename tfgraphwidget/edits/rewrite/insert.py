@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -139,6 +139,11 @@ class Insert(Command):
     never: Ops = ()
     spec: Spec | None = None
     options: tuple[tuple[str, Any], ...] = field(default=(), metadata={"pairs": True})
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        consumers = f", for {subject_text(self.only)}" if self.only else ""
+        return f"Inserted {subject_text(self.function)} after {self.at}{consumers}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tfgraphwidget.edits import queue_runners
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
@@ -53,6 +53,10 @@ class Remove(Command):
     what: OpsArgument
     prune: bool = True
     readers: bool = False
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Removed {subject_text(self.what)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when an op that stays would lose what it reads."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -63,6 +63,10 @@ class Replace(Command):
     into: str = ""
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     remove: bool = False
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Replaced {subject_text(self.what)} with {subject_text(self.by)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""

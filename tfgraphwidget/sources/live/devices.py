@@ -134,12 +134,12 @@ def pinned_notice(pinned: PinnedOps, *, soft: bool) -> str:
         soft: Whether the session places ops softly.
     """
     others = f" (and {pinned.number - 1} more)" if pinned.number > 1 else ""
-    head = f"Op {_place(pinned.first)}{others} is pinned to {pinned.device!r}, a device that this machine does not have"
+    head = f"Op {_place(pinned.first)}{others} is pinned to {pinned.device!r}, which is not available on this machine"
     if pinned.elsewhere:
         return (
             f"{head}; import the graph without devices to run it: "
             "tf.compat.v1.train.import_meta_graph(file, clear_devices=True)."
         )
     if soft:
-        return f"{head}; it runs on the CPU instead."
+        return f"{head}; it runs on CPU."
     return f"{head}; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run it on the CPU."

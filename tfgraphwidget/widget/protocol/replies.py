@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tfgraphwidget.widget.protocol.requests import Init, Mode
+from tfgraphwidget.widget.save_formats import SaveFormat
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import Stats
@@ -181,7 +182,8 @@ class State:
     `path` names the current graph and those around it, outermost first; `warnings` say what is read-only;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
-    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first.
+    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
+    `sentences` say in words what `code` and `ahead` do.
     While `comparing`, `changes` are the ops "added", "removed" and "changed".
     `offers` are edits that the graph suggests, as to remove ops that edits have left unused.
     `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
@@ -205,6 +207,7 @@ class State:
     redo: str
     code: tuple[str, ...]
     ahead: tuple[str, ...]
+    sentences: tuple[str, ...]
     comparing: bool
     changes: tuple[Group, ...]
     offers: tuple[Offer, ...]
@@ -383,6 +386,42 @@ class Pictured:
 
 
 @dataclasses.dataclass(frozen=True)
+class Formats:
+    """The formats in which the graph can be saved, and the folder that their paths are in."""
+
+    formats: tuple[SaveFormat, ...]
+    folder: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A file that was saved, by its absolute path and that in the folder, and a sentence on it.
+
+    `exists` is the sentence that the file is there already; nothing was saved then.
+    """
+
+    path: str = ""
+    relative: str = ""
+    about: str = ""
+    exists: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Downloaded:
+    """A file to download, whose bytes are the reply's buffer, and a sentence on it."""
+
+    name: str
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class EditedNames:
+    """The ops and scopes ("net/") that an edit added or changed, by the names that they have now."""
+
+    names: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Refused:
     """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead."""
 
@@ -421,6 +460,10 @@ Reply = (
     | Targeted
     | Scripted
     | Pictured
+    | Formats
+    | Exported
+    | Downloaded
+    | EditedNames
     | Refused
     | There
 )

@@ -300,12 +300,54 @@ class Picture:
 
 
 @dataclasses.dataclass(frozen=True)
+class ListFormats:
+    """The formats in which the current graph can be saved."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Export:
+    """Save the current graph in a format: `path` is in the folder that `ListFormats` names."""
+
+    format: str
+    path: str
+    replace: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Download:
+    """Send the current graph in a format, as the bytes of a file."""
+
+    format: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FindEdited:
+    """The ops that an edit of the history added or changed; `step` counts from 1."""
+
+    step: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Ping:
     """Say whether the editor is still there."""
 
 
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
 Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
+Question = (
+    Foresee
+    | Inspect
+    | Search
+    | Preview
+    | Targets
+    | Script
+    | Examine
+    | Picture
+    | ListFormats
+    | Export
+    | Download
+    | FindEdited
+    | Ping
+)
 Choose = Boundary | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

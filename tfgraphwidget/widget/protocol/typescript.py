@@ -29,10 +29,11 @@ from tfgraphwidget.widget.protocol import (
     Tensor,
     Working,
 )
+from tfgraphwidget.widget.save_formats import SaveFormat
 
 _PARTS = (
     *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
-    *(FormField, EditButton),
+    *(FormField, EditButton, SaveFormat),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 

@@ -231,7 +231,10 @@ function cloneEntries(ops: string[], scopes: string[], context: MenuContext): Me
     context.cloneForm();
   };
   const isPart = (state?.inputs.length ?? 0) + (state?.outputs.length ?? 0) > 0;
-  return [...(isPart ? cloneSelection("Clone the selection …", context) : []), { text: "Clone …", act }];
+  return [
+    ...(isPart ? cloneSelection("Clone the selection …", context) : []),
+    { text: "Clone …", key: "C", act },
+  ];
 }
 
 function cloneSelection(text: string, { store, cloneForm }: MenuContext): MenuItem[] {
@@ -296,7 +299,7 @@ function deriveEntries(verbs: readonly SelectionVerb[], { store, actions }: Menu
 
 function keyEntries(keys: readonly string[], context: MenuContext): MenuItem[] {
   const none = () => undefined;
-  const full = { ...context, find: none, menu: none, cursor: new NavigationCursor() };
+  const full = { ...context, find: none, menu: none, clone: none, cursor: new NavigationCursor() };
   return keys.map((key) => {
     const binding = bindingOf(key);
     return { text: binding.what, key: keyText(key), act: () => binding.act(full) };

@@ -5,9 +5,8 @@ import type { SelectionVerb } from "../../interaction/selection-commands";
 import type { Around, Door, Inspected } from "../../protocol/messages";
 import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
-import { commandsFor } from "../controls/edit-commands";
+import { commandsFor, GRAPH_COMMANDS } from "../controls/edit-commands";
 import { editButtons } from "../controls/edit-form";
-import { section } from "../controls/section";
 import { breakableName, button, element, ICONS, icon, releaseFocus } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
 import { createOpDetails } from "./op-details";
@@ -16,6 +15,7 @@ import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
 export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector" });
   const examined = createOpDetails(parts);
+  const whole = wholeGraph(parts);
   let shown: unknown[] = [];
   parts.store.watch(["details", "paint", "scene"], ({ details }) => {
     // An edit may leave the facts of an item as they were, and its edges without effect.
@@ -24,13 +24,18 @@ export function createInspector(parts: Parts): HTMLElement {
     shown = now;
     body.setAttribute("data-name", details?.name ?? "");
     releaseFocus(body);
-    body.replaceChildren(...(details ? contents(details, parts, examined) : [emptyHint()]));
+    whole.hidden = details !== null;
+    body.replaceChildren(...(details ? contents(details, parts, examined) : []));
   });
-  return section("Inspector", {}, [], body);
+  return element("section", { "aria-label": "Inspector" }, whole, body);
 }
 
-function emptyHint(): HTMLElement {
-  return element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
+/** Shown while nothing is inspected: edits of the whole graph. */
+function wholeGraph(parts: Parts): HTMLElement {
+  const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
+  const title = element("p", { class: "tgw-label" }, "Whole graph");
+  const edits = parts.readOnly ? [] : [title, editButtons("Edit the whole graph", GRAPH_COMMANDS, parts)];
+  return element("div", { class: "tgw-field" }, hint, ...edits);
 }
 
 function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {
