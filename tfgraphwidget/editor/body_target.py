@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits import Change, Entrance, Patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, build, called_functions
+from tfgraphwidget.graph import TRAINABLE, GraphIndex, Member, build, called_functions, handles_of_one, listed_variables
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.sources import Body, open_function
 
@@ -38,6 +39,8 @@ class BodyTarget:
         self._seen: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_called`
         self._called = ""
         self._known: dict[str, edited_function.Edition] = {}
+        self._trainable: tuple[Member, ...] | None = None  # the graph's, when they were last compared with the body's
+        self._trained_last: edited_function.Edition | None = None
         self.first = self.index
 
     # What it is
@@ -59,7 +62,8 @@ class BodyTarget:
     def edition(self) -> edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function
-        found = self._known.pop(name, None) or self._opened(name)
+        known = self._known.pop(name) if name in self._known else self._opened(name)
+        found = self._trained(known)
         self._known[name] = found  # behind those that were used before
         if len(self._known) > _MOST_KNOWN:
             del self._known[next(iter(self._known))]
@@ -73,6 +77,23 @@ class BodyTarget:
         index = build(body.nodes(), *body.collections(), origin=self, **context)
         ends = tuple(body.arguments), dict(body.returns)
         return edited_function.Edition(body.function(name), body, index, ends)
+
+    def _trained(self, edition: edited_function.Edition) -> edited_function.Edition:
+        """The body with the trainable variables that the graph has: a body has no variables but the graph's."""
+        graph = self.root.index.collections.get(TRAINABLE)
+        if self._trainable is graph and self._trained_last is edition:
+            return edition
+        index, names = edition.index, {member.name for member in graph or ()}
+        origins = edition.body.origins or {}
+        members = tuple(
+            Member("variable", variable.name)
+            for name, variable in index.defined_variables.items()
+            if (f"{origins[name]}:0" in names if graph is not None and name in origins else variable.trainable)
+        )
+        if members != index.collections.get(TRAINABLE, ()):
+            edition = replace(edition, index=replace(index, collections={**index.collections, TRAINABLE: members}))
+        self._trainable, self._trained_last = graph, edition
+        return edition
 
     @property
     def index(self) -> GraphIndex:
@@ -94,7 +115,7 @@ class BodyTarget:
     def fitted(self, patch: Patch) -> Patch:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
-            return replace(patch, caller=self.caller.fitted(Patch(signature_key_renames=patch.signature_key_renames)))
+            return self._of_root(patch, self._at_root(patch))
         if patch.ends is not None or getattr(patch.traced, "captured", None):
             raise GraphEditError(
                 f"Function {self.function!r} is called by the graph that was opened, so it cannot get variables or "
@@ -121,6 +142,36 @@ class BodyTarget:
             replace(call, notes=(*call.notes, *notes), signature_key_renames=patch.signature_key_renames)
         )
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
+
+    def _of_root(self, patch: Patch, change: Patch) -> Patch:
+        """The patch of this body, and of each caller up to the graph, which `change` is for."""
+        caller = self.caller
+        outer = caller._of_root(Patch(), change) if isinstance(caller, BodyTarget) else caller.fitted(change)
+        return replace(patch, caller=outer)
+
+    def _at_root(self, patch: Patch) -> Patch:
+        """What a patch that changes no op here changes in the graph: keys of signatures, and which variables train."""
+        change = Patch(signature_key_renames=patch.signature_key_renames)
+        if not (patch.add.members or patch.remove.members):
+            return change
+        graph, origins = self.root.index, self.edition.body.origins or {}
+        chosen = [split_tensor(member.name)[0] for _, member in patch.add.members]
+        known = listed_variables(graph)
+        lost = [name for name in chosen if origins.get(name) not in known]
+        if lost:
+            raise GraphEditError(
+                f"set_trainable: no variable of the graph that was opened is known to be {lost[0]!r} here; enter "
+                "the function by the op that calls it.",
+                lost,
+            )
+        ours = {name for name in origins.values() if name in known}
+        wanted = {origins[name] for name in chosen}
+        now = graph.collections.get(TRAINABLE, ())
+        names = {split_tensor(member.name)[0] for member in now} - set(handles_of_one(graph, ours))
+        names |= set(handles_of_one(graph, wanted))
+        new = (Member("variable", f"{name}:0") for name in sorted(names, key=graph.op))
+        add = Change(members=tuple((TRAINABLE, member) for member in new))
+        return replace(change, add=add, remove=Change(members=tuple((TRAINABLE, member) for member in now)))
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit.
@@ -173,9 +224,12 @@ class BodyTarget:
 
 
 def _changes_ops(patch: Patch) -> bool:
-    """Whether a patch changes more than keys of signatures."""
+    """Whether a patch changes more than keys of signatures, and which variables are trainable."""
+    kept = (patch.add, patch.remove)
+    only_members = all(change == Change(members=change.members) for change in kept)
+    members = {key for change in kept for key, _ in change.members}
     ends = patch.input_renames or patch.output_renames
-    return patch.add != Change() or patch.remove != Change() or bool(patch.changed or patch.shapes or ends)
+    return not only_members or not members <= {TRAINABLE} or bool(patch.changed or patch.shapes or ends)
 
 
 def change_of(target: object, patch: Patch, place: object) -> Patch | None:

@@ -24,7 +24,7 @@ from tfgraphwidget.export.state.exported_state import read_state
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph import GraphIndex, definitions, handles
+from tfgraphwidget.graph import TRAINABLE, GraphIndex, definitions, handles
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
@@ -115,6 +115,7 @@ def _rewritten(edited: EditedSavedModel) -> Any:
             objects.signatures(edited.signatures, request.signatures)
         except GraphEditError as error:
             raise NotKept(error.why) from error
+        objects.trainable()
     library, renamed = objects.library()
     check_size("The graph of the SavedModel", nodes, library, _WAY_OUT)
     del made.graph_def.node[:]
@@ -212,6 +213,26 @@ def _set_collections(made: Any, edited: EditedSavedModel, names: set[str]) -> No
             held.node_list.value[:] = kept
         elif key in index.collections or held.WhichOneof("kind") == "bytes_list":
             held.bytes_list.value[:] = [entry for entry in held.bytes_list.value if _is_there(key, entry, names)]
+    if index.collections.get(TRAINABLE) != edited.before.collections.get(TRAINABLE):
+        _set_trainable(made, index)
+
+
+def _set_trainable(made: Any, index: GraphIndex) -> None:
+    """Let the variables in the collections be trainable, or not, as the edited graph has them."""
+    defined, found = index.defined_variables, dict[str, bytes]()
+    for key in list(made.collection_def):
+        if tf_protos.collection_message(key) is not tf_protos.VariableDef:
+            continue
+        held = made.collection_def[key].bytes_list.value
+        protos = [tf_protos.VariableDef.FromString(entry) for entry in held]
+        for proto in protos:
+            name = split_tensor(proto.variable_name)[0]
+            if name in defined:
+                proto.trainable = defined[name].trainable
+                found[name] = proto.SerializeToString()
+        held[:] = [proto.SerializeToString() for proto in protos]
+    names = (split_tensor(member.name)[0] for member in index.collections.get(TRAINABLE, ()))
+    made.collection_def[TRAINABLE].bytes_list.value[:] = [found[name] for name in names if name in found]
 
 
 def _is_there(key: str, entry: bytes, names: set[str]) -> bool:

@@ -19,6 +19,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.signature_function import called_function, signature_function
 from tfgraphwidget.graph import (
     FUNCTION_CALLS,
+    TRAINABLE,
     GraphIndex,
     Shape,
     called_functions,
@@ -27,7 +28,7 @@ from tfgraphwidget.graph import (
     reachable_functions,
 )
 from tfgraphwidget.naming import free_name, listed, split_input, split_tensor
-from tfgraphwidget.sources import Signature, open_source, tf_protos
+from tfgraphwidget.sources import Signature, open_source, saved_variables, tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
 _SIGNATURES = "signatures"
@@ -80,6 +81,30 @@ class ObjectGraphEdit:
         """The functions that ops of the edited graph call, directly or not."""
         names = self._after.functions | self._old.keys()
         return set(reachable_functions(names, _FunctionLookup(self._function, self._after.extras.gradient), nodes))
+
+    # Variables
+
+    def trainable(self) -> None:
+        """Let the saved variables be trainable, or not, as the edited graph has them."""
+        before, after = map(_trainable, (self._before, self._after))
+        if before == after:
+            return
+        nodes, numbers = self.objects.nodes, saved_variables(self._original, self._original.graph_def.node)
+        flags = {number: op in after for op, number in numbers.items() if op in self._after.ids}
+        functions = self._original.object_graph_def.concrete_functions.values()
+        bound = {number for function in functions for number in function.bound_inputs}
+        # Keras saves each variable twice, under one name; functions bind one of them.
+        by_name = {nodes[number].variable.name: flag for number, flag in flags.items() if number in bound}
+        for number, saved in enumerate(nodes):
+            if saved.WhichOneof("kind") == "variable":
+                own = flags.get(number, saved.variable.trainable)
+                saved.variable.trainable = own if number in bound else by_name.get(saved.variable.name, own)
+        lists = [child.local_name for child in nodes[0].children if child.local_name == TRAINABLE]
+        if lists:
+            self.notices.append(
+                "The list trainable_variables of the saved object is as it was, since checkpoints name its entries; "
+                "take those variables whose trainable is True, as the functions of the signatures do."
+            )
 
     # Signatures
 
@@ -619,3 +644,8 @@ def _rename(function: Any, renamed: Mapping[str, str]) -> None:
     function.signature.name = renamed.get(function.signature.name, function.signature.name)
     for node in function.node_def:
         rename_functions(node, renamed)
+
+
+def _trainable(index: GraphIndex) -> set[str]:
+    """The handle ops of the trainable variables."""
+    return {split_tensor(member.name)[0] for member in index.collections.get(TRAINABLE, ())}
