@@ -15,7 +15,7 @@ from tfgraphwidget.edits import Change, Entrance, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import TRAINABLE, GraphIndex, Member, build, called_functions, handles_of_one, listed_variables
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.functions import edited_function
+from tfgraphwidget.runtime.functions import edited_function, new_variables
 from tfgraphwidget.sources import Body, open_function
 
 if TYPE_CHECKING:
@@ -116,23 +116,36 @@ class BodyTarget:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
             return self._of_root(patch, self._at_root(patch))
-        if patch.ends is not None or getattr(patch.traced, "captured", None):
+        if patch.ends is not None:
             raise GraphEditError(
-                f"Function {self.function!r} is called by the graph that was opened, so it cannot get variables or "
-                "results of its own; open the function itself, tgw.edit(function), or clone the part as a module."
+                f"Function {self.function!r} is called by the graph that was opened, so it cannot get results of its "
+                "own; open the function itself, tgw.edit(function), or clone the part as a module."
             )
         graph, name, handle = self.root.index, self.function, self._handles[-1]
         edited_function.check_entered_once(graph, name)
+        patch = new_variables.with_constants(patch)
+        state = patch.new_state
+        if state and self._is_named:
+            raise GraphEditError(
+                f"The function makes the variable {next(iter(state))!r}, which the ops that call {name!r} have to give "
+                "it; enter the function by one of them: editor.enter(op, everywhere=True) edits all calls."
+            )
         after = self.edition.after(patch)
-        new = edited_function.rewritten(
-            graph.extras.function(name), after, dict(patch.renamed), keeps_shapes=not patch.shapes
-        )
+        old = graph.extras.function(name)
+        handles = edited_function.new_handles(old, [after.index.nodes[after.index.ids[op]] for op in state])
+        new = edited_function.rewritten(old, after, dict(patch.renamed), keeps_shapes=not patch.shapes, handles=handles)
         if self.entrance.everywhere:
             edited_function.check_called_alike(graph, name)
+        caller = self.root.index if self.entrance.everywhere or self._is_named else self.outer.index
+        is_live = self.caller is self.root and not self.root.source.refusal  # TensorFlow's graph has the variables
+        lifted = new_variables.lifted(patch, handles, caller, as_ops=is_live)
         if self.entrance.everywhere or self._is_named:
-            call = edited_function.call_everywhere(graph, name, new, after.index)
+            call = edited_function.call_everywhere(graph, name, new, after.index, lifted.handles, lifted.change)
         else:
-            call = edited_function.call_instead(self.outer.index, handle, self.entrance.label, new, after.index)
+            call = edited_function.call_instead(
+                caller, handle, self.entrance.label, new, after.index, lifted.handles, lifted.change
+            )
+        call = replace(call, captured=lifted.captured)
         notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
         if not call.changed:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
@@ -200,7 +213,8 @@ class BodyTarget:
                 handle, handle
             )  # a live graph's op may have become a new one
         self._handles = (*self._handles, handle)
-        self._known[self.function] = after
+        if not patch.new_state:  # else it is read again, with the arguments that it has now
+            self._known[self.function] = after
         return lost
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:

@@ -32,8 +32,15 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, build, definitions, handles, reachable_functions
-from tfgraphwidget.runtime.live import COLLECTIONS, check_not_growing, in_place_changes, patch_application, placement
-from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
+from tfgraphwidget.runtime.live import (
+    COLLECTIONS,
+    check_not_growing,
+    in_place_changes,
+    patch_application,
+    placement,
+    traced_ops,
+)
+from tfgraphwidget.runtime.session import Renewal, TimedSession, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
@@ -398,6 +405,7 @@ class LiveTarget:
         steps.enter_context(patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session))
         let_in()
         load()
+        self._initialize(patch)
         let_in()
         self._follow(before, patch, generation, imported)
         if renewal:
@@ -407,6 +415,14 @@ class LiveTarget:
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
         return renewal.lost if renewal else ()
+
+    def _initialize(self, patch: Patch) -> None:
+        """Give the variables that an edit of a body brought in their first values, unless they have values already."""
+        session = self.source.session
+        if session is None or not patch.captured:
+            return
+        new = [v for v in patch.add.variables if not variable_values.has_value(session, v.snapshot or v.name)]
+        traced_ops.initialize(TimedSession(session), new, ())
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
