@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import keras
@@ -11,7 +12,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.graph import distinct_handles
+from tfgraphwidget.graph import count_variables, distinct_handles
+from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.sources import describe_file
 
 
@@ -44,6 +46,21 @@ def test_a_saved_model_of_keras_has_the_variables_and_parameters_of_the_model(
     (described,) = describe_file(saved)["graphs"]
     assert len(described["variables"]) == len(model.variables) == 8
     assert described["variable_bytes"] == 4 * 99
+
+
+def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model: keras.Model) -> None:
+    editor = tgw.edit(saved)
+    for depth in (2, 1, 0):
+        editor.leave(depth)
+        index = editor.index
+        outline, sums = outline_of(index)
+        assert count_variables(index, range(len(index))) == len(model.variables) == 8
+        assert sums.variables[0] == 8
+        counted = Counter[str]()  # a scope with ops of training is two boxes
+        for name, variables in zip(outline.names, sums.variables.tolist(), strict=True):
+            counted[name] += variables
+        scopes = [scope for scope in outline.names[1:] if scope and editor.core.view.holding(scope)]
+        assert [editor.inspect(scope).variables for scope in scopes] == [counted[scope] for scope in scopes]
 
 
 def test_what_the_model_computes_with_is_what_is_counted(saved: Path) -> None:
