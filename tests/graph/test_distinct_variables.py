@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import keras
@@ -56,11 +55,9 @@ def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model:
         outline, sums = outline_of(index)
         assert count_variables(index, range(len(index))) == len(model.variables) == 8
         assert sums.variables[0] == 8
-        counted = Counter[str]()  # a scope with ops of training is two boxes
-        for name, variables in zip(outline.names, sums.variables.tolist(), strict=True):
-            counted[name] += variables
-        scopes = [scope for scope in outline.names[1:] if scope and editor.core.view.holding(scope)]
-        assert [editor.inspect(scope).variables for scope in scopes] == [counted[scope] for scope in scopes]
+        boxes = zip(outline.names, sums.variables.tolist(), sums.ops.tolist(), strict=True)
+        counted = {name: count for name, count, ops in boxes if name and ops and name not in index.ids}
+        assert {name: editor.inspect(name).variables for name in counted} == counted
 
 
 def test_what_the_model_computes_with_is_what_is_counted(saved: Path) -> None:
