@@ -399,6 +399,8 @@ class LiveTarget:
         before, planned, patch = self._reading, patch, self._fit(patch)
         renewal = self._renewal() if patch.changed and renew else None
         generation = self._record().generation
+        if renewal:
+            steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
         steps.on_failure(setattr, self, "_shapes", self._shapes)
         # After a failure the generation has grown, so that the index is read again when it is next asked for.
         in_graph = _without(patch, self._objectless) if self._objectless else patch
@@ -409,12 +411,19 @@ class LiveTarget:
         let_in()
         self._follow(before, patch, generation, imported)
         if renewal:
-            let_in()  # not behind this: a session that was renewed is not put back
+            let_in()
             renewal.apply()
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
         return renewal.lost if renewal else ()
+
+    def _renew_again(self, renewal: Renewal) -> None:
+        """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
+        if renewal.is_done:
+            again = self._renewal()
+            if again:
+                again.apply()
 
     def _initialize(self, patch: Patch) -> None:
         """Give the variables that an edit of a body brought in their first values, unless they have values already."""
