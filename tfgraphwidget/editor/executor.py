@@ -163,7 +163,7 @@ class EditExecutor:
         if not self.source.signatures:
             return ()
         found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        patches = (patch for patch in found if patch is not None)
+        patches = (self.target.carried_out(patch) for patch in found if patch is not None)
         ids = self.target.index.ids
         return tuple(
             signature

@@ -208,6 +208,7 @@ class LiveTarget:
         self._reserved: frozenset[str] = frozenset()
         # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of them.
         self._objectless: frozenset[str] = frozenset()
+        self._imported_names: dict[str, str] = {}  # of ops that edits of a file changed, where TensorFlow has new ones
         self._reading: _Reading
         self._form: FileForm | None = None  # of a file that was imported
         self._imported: GraphIndex | None = None  # as it was then
@@ -263,6 +264,7 @@ class LiveTarget:
                     renewal.apply()
                 for planned, fitted in self._fitted.values():
                     source.notices += fitted.notes[len(planned.notes) :]
+                    self._imported_names |= dict(fitted.output_renames[len(planned.output_renames) :])
 
     def file_restorer(self) -> Callable[[], None]:
         """What makes a file that is imported from now on the file again that it is now.
@@ -285,6 +287,7 @@ class LiveTarget:
             source.body, source.notices, source.has_values = opened
             self._draft, self._reading, self._shapes, self._built_on_hidden = saved
             self._fitted, self._members, self._form, self._objectless = {}, {}, None, objectless
+            self._imported_names = {}
 
         return restore
 
@@ -432,6 +435,14 @@ class LiveTarget:
             return
         new = [v for v in patch.add.variables if not variable_values.has_value(session, v.snapshot or v.name)]
         traced_ops.initialize(TimedSession(session), new, ())
+
+    def carried_out(self, patch: Patch) -> Patch:
+        """What a patch of a file came to when TensorFlow imported the file; the patch itself where that is the same."""
+        return self._fitted.get(id(patch), (patch, patch))[1]
+
+    def present_name(self, op: str) -> str:
+        """The name that an op has now which an edit changed before the file was imported."""
+        return op if op in self.index.ids else self._imported_names.get(op, op)
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.

@@ -17,6 +17,13 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
+from tfgraphwidget.export.formats.new_saved_variables import (
+    CannotHold,
+    NewVariable,
+    checkpoint_values,
+    initialized,
+    new_variables,
+)
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
 from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
@@ -59,8 +66,14 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         GraphEditError: What was written gives something else than the graph does.
     """
     request = edited.request
-    meta = _rewritten(edited)
+    try:
+        meta, new = _rewritten(edited)
+    except CannotHold as error:
+        raise NotKept(str(error)) from error
     values = _changed_values(edited)
+    if new:
+        prefix = str(edited.folder / "variables" / "variables")
+        values |= checkpoint_values(tf_protos.checkpoint_reader(prefix), new)
     copy_files(edited.folder, path, [name for name in files if name not in (_MODEL, _FINGERPRINT)])
     model = tf_protos.SavedModel(saved_model_schema_version=edited.model.saved_model_schema_version)
     model.meta_graphs.append(meta)
@@ -102,15 +115,20 @@ def _verify(path: Path, request: ExportRequest, tags: Sequence[str]) -> None:
 # The MetaGraphDef
 
 
-def _rewritten(edited: EditedSavedModel) -> Any:
-    """The MetaGraphDef with the edited graph."""
+def _rewritten(edited: EditedSavedModel) -> tuple[Any, list[NewVariable]]:
+    """The MetaGraphDef with the edited graph, and the variables that it did not have."""
     original, request = edited.meta_graph, edited.request
     made = tf_protos.MetaGraphDef()
     made.CopyFrom(original)
     nodes = _nodes(edited)
     has_objects = bool(original.object_graph_def.nodes)
+    new: list[NewVariable] = []
+    if has_objects:
+        new = new_variables(original, edited.before, request.index, edited.session)
+        nodes = initialized(nodes, new, _init_op(original))
     objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
     if has_objects:
+        objects.add_variables(new)
         try:
             objects.signatures(edited.signatures, request.signatures)
         except GraphEditError as error:
@@ -135,7 +153,13 @@ def _rewritten(edited: EditedSavedModel) -> Any:
     _set_signature_defs(made, edited, objects)
     for sentence in objects.notices:
         request.add_notice(sentence)
-    return made
+    return made, new
+
+
+def _init_op(meta: Any) -> str:
+    """The op that sessions run after they have restored the variables; "" without one."""
+    outputs = meta.signature_def[_INIT].outputs if _INIT in meta.signature_def else {}
+    return next((split_tensor(info.name)[0] for info in outputs.values()), "")
 
 
 def _restore_contexts(library: FunctionDefLibrary, original: FunctionDefLibrary) -> None:
@@ -186,13 +210,13 @@ def _bookkeeping(meta: Any) -> list[str]:
 
 
 def _check_state(edited: EditedSavedModel) -> None:
-    """Raise NotKept for variables that edits have brought in: the checkpoint and the Saver do not know them.
+    """Raise NotKept for variables that edits have brought into a model of TensorFlow 1, whose Saver has no others.
 
     Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops that are not there.
     """
     index, known = edited.request.index, set(edited.before.names)
     new = [index.names[i] for i in handles(index) if index.names[i] not in known]
-    if new:
+    if new and not edited.meta_graph.object_graph_def.nodes:
         raise NotKept(f"{new[0]!r} is a new variable")
     if not edited.meta_graph.object_graph_def.nodes and any(
         key in edited.meta_graph.collection_def for key in _BY_NAME
@@ -303,8 +327,8 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
 def _write_values(old: Path, new: Path, values: Mapping[str, Any]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
-    names = sorted(reader.get_variable_to_shape_map())
-    dtypes = reader.get_variable_to_dtype_map()
+    names = sorted({*reader.get_variable_to_shape_map(), *values})
+    dtypes = {name: np.asarray(value).dtype for name, value in values.items()} | reader.get_variable_to_dtype_map()
     for file in new.parent.glob(f"{new.name}.*"):
         file.unlink()
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:

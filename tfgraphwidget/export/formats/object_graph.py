@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.formats.new_saved_variables import NewVariable, add_objects
 from tfgraphwidget.export.formats.signature_function import called_function, signature_function
 from tfgraphwidget.graph import (
     FUNCTION_CALLS,
@@ -58,6 +59,7 @@ class ObjectGraphEdit:
         self.objects.CopyFrom(original.object_graph_def)
         self.notices: list[str] = []
         self._old = {function.signature.name: function for function in original.graph_def.library.function}
+        self._added: dict[str, int] = {}  # tensors of new handles, with the numbers of their objects
         self._new: dict[str, Any] = {}  # functions of signatures, by the name that they have in the file
         self._rooted = self._reached(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
@@ -84,10 +86,15 @@ class ObjectGraphEdit:
 
     # Variables
 
+    def add_variables(self, variables: Sequence[NewVariable]) -> None:
+        """Add objects for variables that edits have brought in."""
+        add_objects(self.objects, variables, self._after)
+        self._added = {variable.definition.name: variable.number for variable in variables}
+
     def trainable(self) -> None:
         """Let the saved variables be trainable, or not, as the edited graph has them."""
         before, after = map(_trainable, (self._before, self._after))
-        if before == after:
+        if before & self._after.ids.keys() == after & self._before.ids.keys():
             return
         nodes, numbers = self.objects.nodes, saved_variables(self._original, self._original.graph_def.node)
         flags = {number: op in after for op, number in numbers.items() if op in self._after.ids}
@@ -116,7 +123,7 @@ class ObjectGraphEdit:
         numbers = self._signature_objects()
         kept = {signature.name: signature for signature in now}
         known = {signature.name: signature for signature in was}
-        bindings = bound_tensors(self._original, self._before.nodes)
+        bindings = {**bound_tensors(self._original, self._before.nodes), **self._added}
         for name, number in numbers.items():
             if name not in kept:
                 self._drop_signature(name)
@@ -357,9 +364,18 @@ class ObjectGraphEdit:
         return rooted | set(concrete) | self._old_reached(concrete)
 
     def _takes_the_same(self, old: str, new: str) -> bool:
-        """Whether an edited function has the arguments that the function had; a notice if an object names it."""
+        """Whether an edited function has the arguments that the function had; a notice if an object names it.
+
+        It may have those of new variables besides, which become bound to it.
+        """
         before, now = self._old[old].signature, self._function(new).signature
-        if [argument.type for argument in before.input_arg] == [argument.type for argument in now.input_arg]:
+        types = [argument.type for argument in before.input_arg], [argument.type for argument in now.input_arg]
+        if types[0] == types[1]:
+            return True
+        numbers = self._given_objects.get(new, ())[len(types[0]) :]
+        if types[0] == types[1][: len(types[0])] and numbers and all(number is not None for number in numbers):
+            if old in self.objects.concrete_functions:
+                self.objects.concrete_functions[old].bound_inputs.extend(numbers)
             return True
         if old in self.objects.concrete_functions:
             self.notices.append(
@@ -367,6 +383,27 @@ class ObjectGraphEdit:
                 "variables; call the signature."
             )
         return False
+
+    @cached_property
+    def _given_objects(self) -> dict[str, list[int | None]]:
+        """The saved objects that calls give the arguments of each function; None for other arguments."""
+        known = {**bound_tensors(self._original, self._before.nodes), **self._added}
+        found: dict[str, list[int | None]] = {}
+        stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
+            (self._after.nodes, {**known, **{name.removesuffix(":0"): number for name, number in known.items()}})
+        ]
+        while stack:
+            nodes, objects = stack.pop()
+            for node in nodes:
+                name = called_function(node)
+                if node.op not in FUNCTION_CALLS or name not in self._after.functions or name in found:
+                    continue
+                definition = self._after.extras.function(name)
+                found[name] = [objects.get(text) for text in node.input if text[:1] != "^"]
+                pairs_of_arguments = zip(definition.signature.input_arg, found[name], strict=False)
+                inner = {argument.name: number for argument, number in pairs_of_arguments if number is not None}
+                stack.append((definition.node_def, inner))
+        return found
 
     def _move(self, moved: Mapping[str, str]) -> None:
         """Let objects name other functions."""
