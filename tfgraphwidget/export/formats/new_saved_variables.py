@@ -67,7 +67,7 @@ def new_variables(meta: Any, before: GraphIndex, after: GraphIndex, session: Ses
     found = definitions(after, [i for i in handles(after) if after.names[i] not in known]).values()
     nodes = meta.object_graph_def.nodes
     taken = {child.local_name.lower() for child in nodes[0].children} if nodes else set()
-    made = []
+    made: list[NewVariable] = []
     for variable in found:
         if not variable.resource or not variable.initializer:
             raise CannotHold(f"{variable.handle!r} is a new variable without an initial value of its own")
