@@ -36,9 +36,9 @@ class BodyTarget:
         self.root: LiveTarget = outer if isinstance(outer, LiveTarget) else outer.root
         self._is_named = entrance.op not in outer.index.ids
         self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
-        self._seen: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_called`
-        self._called = ""
-        self._known: dict[str, edited_function.Edition] = {}
+        self._caller_index: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_current_name`
+        self._current_name = ""
+        self._editions: dict[str, edited_function.Edition] = {}
         self._trainable: tuple[Member, ...] | None = None  # the graph's, when they were last compared with the body's
         self._trained_last: edited_function.Edition | None = None
         self.first = self.index
@@ -51,12 +51,12 @@ class BodyTarget:
         if self._is_named:
             return self._handles[-1]
         index = self.outer.index
-        if self._seen is not index:
+        if self._caller_index is not index:
             at = index.ids.get(self._op)  # None after another editor has removed the op: the body stays then
-            found = () if at is None else called_functions(index.nodes[at], index.functions)
-            called = (door.function for door in found if self.entrance.label in ("", door.label))
-            self._seen, self._called = index, next(called, self._called)
-        return self._called
+            references = () if at is None else called_functions(index.nodes[at], index.functions)
+            functions = (door.function for door in references if self.entrance.label in ("", door.label))
+            self._caller_index, self._current_name = index, next(functions, self._current_name)
+        return self._current_name
 
     @property
     def _op(self) -> str:
@@ -68,14 +68,14 @@ class BodyTarget:
     def edition(self) -> edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function
-        known = self._known.pop(name) if name in self._known else self._opened(name)
-        found = self._trained(known)
-        self._known[name] = found  # behind those that were used before
-        if len(self._known) > _MOST_KNOWN:
-            del self._known[next(iter(self._known))]
-        return found
+        known = self._editions.pop(name) if name in self._editions else self._open(name)
+        edition = self._trained(known)
+        self._editions[name] = edition  # behind those that were used before
+        if len(self._editions) > _MOST_KNOWN:
+            del self._editions[next(iter(self._editions))]
+        return edition
 
-    def _opened(self, name: str) -> edited_function.Edition:
+    def _open(self, name: str) -> edited_function.Edition:
         caller = self.root.index if self._is_named else self.outer.index
         op = None if self._is_named else caller.ids.get(self._op)
         body = open_function(name, self.outer.body, caller, op)
@@ -118,7 +118,7 @@ class BodyTarget:
         """What `Patch.caller` of an edit here changes: the graph that it was entered from, or all of them at once."""
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
-    def fitted(self, patch: Patch) -> Patch:
+    def fit(self, patch: Patch) -> Patch:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
             return self._of_root(patch, self._at_root(patch))
@@ -139,7 +139,9 @@ class BodyTarget:
         after = self.edition.after(patch)
         old = graph.extras.function(name)
         handles = edited_function.new_handles(old, [after.index.nodes[after.index.ids[op]] for op in state])
-        new = edited_function.rewritten(old, after, dict(patch.renamed), keeps_shapes=not patch.shapes, handles=handles)
+        new = edited_function.rewrite_definition(
+            old, after, dict(patch.renamed), keeps_shapes=not patch.shapes, handles=handles
+        )
         if self.entrance.everywhere:
             edited_function.check_called_alike(graph, name)
         caller = self.root.index if self.entrance.everywhere or self._is_named else self.outer.index
@@ -157,7 +159,7 @@ class BodyTarget:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
         if self.caller is self.root:
             call = edited_function.without_superseded(graph, call, self.root.first)
-        call = self.caller.fitted(
+        call = self.caller.fit(
             replace(call, notes=(*call.notes, *notes), signature_key_renames=patch.signature_key_renames)
         )
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
@@ -165,7 +167,7 @@ class BodyTarget:
     def _of_root(self, patch: Patch, change: Patch) -> Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""
         caller = self.caller
-        outer = caller._of_root(Patch(), change) if isinstance(caller, BodyTarget) else caller.fitted(change)
+        outer = caller._of_root(Patch(), change) if isinstance(caller, BodyTarget) else caller.fit(change)
         return replace(patch, caller=outer)
 
     def _at_root(self, patch: Patch) -> Patch:
@@ -196,14 +198,14 @@ class BodyTarget:
         """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit.
 
         Args:
-            patch: What `fitted` returned. `patch.caller` is the change of the calling graph.
+            patch: What `fit` returned. `patch.caller` is the change of the calling graph.
             steps: The transaction of the edit.
             renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
 
         Returns:
             A sentence for each thing that the edit loses.
         """
-        assert patch.caller is not None  # `fitted` has put it there
+        assert patch.caller is not None  # `fit` has put it there
         after, old, handle = self.edition.after(patch), self.function, self._op
         lost = self.caller.apply(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
@@ -211,7 +213,7 @@ class BodyTarget:
         steps.on_failure(setattr, self, "_handles", self._handles)
         if self._is_named:
             definition = self.root.index.extras.function(old)
-            handle = edited_function.rewritten(
+            handle = edited_function.rewrite_definition(
                 definition, after, dict(patch.renamed), keeps_shapes=not patch.shapes
             ).signature.name
         elif self.outer is self.caller:
@@ -220,7 +222,7 @@ class BodyTarget:
             )  # a live graph's op may have become a new one
         self._handles = (*self._handles, handle)
         if not patch.new_state:  # else it is read again, with the arguments that it has now
-            self._known[self.function] = after
+            self._editions[self.function] = after
         return lost
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:

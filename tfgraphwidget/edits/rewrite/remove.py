@@ -31,7 +31,7 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
-from tfgraphwidget.naming import colocated_with, listed, split_tensor
+from tfgraphwidget.naming import colocated_with, names_text, split_tensor
 
 _COLOCATED = "_class"
 
@@ -211,9 +211,9 @@ def _drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRew
         alone.append(node.name)
     is_one = len(alone) == 1
     stand = "stands" if is_one else "stand"
-    return (f"{listed(alone)} {stand} on no other op's device any more.",) if alone else ()
+    return (f"{names_text(alone)} {stand} on no other op's device any more.",) if alone else ()
 
 
 def _lost_signature_notes(names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
-    return (f"{listed(names)} is no longer an input or output of a signature.",) if names else ()
+    return (f"{names_text(names)} is no longer an input or output of a signature.",) if names else ()

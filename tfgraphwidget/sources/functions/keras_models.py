@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
@@ -58,8 +58,8 @@ def keras_source(model: Any, signature: Any = None) -> Source:
 
     parameters = inspect.Signature(_parameters(model, len(specs)))
 
-    def inference(*inputs: Any, **named: Any) -> Any:
-        return model(*parameters.bind(*inputs, **named).args, training=False)
+    def inference(*inputs: Any, **keywords: Any) -> Any:
+        return model(*parameters.bind(*inputs, **keywords).args, training=False)
 
     # Else TensorFlow has names of its own for what the model's `call` takes.
     inference.__signature__ = parameters  # type: ignore[attr-defined]
@@ -106,7 +106,7 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
     trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
     opened = graph.get_operations()
     numbers = {op.name: number for number, op in enumerate(trace.graph.get_operations())}
-    found = {}
+    outputs = {}
     for tensor, name in zip(tensors, names, strict=True):
         op, _, port = name.partition(":")
         number = numbers[op]
@@ -115,16 +115,16 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
             raise GraphEditError(
                 f"Keras model {model.name!r} makes other ops now than when it was opened; open it again."
             )
-        found[id(tensor)] = f"{opened[number].name}:{port}"
-    return found
+        outputs[id(tensor)] = f"{opened[number].name}:{port}"
+    return outputs
 
 
 def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
     """The first `count` parameters of a model's `call`."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    named = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
-    named += [f"inputs_{k}" for k in range(len(named), count)]
-    return [inspect.Parameter(name, kind) for name in named]
+    names = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
+    names += [f"inputs_{k}" for k in range(len(names), count)]
+    return [inspect.Parameter(name, kind) for name in names]
 
 
 def _input_specs(model: Any, title: str) -> list[Any]:
@@ -165,8 +165,8 @@ def _given_specs(model: Any, title: str, signature: Any) -> list[Any]:
         known = names[: len(signature)]
         if set(known) != set(signature):
             raise GraphEditError(
-                f"{title} takes {listed(names)}; give signature= a tf.TensorSpec for each of the first ones, by name "
-                "or as a list."
+                f"{title} takes {names_text(names)}; give signature= a tf.TensorSpec for each of the first ones, by "
+                "name or as a list."
             )
         signature = [signature[name] for name in known]
     if not isinstance(signature, list | tuple) or not all(
@@ -226,8 +226,8 @@ def _without_seeds(config: Any) -> Any:
         return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config
     if not isinstance(config, dict):
         return config
-    found = {key: _without_seeds(value) for key, value in config.items()}
-    inner = found.get("config")
-    if "initializers" in str(found.get("module")) and isinstance(inner, dict) and "seed" in inner:
-        found["config"] = {**inner, "seed": None}
-    return found
+    entries = {key: _without_seeds(value) for key, value in config.items()}
+    inner = entries.get("config")
+    if "initializers" in str(entries.get("module")) and isinstance(inner, dict) and "seed" in inner:
+        entries["config"] = {**inner, "seed": None}
+    return entries
