@@ -118,19 +118,23 @@ def initialized(nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init
         return list(nodes)
     if init not in {node.name for node in nodes}:
         raise CannotHold(f"{variables[0].definition.handle!r} is a new variable, and the model has no init op")
-    values = {split_tensor(new.definition.initial_value or "")[0]: new for new in variables}
+    taken = {node.name.lower() for node in nodes}
+    assigns = {new.definition.initializer: new for new in variables}
     found = []
-    for original in nodes:
-        node = original
-        if node.name == init or (node.name in values and node.op in CONSTANTS):
-            node = type(original)()
-            node.CopyFrom(original)
+    for node in nodes:
+        changed = type(node)()
+        changed.CopyFrom(node)
         if node.name == init:
-            node.input.extend(f"^{new.definition.initializer}" for new in variables)
-        elif node is not original:
-            value = values[node.name].value
-            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape))
-        found.append(node)
+            changed.input.extend(f"^{name}" for name in assigns)
+        elif node.name in assigns:
+            value = assigns[node.name].value
+            name = free_name(f"{assigns[node.name].definition.handle}/saved_value", taken)
+            const = type(node)(name=name, op="Const")
+            const.attr["dtype"].type = node.attr["dtype"].type
+            const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape))
+            changed.input[1] = name
+            found.append(const)
+        found.append(changed)
     return found
 
 
