@@ -805,6 +805,22 @@ def watch_variable(variable: tf.Variable) -> None:
     resource_variable_ops.variable_accessed(variable)
 
 
+def variable_view(variable: tf.Variable, *, trainable: bool) -> tf.Variable:
+    """Return another `tf.Variable` of the same value, which is trainable or not.
+
+    Both have one handle, so that assigning to one assigns to the other.
+
+    Private: `BaseResourceVariable._trainable`. Public is an argument of the constructor only, which makes a new value.
+
+    Args:
+        variable: The variable.
+        trainable: Whether optimizers train the new one by default, and gradient tapes watch it.
+    """
+    view: tf.Variable = type(variable).__new__(type(variable))
+    vars(view).update(vars(variable), _trainable=trainable)
+    return view
+
+
 def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[Any], bool]) -> None:
     """Remove variables and variable scopes from the stores that `get_variable` reads.
 

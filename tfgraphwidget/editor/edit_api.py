@@ -311,6 +311,9 @@ class EditAPI(Checked):
     def set_trainable(self, *which: Any) -> Selection:
         """Make variables the only trainable ones; optimizers use these by default.
 
+        In a function's body it is so for the variables that the body reads. `editor.module()`, `function()` and
+        `save` have variables that are trainable as asked; those of the original stay what they are.
+
         Args:
             which: Variables, their names, name scopes or selections.
 
@@ -326,7 +329,6 @@ class EditAPI(Checked):
             >>> editor.set_trainable("net/w").ops
             ('net/w',)
         """
-        self._core.executor.check_editable()
         self.edit(Trainable(self._core.arguments.variable_handles(which)))
         return self._trainable()
 

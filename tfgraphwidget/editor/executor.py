@@ -178,7 +178,7 @@ class EditExecutor:
         if not self.source.signatures:
             return ()
         changes = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        patches = (patch for patch in changes if patch is not None)
+        patches = (self.target.carried_out(patch) for patch in changes if patch is not None)
         ids = self.target.index.ids
         return tuple(
             signature
@@ -195,7 +195,17 @@ class EditExecutor:
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
-        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches())
+        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches(), self._captured())
+
+    def _captured(self) -> dict[str, Any]:
+        """The live variables that edits of bodies brought into the graph that was opened, by op.
+
+        Those of a graph that a session runs have their values there.
+        """
+        if self.source.graph is not None:
+            return {}
+        found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
+        return {name: live for patch in found if patch is not None for name, live in patch.new_state.items()}
 
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""

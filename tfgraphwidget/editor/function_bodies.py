@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import clone_values
@@ -19,10 +20,13 @@ from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, capt
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
-def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
+def edited_state(
+    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, Any] = _NONE
+) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
 
     Args:
@@ -30,14 +34,14 @@ def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterabl
         body: The body as it was read.
         index: The body as edits have left it.
         patches: These edits, oldest first.
+        captured: What edits have brought into the graph that was opened: live variables by op.
 
     Returns:
         The state, by the names of the ops that stand for it in `index`.
     """
-    new, patches = dict[str, Any](), tuple(patches)
-    for patch in patches:
-        if patch.traced is not None:
-            new |= {f"{patch.scopes[0]}/{name}": live for name, live in patch.traced.captured.items()}
+    patches = tuple(patches)
+    new = {name: live for patch in patches for name, live in patch.new_state.items()}
+    new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
     traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
     return EditedState(captured_state(source, body), index, new, traced)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.evaluation import original_name
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, HANDLES, Conditional, FunctionRef, Loop, enclosing_blocks, frame
+from tfgraphwidget.graph import CONSTANTS, Conditional, FunctionRef, Loop, count_variables, enclosing_blocks, frame
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure import Stats
 from tfgraphwidget.runtime.session import current_values
@@ -59,13 +59,14 @@ class Inspection:
             op = index.op(name)
             facts = describe_op(index, op)
             self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
-            self.variables = int(self.op_type in HANDLES)
+            self.variables = count_variables(index, [op])
             self.functions: tuple[FunctionRef, ...] = core.navigator.called_functions(self.name)
             self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
             self.inputs, self.outputs = facts.inputs, facts.outputs
         else:
             part = core.view.holding(name)
-            self.name, self.op_type, self.ops, self.variables = name, "", len(part), len(part.variables)
+            self.name, self.op_type, self.ops = name, "", len(part)
+            self.variables = count_variables(index, part.ids)
             self.functions, self.frames = (), ()
             self.inputs, self.outputs = (tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs))
         self.device, self.control_inputs = facts.device, facts.control_inputs

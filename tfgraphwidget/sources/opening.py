@@ -139,8 +139,8 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
         trace = find_trace(thing, options.signature, title)
         return function_source(trace.graph, title, structure=call_structure(trace, thing))
     if is_keras_model(thing):
-        _refuse_choices("A Keras model", options, ("signature", "checkpoint", "tags"))
-        return keras_source(thing)
+        _refuse_choices("A Keras model", options, ("checkpoint", "tags"))
+        return keras_source(thing, options.signature)
     if isinstance(thing, CONCRETE | FuncGraph):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
         if isinstance(thing, FuncGraph):

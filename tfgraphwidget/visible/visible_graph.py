@@ -172,7 +172,7 @@ def _item_columns(
         "aside": aside,
         "door": (boxes.per_item(known.calls_function, 2 * sums.calls_function) * ~boxes.open).astype(np.uint8),
         "count": boxes.per_item(ones, sums.ops),
-        "variables": boxes.per_item(known.handle, sums.variables),
+        "variables": boxes.per_item(known.variable, sums.variables),
         "depth": boxes.depth,
         "members": boxes.per_item(0 * ones, outline.members * ~outline.blocks),
         "part": boxes.per_item(outline.op_part, outline.part).astype(np.uint8),
@@ -202,7 +202,7 @@ def _badge_columns(index: GraphIndex, known: OpFacts, badges: Badges, texts: Seq
         "aside": nothing.astype(bool),
         "door": nothing,
         "count": np.maximum(badges.more, 1),
-        "variables": known.handle[badges.op].astype(np.int32),
+        "variables": known.variable[badges.op].astype(np.int32),
         "members": nothing.astype(np.int32),
         "loop": nothing.astype(bool),
         "omitted": nothing.astype(np.int32),
@@ -299,7 +299,7 @@ def _find_auxiliary(known: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -
     is_op = boxes.op >= 0
     fed = boxes.per_item(known.depends_on_input, sums.input_dependent_ops) > 0
     nothing = np.zeros_like(known.depends_on_input)
-    variables = boxes.per_item(nothing, sums.variables)
+    variables = boxes.per_item(nothing, sums.handles)
     feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
     aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
     # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.

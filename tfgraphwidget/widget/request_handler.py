@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor import EditorSnapshot
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import handles
+from tfgraphwidget.graph import count_variables
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
@@ -244,11 +244,11 @@ class RequestHandler:
             editable="" if executor.in_function else executor.read_only(),
             expression=_selection_text(selection),
             ops=len(index),
-            variables=len(handles(index)),
+            variables=count_variables(index, range(len(index))),
             inputs=editor.inputs,
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
-            selected_variables=len(selection.variables) if selection else 0,
+            selected_variables=count_variables(index, selection.ids) if selection else 0,
             values=executor.default_init(),
             proposal=editor.free_scope(),
             undo=history.done[-1].line if history.done else "",

@@ -22,7 +22,16 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
 )
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    PLACEHOLDERS,
+    TRAINABLE,
+    GraphIndex,
+    Member,
+    handles_of_one,
+    is_placeholder,
+    listed_variables,
+)
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, names_text
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
@@ -366,13 +375,11 @@ class SetConstant(Command):
 
 # Trainable variables
 
-_KEY = "trainable_variables"
-
 
 @register(requested=False)  # a message of the browser cannot name several things to train
 @dataclass(frozen=True)
 class Trainable(Command):
-    """Set the collection of trainable variables.
+    """Set the collection of trainable variables; in a function's body, for the variables that it reads.
 
     Attributes:
         variables: The handle ops of the variables.
@@ -386,9 +393,8 @@ class Trainable(Command):
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the collection; GraphEditError for what no collection holds as a variable."""
-        context.require_graph()
         index = context.index
-        variables = index.defined_variables
+        variables = listed_variables(index)
         unknown = [name for name in self.variables if name not in variables]
         if unknown:
             raise GraphEditError(
@@ -397,6 +403,7 @@ class Trainable(Command):
                 unknown,
             )
         # All go and all come, so that taking it back gives the old order too.
-        now = tuple((_KEY, member) for member in index.collections.get(_KEY, ()))
-        members = tuple((_KEY, Member("variable", f"{name}:0")) for name in sorted(self.variables, key=index.op))
+        now = tuple((TRAINABLE, member) for member in index.collections.get(TRAINABLE, ()))
+        names = (name for name in handles_of_one(index, self.variables) if name in variables)
+        members = tuple((TRAINABLE, Member("variable", f"{name}:0")) for name in names)
         return Patch(add=Change(members=members), remove=Change(members=now))

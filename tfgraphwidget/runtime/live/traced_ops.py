@@ -347,7 +347,7 @@ def _index(body: GraphBody) -> GraphIndex:
 
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:
     """Keep alive in a graph the Python functions that ops of a traced function call."""
-    share_python_functions(function.alive, graph)
+    share_python_functions(function.alive if function.graph is None else function.graph, graph)
 
 
 def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:

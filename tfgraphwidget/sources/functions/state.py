@@ -33,7 +33,7 @@ from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
 from tfgraphwidget.sources.tf_errors import first_line
-from tfgraphwidget.tf_internals import FuncGraph, is_closed
+from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
@@ -271,8 +271,28 @@ class EditedState:
         return name
 
     def live(self, name: str) -> Any:
-        """The live variable or tensor."""
-        return self.new[name] if name in self.new else self.original.live(name)
+        """The live variable or tensor; a variable that an edit made trainable, or not, is another one of its value."""
+        found = self.new[name] if name in self.new else self.original.live(name)
+        now = self.index.defined_variables.get(name)
+        if (
+            now is None
+            or self._opened.get(name) == now.trainable
+            or getattr(found, "trainable", None) in (None, now.trainable)
+        ):
+            return found
+        if name not in self._same:
+            self._same[name] = variable_view(found, trainable=now.trainable)
+        return self._same[name]
+
+    @cached_property
+    def _opened(self) -> Mapping[str, bool]:
+        """Whether each variable was trainable before the edits."""
+        return {variable.handle: variable.trainable for variable in self.index.variable_defs}
+
+    @cached_property
+    def _same(self) -> dict[str, tf.Variable]:
+        """The variables that are trainable, or not, as an edit asks for."""
+        return {}
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
         """Values of those that are not live; new ones are."""

@@ -6,6 +6,7 @@ function captures a variable. Here it is a VarHandleOp under the variable's own 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,8 +76,14 @@ class Captures:
         node: NodeDef = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
         node.attr["dtype"].type = variable.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
-        node.attr["shared_name"].s = variable.name.partition(":")[0].encode()
+        own = variable.name.partition(":")[0]
+        node.attr["shared_name"].s = (own if self._names[own] == 1 else name).encode()
         return node
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        """How many variables have a name: eager ones may share it, and ops of one shared name hold one variable."""
+        return Counter(captured.variable.name.partition(":")[0] for captured in self.variables.values())
 
     @cached_property
     def collections(self) -> Collections:
