@@ -56,6 +56,11 @@ class BodyTarget:
         return self._called
 
     @property
+    def call(self) -> str:
+        """The name in `outer` of the op that calls the function now, or that of the function."""
+        return self._handles[-1]
+
+    @property
     def edition(self) -> edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function

@@ -112,9 +112,16 @@ def loaded(
     for (name, op), gradient in named.items():
         body = made[name].graph
         told = [held for held in gradients[name][op].captured if isinstance(held, str)]
-        tensors = {k: body.inputs[int(k)] if k.isdecimal() else body.get_tensor_by_name(k) for k in told}
+        tensors = {k: _tensor(body, op, k) for k in told}
         gradients[name][op].register(gradient, tensors)
     return made
+
+
+def _tensor(body: Any, op: str, name: str) -> Any:
+    """A tensor of a loaded function, by the name that `called_gradients` has for it, for the gradient of an op."""
+    if name[0] == "^":
+        return body.get_operation_by_name(op).inputs[int(name[1:])]
+    return body.inputs[int(name)] if name.isdecimal() else body.get_tensor_by_name(name)
 
 
 def brought_in(

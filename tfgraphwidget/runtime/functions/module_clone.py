@@ -33,7 +33,7 @@ from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, g
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, foreseen, made_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
-from tfgraphwidget.sources import CallStructure, static_shape
+from tfgraphwidget.sources import CallStructure, is_same_variable, static_shape
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, typed_function, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -103,7 +103,7 @@ class ModuleCopy(tf.Module):
                 bound = called.example
                 function.get_concrete_function(*bound.args, **bound.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
-            why = str(error).strip().splitlines()[0][:300].rstrip(".")
+            why = str(error).strip().splitlines()[0][:300].rstrip("., ")
             raise NotClonable(
                 f"TensorFlow refused the copy of {self.outputs[0]!r}: {why}; choose other boundaries.",
                 [split_tensor(self.outputs[0])[0]],
@@ -132,6 +132,10 @@ class ModuleCopy(tf.Module):
 
     def __getitem__(self, original: Any) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
+        for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
+            known = self._original(name)  # None for a shared variable
+            if is_same_variable(copy if known is None else known, original):
+                return copy
         told = original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))
         if not isinstance(told, str):
             raise UnknownName(f"{shown(original)} names no variable; give a name, or a variable of the original.")
@@ -313,7 +317,8 @@ def _made(
         made = brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name, own)
         return dict(zip(module.outputs, made, strict=True))
 
-    specs = _parameters(part)
+    names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
+    specs = _parameters(part, names)
     if structure is not None:
         results = dict(origin.returns)
     else:
@@ -341,12 +346,13 @@ def _plain(tensor: str) -> str:
     return op if not port else f"{op}_{port}"
 
 
-def _parameters(part: Excerpt) -> dict[str, tf.TensorSpec]:
-    """Name of each parameter -> its dtype and static shape, one for each input."""
+def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.TensorSpec]:
+    """Name of each parameter -> its dtype and static shape, one for each input; `names` are those that are known."""
     index = part.index
     found: dict[str, tf.TensorSpec] = {}
-    for (op, port), tensor in zip(part.inputs, part.names(part.inputs), strict=True):
-        name = free_name(identifier(_plain(tensor)), {known.lower() for known in found} | {"self"})
+    tensors = part.names(part.inputs)
+    for (op, port), tensor, known in zip(part.inputs, tensors, names or [None] * len(tensors), strict=True):
+        name = free_name(identifier(known or _plain(tensor)), {other.lower() for other in found} | {"self"})
         dtype = tf.as_dtype(index.dtypes(op)[port])
         found[name] = tf.TensorSpec(static_shape(index.shape(op, port)), dtype, name=name)
     return found
