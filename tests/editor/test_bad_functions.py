@@ -162,7 +162,9 @@ def of_a_deleted_model() -> tuple[Any, Any]:
     """A trace, and what it returns for X; the Python objects of its variables are gone."""
     layers = [keras.layers.Dense(4, activation="relu", name="first"), keras.layers.Dense(2, name="last")]
     model = keras.Sequential([keras.Input((3,)), *layers])
-    trace = tf.function(lambda x: model(x), autograph=False).get_concrete_function(tf.TensorSpec([None, 3]))
+    trace = tf.function(lambda x: model(x, training=False), autograph=False).get_concrete_function(
+        tf.TensorSpec([None, 3])
+    )
     return trace, model(X)
 
 

@@ -18,7 +18,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
-from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
+from tfgraphwidget.export.request import EditedSavedModel
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import read_state
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
