@@ -811,7 +811,7 @@ def deleted_variable(handle: Any) -> tf.Variable | None:
     dtype = tf.as_dtype(told.dtype)
     found = re.search(r'name="(.*?)(/\d+)?"', str(handle))
     name = found[1] if found is not None and found[1] else "variable"
-    return resource_variable_ops.BaseResourceVariable(
+    variable: tf.Variable = resource_variable_ops.BaseResourceVariable(
         trainable=dtype.is_floating,
         shape=tf.TensorShape(told.shape),
         dtype=dtype,
@@ -821,9 +821,10 @@ def deleted_variable(handle: Any) -> tf.Variable | None:
         unique_id=f"{name}_deleted",
         in_graph_mode=False,
     )
+    return variable
 
 
-def living_variables(graph: FuncGraph) -> tuple[tuple[tf.Variable, ...], bool]:
+def living_variables(graph: Any) -> tuple[tuple[tf.Variable, ...], bool]:
     """The variables of a traced function whose Python objects are there; and whether that of another one is gone.
 
     Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.

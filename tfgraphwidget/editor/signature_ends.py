@@ -36,13 +36,13 @@ def signature_ends(signature: Signature, view: GraphView) -> SignatureEnds:
     while isinstance(target, BodyTarget):
         calls.insert(0, target)
         target = target.outer
-    inputs, outputs = {tensor: key for key, tensor in signature.inputs}, dict(signature.outputs)
+    ends = SignatureEnds({tensor: key for key, tensor in signature.inputs}, dict(signature.outputs))
     for call in calls:
-        inputs, outputs = _inside(call, inputs, outputs)
-    return SignatureEnds(inputs, outputs)
+        ends = _inside(call, ends)
+    return ends
 
 
-def _inside(call: BodyTarget, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> SignatureEnds:
+def _inside(call: BodyTarget, ends: SignatureEnds) -> SignatureEnds:
     """The same ends in the function that is called."""
     index = call.outer.index
     if call.call not in index.ids:
@@ -51,9 +51,13 @@ def _inside(call: BodyTarget, inputs: Mapping[str, str], outputs: Mapping[str, s
     passed = [_origin(index, text) for text in node.input if text[:1] != "^"]
     arguments = [argument.name for argument in call.edition.opened.signature.input_arg]
     results = list(call.edition.ends[1].values())
-    ports = {key: split_tensor(_origin(index, tensor)) for key, tensor in outputs.items()}
+    ports = {key: split_tensor(_origin(index, tensor)) for key, tensor in ends.outputs.items()}
     return SignatureEnds(
-        {f"{name}:0": inputs[tensor] for name, tensor in zip(arguments, passed, strict=False) if tensor in inputs},
+        {
+            f"{name}:0": ends.inputs[tensor]
+            for name, tensor in zip(arguments, passed, strict=False)
+            if tensor in ends.inputs
+        },
         {
             key: results[port or 0]
             for key, (op, port) in ports.items()

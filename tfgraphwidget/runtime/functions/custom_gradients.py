@@ -79,10 +79,10 @@ def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]
         for closure in closures:
             op = find_operation(graph, closure)  # None for one that an edit has added
             function = None if op is None else _function(op)
-            captured = (
-                [] if function is None else [_in_function(op, tensor, there) for tensor in function.captured_inputs]
-            )
-            if function is not None and None not in captured:
+            if op is None or function is None:
+                continue
+            captured = [_in_function(op, tensor, there) for tensor in function.captured_inputs]
+            if None not in captured:
                 result.setdefault(name, {})[closure] = Gradient(function, (*captured,))
     return result
 
