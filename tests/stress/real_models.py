@@ -60,7 +60,7 @@ def shake(variables: Iterable[Any]) -> None:
     for variable in variables:
         if tf.as_dtype(variable.dtype).is_floating:
             noise = (
-                chance.uniform(0.0, 0.2, variable.shape)
+                chance.uniform(0.0, 0.05, variable.shape)
                 if len(variable.shape) < 2
                 else chance.normal(0.0, 0.02, variable.shape)
             )
