@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.rewire import refusals, why_not
+from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of
 from tfgraphwidget.naming import split_tensor
@@ -80,6 +81,16 @@ class EditRequests:
         return p.Refused(
             error.in_words, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
         )
+
+    def offers(self) -> tuple[p.Offer, ...]:
+        """Edits that the present graph suggests: to remove what earlier edits have left unused."""
+        unused = self._editor.core.executor.unused_ops()
+        if not unused:
+            return ()
+        command = Remove(unused if len(unused) > 1 else unused[0])
+        line = command.code()
+        self._offers = {**self._offers, line: command}
+        return (p.Offer(f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}", line),)
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
         """Where a tensor may be dropped, and why not elsewhere."""
