@@ -10,6 +10,7 @@ function for each op would take longer than TensorFlow does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from inspect import Parameter
@@ -795,6 +796,42 @@ def is_slice(variable: tf.Variable) -> bool:
     Private: `Variable._save_slice_info`. Public is only the proto, which takes most of the time to make.
     """
     return variable._save_slice_info is not None
+
+
+def deleted_variable(handle: Any) -> tf.Variable | None:
+    """A variable whose Python object is gone, from the handle that a function captures; None for other resources.
+
+    Private: `Tensor._handle_data`, and `resource_variable_ops.BaseResourceVariable`. Public ways all make a new handle.
+    Whether the variable was trainable is gone with the object: one of floating point numbers is taken to be.
+    """
+    known = getattr(handle, "_handle_data", None)
+    if known is None or not known.is_set or len(known.shape_and_type) != 1 or "tensorflow::Var" not in str(handle):
+        return None
+    told = known.shape_and_type[0]
+    dtype = tf.as_dtype(told.dtype)
+    found = re.search(r'name="(.*?)(/\d+)?"', str(handle))
+    name = found[1] if found is not None and found[1] else "variable"
+    variable: tf.Variable = resource_variable_ops.BaseResourceVariable(
+        trainable=dtype.is_floating,
+        shape=tf.TensorShape(told.shape),
+        dtype=dtype,
+        handle=handle,
+        name=name,
+        handle_name=name,
+        unique_id=f"{name}_deleted",
+        in_graph_mode=False,
+    )
+    return variable
+
+
+def living_variables(graph: Any) -> tuple[tuple[tf.Variable, ...], bool]:
+    """The variables of a traced function whose Python objects are there; and whether that of another one is gone.
+
+    Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.
+    """
+    found = [reference() for reference in graph._weak_variables]
+    living = tuple(variable for variable in found if variable is not None)
+    return living, len(living) < len(found)
 
 
 def watch_variable(variable: tf.Variable) -> None:

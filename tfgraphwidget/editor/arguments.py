@@ -18,6 +18,7 @@ from tfgraphwidget.graph import Selection, selectors
 from tfgraphwidget.naming import free_name, identifier, is_scope_name, names_text, scope_around, split_tensor
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
+from tfgraphwidget.sources import is_same_variable
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -57,8 +58,15 @@ class ArgumentResolver:
     # Names
 
     def names(self, argument: Any) -> tuple[str, ...]:
-        """The names of ops and tensors."""
-        return self._view.names(argument)
+        """The names of ops and tensors; a variable that a function captures is the op that stands for it."""
+        return self._view.names([self._captured(item) for item in each(argument)])
+
+    def _captured(self, item: Any) -> Any:
+        """The name of the op that stands for a captured variable, whose own name another one can have, too."""
+        if not self._executor.in_function or not hasattr(item, "assign"):
+            return item
+        state = self._executor.state()
+        return next((name for name in sorted(state.names) if is_same_variable(state.live(name), item)), item)
 
     def name(self, argument: Any) -> str:
         """The name of one op or tensor."""

@@ -52,15 +52,15 @@ class BodyTarget:
             return self._handles[-1]
         index = self.outer.index
         if self._caller_index is not index:
-            at = index.ids.get(self._op)  # None after another editor has removed the op: the body stays then
+            at = index.ids.get(self.call)  # None after another editor has removed the op: the body stays then
             references = () if at is None else called_functions(index.nodes[at], index.functions)
             functions = (door.function for door in references if self.entrance.label in ("", door.label))
             self._caller_index, self._current_name = index, next(functions, self._current_name)
         return self._current_name
 
     @property
-    def _op(self) -> str:
-        """The op that calls the function now, or the function's own name."""
+    def call(self) -> str:
+        """The name in `outer` of the op that calls the function now, or that of the function."""
         last = self._handles[-1]
         return self.outer.present_name(last) if isinstance(self.outer, LiveTarget) and not self._is_named else last
 
@@ -77,7 +77,7 @@ class BodyTarget:
 
     def _open(self, name: str) -> edited_function.Edition:
         caller = self.root.index if self._is_named else self.outer.index
-        op = None if self._is_named else caller.ids.get(self._op)
+        op = None if self._is_named else caller.ids.get(self.call)
         body = open_function(name, self.outer.body, caller, op)
         context: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
         index = build(body.nodes(), *body.collections(), origin=self, **context)
@@ -127,7 +127,7 @@ class BodyTarget:
                 f"Function {self.function!r} is called by the graph that was opened, so it cannot get results of its "
                 "own; open the function itself, tgw.edit(function), or clone the part as a module."
             )
-        graph, name, handle = self.root.index, self.function, self._op
+        graph, name, handle = self.root.index, self.function, self.call
         edited_function.check_entered_once(graph, name)
         patch = new_variables.with_constants(patch)
         state = patch.new_state
@@ -206,7 +206,7 @@ class BodyTarget:
             A sentence for each thing that the edit loses.
         """
         assert patch.caller is not None  # `fit` has put it there
-        after, old, handle = self.edition.after(patch), self.function, self._op
+        after, old, handle = self.edition.after(patch), self.function, self.call
         lost = self.caller.apply(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
             return lost

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,11 +177,19 @@ class Evaluator:
             return GraphRun(
                 other.core.source, other_navigator.here.body, other_navigator.here.index, other.core.executor.patches()
             )
-        source = open_source(other)
+        source = self._opened_alike(other)
         navigator = opened_navigator(source)
         if len(self._executor.navigator.path) == 1:
             navigator.leave(0)
         return GraphRun(source, navigator.here.body, navigator.here.index)
+
+    def _opened_alike(self, other: Any) -> Source:
+        """What `tgw.edit` opens; of a file, the signature that was chosen here, if it has that one."""
+        chosen = self._executor.source.signature
+        if chosen is not None and isinstance(other, str | PathLike):
+            with contextlib.suppress(GraphEditError):
+                return open_source(other, signature=chosen.name)
+        return open_source(other)
 
     # Differences
 

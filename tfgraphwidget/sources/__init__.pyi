@@ -46,6 +46,7 @@ from .functions.library import open_function as open_function
 from .functions.state import EditedState as EditedState
 from .functions.state import GraphState as GraphState
 from .functions.state import captured_state as captured_state
+from .functions.state import find_operation as find_operation
 from .functions.traced import CONCRETE as CONCRETE
 from .functions.traced import FUNCTION as FUNCTION
 from .functions.traced import captured_body as captured_body
@@ -76,4 +77,5 @@ from .source import Source as Source
 from .source import StoredData as StoredData
 from .tf_errors import first_line as first_line
 from .tf_errors import wrap_tf_errors as wrap_tf_errors
+from .variables import is_same_variable as is_same_variable
 from .variables import variable_definition as variable_definition

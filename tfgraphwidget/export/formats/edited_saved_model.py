@@ -25,7 +25,7 @@ from tfgraphwidget.export.formats.new_saved_variables import (
     new_variables,
 )
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
-from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
+from tfgraphwidget.export.request import EditedSavedModel
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import read_state
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
@@ -81,7 +81,7 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
     if values:
         _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
     if request.verify:
-        _verify(path, request, meta.meta_info_def.tags)
+        _verify(path, edited, meta.meta_info_def.tags)
 
 
 def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
@@ -101,15 +101,17 @@ def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
             shutil.copyfile(folder / name, path / name)
 
 
-def _verify(path: Path, request: ExportRequest, tags: Sequence[str]) -> None:
+def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
     """Run what was written beside the graph; a notice says so if the graph itself cannot run."""
+    request = edited.request
     try:
         need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
         state = read_state(request, need)
     except GraphEditError as error:
         request.add_notice(f"What was written was not run: {error.why}")
         return
-    check_saved_model(path, GraphReference(request, state), tags)
+    for loader in check_saved_model(path, GraphReference(request, state), tags, edited.folder):
+        request.add_notice(f"{loader} cannot run what was written, nor the SavedModel that was opened.")
 
 
 # The MetaGraphDef

@@ -508,8 +508,8 @@ def rewrite_definition(
                 copy.attr.pop(_SHAPES, None)
             copy.input[:] = body_writer.inputs(k)
     for key, tensor in edition.ends[1].items():
+        new.ret[key] = body_writer.tensor(*split_tensor(tensor))  # raises for an op of a type that is unknown
         _check_dtype(index, definition, key, tensor)
-        new.ret[key] = body_writer.tensor(*split_tensor(tensor))
     for key, op in definition.control_ret.items():
         now = renamed.get(op, op)
         if now in index.ids:
@@ -523,9 +523,14 @@ def rewrite_definition(
     return _name_function(new, definition.signature.name)
 
 
+def unedited_name(function: str) -> str:
+    """The name of the function that edits have made this one of."""
+    return _EDITED.sub("", function)
+
+
 def _name_function(definition: FunctionDef, old: str) -> FunctionDef:
     """The function under a name that tells what it was made of, and what it does."""
-    base = definition.signature.name = _EDITED.sub("", old)
+    base = definition.signature.name = unedited_name(old)
     definition.attr.pop(CONSTRUCTION_CONTEXT, None)
     digest = hashlib.blake2b(definition.SerializeToString(deterministic=True), digest_size=4).hexdigest()
     definition.signature.name = f"{base}_edited_{digest.translate(_LETTERS)}"

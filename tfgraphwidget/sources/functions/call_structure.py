@@ -14,6 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.live.shapes import static_shape
 
 _ANY = tf.TensorSpec(static_shape(None))
@@ -38,6 +40,16 @@ class CallStructure:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
         return cls(parameters, specs, _ANY if results == 1 else (_ANY,) * results)
+
+    @classmethod
+    def of_tensors(cls, index: GraphIndex, tensors: Mapping[str, str], results: int) -> CallStructure:
+        """One parameter for each tensor of a graph, by the parameters' names."""
+        ends = {name: split_tensor(tensor) for name, tensor in tensors.items()}
+        specs = {}
+        for name, (op, port) in ends.items():
+            shape, dtype = index.shape(index.ids[op], port or 0), index.dtypes(index.ids[op])[port or 0]
+            specs[name] = tf.TensorSpec(static_shape(shape), tf.as_dtype(dtype), name)
+        return cls.flat(specs, results)
 
     @property
     def tensor_specs(self) -> tuple[tf.TensorSpec, ...]:

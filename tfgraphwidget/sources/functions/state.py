@@ -88,7 +88,7 @@ class CapturedState:
 
     def operation(self, name: str) -> tf.Operation | None:
         """Return the op of the FuncGraph of this name."""
-        return None if self.graph is None else _find_operation(self.graph, name)
+        return None if self.graph is None else find_operation(self.graph, name)
 
     def tensor_name(self, tensor: tf.Tensor) -> str | None:
         """Return the name of a tensor of the FuncGraph; captured variables have their own names."""
@@ -208,7 +208,8 @@ class Trace(Protocol):
     def input_sources(self) -> Mapping[str, str]: ...  # noqa: D102
 
 
-def _find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
+def find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
+    """The op of a graph; None when there is none of that name."""
     try:
         return graph.get_operation_by_name(name)
     except KeyError:  # an edit has added or renamed it
@@ -257,7 +258,7 @@ class EditedState:
         """Return the op of a FuncGraph that an op of the body was read from, or that an edit has traced."""
         for scope, trace in self.traces.items():
             if name.startswith(f"{scope}/"):
-                return _find_operation(trace.graph, name.removeprefix(f"{scope}/"))
+                return find_operation(trace.graph, name.removeprefix(f"{scope}/"))
         operation: tf.Operation | None = self.original.operation(name)
         return operation
 

@@ -19,7 +19,7 @@ from tfgraphwidget.naming import free_name
 from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
-from tfgraphwidget.tf_internals import FuncGraph
+from tfgraphwidget.tf_internals import FuncGraph, deleted_variable, living_variables
 from tfgraphwidget.tf_types import NodeDef
 
 
@@ -114,19 +114,17 @@ def _captured_variables(graph: FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]
     around = [graph]
     while isinstance(around[-1].outer_graph, FuncGraph):
         around.append(around[-1].outer_graph)
-    handles = {id(variable.handle): variable for level in around for variable in _variables(level)}
+    levels = [living_variables(level) for level in around]
+    handles = {id(variable.handle): variable for variables, _ in levels for variable in variables}
+    is_any_deleted = any(is_deleted for _, is_deleted in levels)
     captured = []
     for external, placeholder in graph.captures:
         source = external
         for level in around[1:]:
             source = next((outside for outside, inside in level.captures if inside is source), source)
-        if id(source) in handles:
-            captured.append((placeholder, handles[id(source)]))
+        variable = handles.get(id(source))
+        if variable is None and is_any_deleted:
+            variable = deleted_variable(source)
+        if variable is not None:
+            captured.append((placeholder, variable))
     return captured
-
-
-def _variables(graph: FuncGraph) -> tuple[tf.Variable, ...]:
-    try:
-        return tuple(graph.variables)
-    except AssertionError:  # a variable was deleted while the function lives on
-        return ()
