@@ -19,6 +19,7 @@ import {
 } from "./panels/controls/messages";
 import { createOutline } from "./panels/controls/outline";
 import { createOutputPort } from "./panels/controls/output-port";
+import { createTickList } from "./panels/controls/tick-list";
 import { createToolbar } from "./panels/controls/toolbar";
 import { createTooltip } from "./panels/controls/tooltip";
 import { element, setAttributes, uniqueId } from "./panels/dom";
@@ -170,7 +171,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const dragConnect = new DragConnect({ store, stage, edits: actions.edits, say, menu: menu.show });
   host.append(
     tooltip.root,
-    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip)]),
+    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),
     menu.root,
   );
   const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph import GraphIndex, Op, Selection, as_selection, between, check_ports, selectors
+from tfgraphwidget.graph import GraphIndex, Op, Selection, as_selection, between, check_ports, pairs, selectors, traversal
 from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
@@ -85,6 +85,7 @@ class GraphView:
     def __init__(self, title: str, target: EditTarget, layout: Any = None) -> None:
         self.title, self.target, self._layout = title, target, layout
         self._marked: Boundary = _UNMARKED
+        self._entered: frozenset[str] = frozenset()
         self._chosen: Selection | None = None
         self._found: tuple[GraphIndex, Selection | None, str] | None = None
         self.opened = visible_graph.default_open(self.index)
@@ -111,6 +112,17 @@ class GraphView:
         index = self.index
         inputs, outputs = (tuple(name for name in side if _is_in(index, name)) for side in self._marked)
         return inputs, outputs
+
+    def entrances(self, index: GraphIndex) -> tuple[list[int], list[int]]:
+        """Where the inputs of the boundary are drawn: before these ops that read them, and after these ops."""
+        before, after = [], []
+        entered = {index.ids[name] for name in self._entered if name in index.ids}
+        known = [name for name in self.boundary[0] if _is_in(index, name)]
+        for op, port in pairs(index, known):
+            readers = entered.intersection(traversal.readers_of(index, [(op, port)]).tolist())
+            before += sorted(readers)
+            after += [] if readers else [op]
+        return before, after
 
     @property
     def selection(self) -> Selection | None:
@@ -161,11 +173,24 @@ class GraphView:
         self._marked, self._chosen = choice
         self._found = None
 
-    def mark(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Selection | None:
-        """Choose the boundary, and with it what lies between; raises NoPath and changes nothing."""
+    def mark(
+        self, inputs: tuple[str, ...], outputs: tuple[str, ...], *, within: Iterable[str] | None = None
+    ) -> Selection | None:
+        """Choose the boundary, and with it what lies between; raises NoPath and changes nothing.
+
+        Args:
+            inputs: Names of tensors or ops.
+            outputs: Names of tensors or ops.
+            within: Ops at which inputs enter: there they are drawn, at others where they come from. None for no op;
+                else those of earlier marks go on.
+
+        Returns:
+            The ops between.
+        """
         index = self.index
         found = between(index, inputs, outputs) if inputs and outputs else None
         self.choice = (inputs, outputs), None
+        self._entered = self._entered.union(within) if within is not None and inputs else frozenset()
         self._found = (index, found or None, "")
         return self.selection
 
@@ -180,6 +205,7 @@ class GraphView:
             new = (by_new_name(name, names) for name in (*chosen.ops, *chosen.tensors))
             chosen = selectors.ops(self.index, *(name for name in new if _is_in(self.index, name)))
         self.choice = (inputs, outputs), chosen
+        self._entered = frozenset(names.get(name, name) for name in self._entered)
         self.hidden = frozenset(names.get(name, name) for name in self.hidden)
         self.pinned = {names.get(name, name): place for name, place in self.pinned.items()}
 

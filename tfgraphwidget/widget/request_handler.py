@@ -60,13 +60,15 @@ class RequestHandler:
                 return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
+            case p.Crossings(side, name):
+                return self._selections.crossings(side, name), []
             case p.Script():
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
             case p.Foresee() | p.Picture() | p.Ping():
                 return self._without_state(request)
-            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
+            case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
                 return self._painted()
             case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
@@ -93,6 +95,8 @@ class RequestHandler:
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
+            case p.Mark(side, name, tensors):
+                self._selections.mark(side, name, tensors)
             case p.Select(verb, ops, scopes):
                 self._selections.select(verb, ops, scopes)
             case p.Derive(verb):

@@ -125,6 +125,14 @@ export interface Slot {
   why: string;
 }
 
+/** A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed. */
+export interface Crossing {
+  tensor: string;
+  about: string;
+  marked: boolean;
+  proposed: boolean;
+}
+
 /** A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix. */
 export interface Image {
   title: string;
@@ -256,6 +264,14 @@ export interface BoundaryRequest {
   outputs: string[];
 }
 
+/** Mark the item that was clicked as input or output of the part, or no more if it is. */
+export interface MarkRequest {
+  type: "mark";
+  side: "inputs" | "outputs";
+  name: string;
+  tensors: string[];
+}
+
 /** Make these ops and scopes the selection, add them to it, or remove them. */
 export interface SelectRequest {
   type: "select";
@@ -292,6 +308,13 @@ export interface ColourRequest {
 export interface ForeseeRequest {
   type: "foresee";
   scope: string;
+}
+
+/** The tensors by which values enter a scope or group, or leave it: what it can be marked by. */
+export interface CrossingsRequest {
+  type: "crossings";
+  side: "inputs" | "outputs";
+  name: string;
 }
 
 /** Everything about one op or scope. */
@@ -498,6 +521,12 @@ export interface Targeted {
   slots: Slot[];
 }
 
+/** The tensors that enter or leave a scope. */
+export interface Crossed {
+  type: "crossed";
+  tensors: Crossing[];
+}
+
 /** A Python script. */
 export interface Scripted {
   type: "scripted";
@@ -546,12 +575,14 @@ export type Request =
   | PinRequest
   | UnpinRequest
   | BoundaryRequest
+  | MarkRequest
   | SelectRequest
   | DeriveRequest
   | CompareRequest
   | ProbeRequest
   | ColourRequest
   | ForeseeRequest
+  | CrossingsRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
@@ -576,6 +607,7 @@ export type Reply =
   | Found
   | Previewed
   | Targeted
+  | Crossed
   | Scripted
   | Pictured
   | Refused

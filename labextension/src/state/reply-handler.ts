@@ -50,6 +50,7 @@ export class ReplyHandler {
         break;
       case "foreseen":
       case "targeted":
+      case "crossed":
       case "scripted":
       case "pictured":
       case "there":

@@ -359,6 +359,23 @@ class Targeted:
 
 
 @dataclasses.dataclass(frozen=True)
+class Crossing:
+    """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed."""
+
+    tensor: str
+    about: str
+    marked: bool
+    proposed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossed:
+    """The tensors that enter or leave a scope."""
+
+    tensors: tuple[Crossing, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Scripted:
     """A Python script."""
 
@@ -417,6 +434,7 @@ Reply = (
     | Found
     | Previewed
     | Targeted
+    | Crossed
     | Scripted
     | Pictured
     | Refused

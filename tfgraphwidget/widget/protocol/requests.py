@@ -10,6 +10,7 @@ from tfgraphwidget.edits import registry
 
 Mode = Literal["own", "shared"]
 Init = Literal["current", "initial", "none"]
+Side = Literal["inputs", "outputs"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +117,27 @@ class Boundary:
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """Mark the item that was clicked as input or output of the part, or no more if it is.
+
+    An op is taken into the part: an input is cut before it, an output after it. A source, whose tensors depend on
+    nothing from outside, is cut after it. Of a scope or group ("net/"), `tensors` are those to mark, see Crossings.
+    """
+
+    side: Side
+    name: str
+    tensors: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossings:
+    """The tensors by which values enter a scope or group, or leave it: what it can be marked by."""
+
+    side: Side
+    name: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,6 +328,6 @@ class Ping:
 
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
 Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
-Choose = Boundary | Select | Derive | Compare | Probe | Colour
+Question = Foresee | Crossings | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
+Choose = Boundary | Mark | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

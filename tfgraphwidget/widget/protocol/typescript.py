@@ -11,6 +11,7 @@ from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
     Attribute,
+    Crossing,
     Door,
     Edited,
     Entry,
@@ -31,7 +32,7 @@ from tfgraphwidget.widget.protocol import (
 )
 
 _PARTS = (
-    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
+    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Crossing, Image, Offer, Edited),
     *(FormField, EditButton),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default

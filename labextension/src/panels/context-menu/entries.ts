@@ -4,7 +4,17 @@ import { NavigationCursor } from "../../interaction/keyboard-nav";
 import type { Parts } from "../../interaction/parts";
 import { hasSelection, type SelectionVerb, whyNot } from "../../interaction/selection-commands";
 import type { Inspected, State } from "../../protocol/messages";
-import { at, INPUT_MARK, isScope, keyOf, labelOf, OPEN, OUTPUT_MARK, type Scene } from "../../protocol/scene";
+import {
+  at,
+  INPUT_MARK,
+  isScope,
+  keyOf,
+  labelOf,
+  OPEN,
+  OUTPUT_MARK,
+  type Scene,
+  SOURCE_MARK,
+} from "../../protocol/scene";
 import type { Anchor } from "../../render/camera/destination";
 import { cannotClone } from "../clone/clone-form";
 import { copyToClipboard } from "../controls/copy-button";
@@ -90,12 +100,9 @@ function groupsFor(
 }
 
 function opGroups(item: number, scene: Scene, details: Inspected | null, context: MenuContext): MenuGroups {
-  const { actions, store, readOnly } = context;
+  const { actions, readOnly } = context;
   const name = scene.names[item] ?? "";
-  const mark = at(store.value.paint?.mark ?? [], item);
   const enter = { text: "Open the function", key: "Enter", act: () => actions.enter(name) };
-  const input = mark & INPUT_MARK ? "Unmark as input" : "Mark as input";
-  const output = mark & OUTPUT_MARK ? "Unmark as output" : "Mark as output";
   const [tensor, ...more] = details?.outputs ?? [];
   const copies = [copy("Copy name", name, context)];
   if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
@@ -103,13 +110,7 @@ function opGroups(item: number, scene: Scene, details: Inspected | null, context
   const values = { text: "Values", act: () => actions.edits.probe(name) };
   return [
     at(scene.door, item) === 1 ? [enter] : [],
-    readOnly
-      ? []
-      : [
-          ...cloneEntries([name], [], context),
-          { text: input, key: "I", act: () => actions.mark(item, "inputs") },
-          { text: output, key: "O", act: () => actions.mark(item, "outputs") },
-        ],
+    readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
     [...copies, ...(readOnly || !tensor ? [] : [values])],
@@ -138,7 +139,7 @@ function scopeGroups(
       { text: word, key: "Enter", act: toggle(false) },
       { text: `${word} all inside`, key: "Shift+Enter", act: toggle(true) },
     ],
-    readOnly ? [] : cloneEntries([], [name], context),
+    readOnly ? [] : [...cloneEntries([], [name], context), ...markEntries(item, context)],
     readOnly ? [] : (edits ?? []),
     traceEntries([], [name], context),
     kind === "scope" ? [copy("Copy name", name, context)] : [],
@@ -232,6 +233,15 @@ function cloneEntries(ops: string[], scopes: string[], context: MenuContext): Me
   };
   const isPart = (state?.inputs.length ?? 0) + (state?.outputs.length ?? 0) > 0;
   return [...(isPart ? cloneSelection("Clone the selection …", context) : []), { text: "Clone …", act }];
+}
+
+function markEntries(item: number, { store, actions }: MenuContext): MenuItem[] {
+  const mark = at(store.value.paint?.mark ?? [], item);
+  const text = (side: string, bits: number) => `${mark & bits ? "Unmark" : "Mark"} as ${side}`;
+  return [
+    { text: text("input", INPUT_MARK | SOURCE_MARK), key: "I", act: () => actions.mark(item, "inputs") },
+    { text: text("output", OUTPUT_MARK), key: "O", act: () => actions.mark(item, "outputs") },
+  ];
 }
 
 function cloneSelection(text: string, { store, cloneForm }: MenuContext): MenuItem[] {
