@@ -109,17 +109,6 @@ class Part:
         waited = self.index.controls.values[self.mask[self.index.controls.owner]]
         return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in waited[~self.mask[waited]]))
 
-    def shared(self, boundary: Collection[str]) -> tuple[str, ...]:
-        """Variables outside from which tensors are computed that the part reads beside those of `boundary`.
-
-        Not those that lie upstream of `boundary` itself, as those of the layers before the part do.
-        """
-        given = {self.index.op(name) for name in boundary}
-        ends = {self.index.op(name) for name in self.inputs} - given
-        walked = traversal.backward(self.index, sorted(ends), stop=pairs(self.index, boundary), controls=False)
-        walked &= ~(self.mask | traversal.backward(self.index, sorted(given), controls=False))
-        return tuple(self.index.names[i] for i in np.flatnonzero(walked).tolist() if self.index.types[i] in HANDLES)
-
     @cached_property
     def variables(self) -> tuple[VariableDef, ...]:
         """The variables whose state lies inside, in graph order."""

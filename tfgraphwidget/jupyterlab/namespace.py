@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfgraphwidget.cli import format_count
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import did_you_mean, function_name
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -69,11 +69,15 @@ def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
 
     Names that begin with an underscore are left out.
     """
-    graphs = list(_graphs(user_namespace() if namespace is None else namespace))
+    variables = user_namespace() if namespace is None else namespace
+    graphs = list(_graphs(variables))
     default = _default_graph()
     if default is not None and default.version and all(thing is not default for _, thing, _ in graphs):
         graphs.insert(0, (DEFAULT, default, "default graph"))
-    return [{"name": name, "kind": kind, "about": _about(thing, kind, default)} for name, thing, kind in graphs[:_MOST]]
+    return [
+        {"name": name, "kind": kind, "about": _about(thing, kind, default, variables)}
+        for name, thing, kind in graphs[:_MOST]
+    ]
 
 
 def _graphs(namespace: Namespace) -> Iterator[tuple[str, Any, str]]:
@@ -89,25 +93,31 @@ def _default_graph() -> Any:
     return None if ops is None or not hasattr(ops, "get_default_graph") else ops.get_default_graph()
 
 
-def _about(thing: Any, kind: str, default: object) -> str:
+def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
     """A short description; "" when reading it raises."""
     try:
         if kind == "editor":
             return f"{format_count(len(thing.index), 'op')}, {format_count(len(thing.history.done), 'edit')}"
         if kind == "session":
-            return format_count(thing.graph.version, "op")
+            return _size(thing, thing.graph, variables)
         if kind in ("default graph", "tf.Graph", "FuncGraph"):
             note = ", the default graph" if thing is default and kind == "tf.Graph" else ""
-            return f"{format_count(thing.version, 'op')}{note}"
+            return f"{_size(thing, thing, variables)}{note}"
         if kind == "Keras model":
             return (
                 f"{type(thing).__name__}, {format_count(len(thing.layers), 'layer')}"
                 if thing.built
                 else "not built yet"
             )
-        return str(thing.__name__ if kind == "tf.function" else thing.name)
+        return function_name(thing)
     except Exception:  # a user's subclass may raise anything
         return ""
+
+
+def _size(thing: object, graph: Any, variables: Namespace) -> str:
+    """The number of ops, as the editor counts them: TensorFlow's graph keeps removed ops."""
+    editor = _existing_editor(thing, variables)
+    return format_count(len(graph.get_operations()) if editor is None else len(editor.core.index), "op")
 
 
 def open_variable(name: object, namespace: Namespace | None = None) -> Panel:

@@ -14,6 +14,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.protocol.replies import seen
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class EditRequests:
         try:
             call = signature.bind(*self._what(request, signature), **keys)
         except TypeError as error:
-            why = f"editor.{request.verb} cannot be called like that: {error}; reload the page."
+            why = f"{request.verb.replace('_', ' ').capitalize()} cannot be done like that: {error}; reload the page."
             raise GraphEditError(why) from None
         return summary(method(*call.args, **call.kwargs))
 
@@ -78,7 +79,7 @@ class EditRequests:
         kept = list((self._offers | offers).items())[-_REMEMBERED:]
         self._offers = dict(kept)
         return p.Refused(
-            error.in_words, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
+            in_page_words(error.in_words), error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
         )
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
@@ -94,7 +95,7 @@ class EditRequests:
             reader = index.op(request.op)
             read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
             slots = (
-                p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)) for k, (op, at) in enumerate(read)
+                p.Slot(f"{index.names[op]}:{at}", in_page_words(why_not(index, tensor, reader, k))) for k, (op, at) in enumerate(read)
             )
             return p.Targeted(request.tensor, outputs, request.op, (), tuple(slots))
         drawn = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)

@@ -13,6 +13,7 @@ from tfgraphwidget.sources import (
     TensorDescription,
 )
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.protocol.replies import seen
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Inspector:
         return p.Examined(
             name=found.name,
             value=None if stats is None else seen(stats),
-            why=found.why_no_value,
+            why=in_page_words(found.why_no_value),
             images=tuple(_image(image) for image in images),
             summary=docs.summary,
             about=docs.about,

@@ -18,6 +18,7 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ class RequestHandler:
             path=editor.breadcrumb,
             warnings=editor.notices,
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
-            editable="" if executor.in_function else executor.read_only(),
+            editable="" if executor.in_function else in_page_words(executor.read_only()),
             expression=_shown(selection),
             ops=len(index),
             variables=len(handles(index)),
@@ -280,7 +281,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, b
     matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), dark=request.dark, area=area)
     if len(file.getvalue()) > _MOST_BYTES:
         raise GraphEditError(
-            f"This picture is larger than a browser takes; write it with editor.save('graph.{request.suffix}')."
+            f"This picture is larger than a browser takes; write it with editor.save('graph.{request.suffix}') in a cell."
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
     return p.Pictured(f"{title}.{request.suffix}"), file.getvalue()
