@@ -1,6 +1,7 @@
 // One view of a graph: creates the store, the channel's actions, the stage and the panels, and connects them.
 import { Actions } from "./interaction/actions";
 import { DragConnect } from "./interaction/drag-connect";
+import { listenToFiles } from "./interaction/file-drop";
 import { listenToKeys } from "./interaction/keyboard";
 import { deliverPick } from "./interaction/op-picker";
 import type { Parts } from "./interaction/parts";
@@ -10,6 +11,7 @@ import { createContextMenu } from "./panels/context-menu/context-menu";
 import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
+import { makeWay } from "./panels/controls/make-way";
 import { createPopupMenu } from "./panels/controls/menus";
 import {
   createAnnouncer,
@@ -121,7 +123,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     },
   };
   view.setHeight(settings.height);
-  void actions.open();
+  void stage.aspect().then((aspect) => actions.open(aspect));
   return view;
 }
 
@@ -137,13 +139,15 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   );
   const overlay = new Overlay(parts.stage, parts.store);
   const minimap = new Minimap(parts.stage, parts.store);
+  const legend = createLegend(parts);
+  makeWay(parts, [minimap.canvas, legend]);
   host.append(
     overlay.canvas,
     minimap.canvas,
     createEmptyMessage(parts),
     createBreadcrumb(parts),
     createHiddenCount(parts),
-    createLegend(parts),
+    legend,
     createOutline(parts),
   );
   root.append(
@@ -177,6 +181,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));
   host.append(contextMenu.root);
   listenToKeys(root, parts, () => void contextMenu.openHere());
+  if (!parts.readOnly)
+    listenToFiles(host, contextMenu.openDropped, () =>
+      say({ kind: "notice", text: "Upload the file to the file browser, and drag it here from there." }),
+    );
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {

@@ -11,14 +11,24 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph import GraphIndex, Op, Selection, as_selection, between, check_ports, pairs, selectors, traversal
+from tfgraphwidget.graph import (
+    GraphIndex,
+    Op,
+    Selection,
+    as_selection,
+    between,
+    check_ports,
+    pairs,
+    selectors,
+    traversal,
+)
 from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
 from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.visible import Direction, ViewSpec, find_shown_ops, visible_graph
+from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_ops, visible_graph
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
@@ -91,6 +101,7 @@ class GraphView:
         self.opened = visible_graph.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
+        self.aspect: float | None = None
         self.pinned: dict[str, tuple[float, float]] = {}
         self.memo = LayoutCache()
 
@@ -256,7 +267,7 @@ class GraphView:
         around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
         pinned = pinning.pins_in_sight(self.pinned, self.index, opened, self.hidden)
-        return ViewSpec(opened, self.hidden, self.direction, pinned)
+        return ViewSpec(opened, self.hidden, self.direction, pinned, aspect=self.aspect or ROOT_ASPECT)
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
         """Close name scopes and groups in the drawing; `deep`: and all inside."""

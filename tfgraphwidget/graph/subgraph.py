@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import CONTROL, Ids, Mask
-from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.op_types import HANDLES
 from tfgraphwidget.graph.state_initializers import computed_from_outside, from_outside

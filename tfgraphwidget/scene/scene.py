@@ -174,7 +174,9 @@ def build(
         The scene.
     """
     seen = build_visible_graph(index, shown)
-    positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache)
+    positions = place(
+        seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache, aspect=shown.aspect
+    )
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
     same = ["parent", "kind", "family", "source", "target", "bytes"]

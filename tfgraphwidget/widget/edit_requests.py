@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import mask_of
+from tfgraphwidget.graph import mask_of, shape_text
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
@@ -37,6 +37,7 @@ class EditRequests:
         self._editor = editor
         self._offers: dict[str, Command] = {}
         self._shown: Difference | None = None
+        self._before: Any = None
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> str:
@@ -79,7 +80,9 @@ class EditRequests:
         kept = list((self._offers | offers).items())[-_REMEMBERED:]
         self._offers = dict(kept)
         return p.Refused(
-            in_page_words(error.in_words), error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
+            in_page_words(error.in_words),
+            error.ops,
+            tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items()),
         )
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
@@ -95,7 +98,8 @@ class EditRequests:
             reader = index.op(request.op)
             read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
             slots = (
-                p.Slot(f"{index.names[op]}:{at}", in_page_words(why_not(index, tensor, reader, k))) for k, (op, at) in enumerate(read)
+                p.Slot(f"{index.names[op]}:{at}", in_page_words(why_not(index, tensor, reader, k)))
+                for k, (op, at) in enumerate(read)
             )
             return p.Targeted(request.tensor, outputs, request.op, (), tuple(slots))
         drawn = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
@@ -105,16 +109,17 @@ class EditRequests:
 
     # What the drawing shows of it
 
-    def compare(self, *, show: bool) -> None:
-        """Show what differs from the graph as it was opened, or no differences."""
-        self._shown = self._editor.diff() if show else None
+    def compare(self, *, show: bool, before: Any = None) -> None:
+        """Show what differs from another graph, or from this one as it was opened; or no differences."""
+        self._shown = self._editor.diff(before) if show else None
+        self._before = before if show else None
         self._of = self._editor.index
         self._editor.difference = self._shown
 
     def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
         if self._shown is not None and self._editor.difference is self._shown and self._editor.index is not self._of:
-            self.compare(show=True)
+            self.compare(show=True, before=self._before)
 
     def changes(self) -> tuple[p.Group, ...]:
         """The ops that differ, by what became of them; none unless that is to be shown."""
@@ -150,6 +155,14 @@ class EditRequests:
         """What the last probe found of a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
         return next((seen(stats) for stats in outputs if stats.name == tensor), None)
+
+
+def tensor_type(index: GraphIndex, tensor: str) -> str:
+    """The dtype and the static shape of a tensor: "float32 (None, 4)"."""
+    op, port = split_tensor(tensor)
+    number = index.op(op)
+    dtype, shape = index.dtypes(number)[port or 0], index.shape(number, port or 0)
+    return f"{dtype} {shape_text(shape)}".strip()
 
 
 def parsed_value(text: str) -> Any:

@@ -14,10 +14,12 @@ from tfgraphwidget.graph import handles
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible import ROOT_ASPECT
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 20_000  # characters of an expression
+_NARROW, _TALLEST = 0.9, 0.4  # width : height
 _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
@@ -42,6 +45,7 @@ class RequestHandler:
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor)
         self._selections = SelectionRequests(editor)
+        self._others = OtherGraphs(editor)
         self._inspector = Inspector(editor)
         self.refused = self._edits.refused
         self.revision = 0
@@ -61,24 +65,28 @@ class RequestHandler:
                 return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
-            case p.Crossings(side, name):
-                return self._selections.crossings(side, name), []
             case p.Script():
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
-            case p.Foresee() | p.Picture() | p.Ping():
+            case p.Foresee() | p.Picture() | p.Ping() | p.Names() | p.Inputs() | p.Crossings():
                 return self._without_state(request)
             case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
                 return self._painted()
-            case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
+            case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
                 return self._edited(request)
             case _:
                 return self._moved(request)
 
-    def _without_state(self, request: p.Foresee | p.Picture | p.Ping) -> Answer:
+    def _without_state(self, request: p.Question) -> Answer:
         match request:
+            case p.Names():
+                return self._others.names(), []
+            case p.Inputs(source):
+                return self._others.inputs(source), []
+            case p.Crossings(side, name):
+                return self._selections.crossings(side, name), []
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
@@ -88,8 +96,8 @@ class RequestHandler:
 
     def _choose(self, request: p.Choose) -> None:
         match request:
-            case p.Compare(show):
-                self._edits.compare(show=show)
+            case p.Compare(show, source):
+                self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
             case p.Probe(name):
                 self._edits.probe(name)
             case p.Colour(by):
@@ -120,9 +128,17 @@ class RequestHandler:
                 editor.leave(depth)
             case p.Refresh():
                 editor.refresh()
+            case p.Open(aspect):
+                self._shape_first(aspect)
             case _:
                 self._arrange(request)
         return self._drawn()
+
+    def _shape_first(self, aspect: float) -> None:
+        """Let the first drawing of a graph wrap to the shape of a narrow view; later ones stay as they are."""
+        view = self._core.view
+        if view.aspect is None and aspect > 0:
+            view.aspect = max(aspect, _TALLEST) if aspect < _NARROW else ROOT_ASPECT
 
     def _arrange(self, request: p.Look) -> None:
         editor = self._editor
@@ -165,6 +181,8 @@ class RequestHandler:
         match request:
             case p.Clone():
                 return self._clone(request)
+            case p.Add():
+                return self._others.add(request)
             case p.Change():
                 return self._edits.apply(request), ""
             case p.Mend(line):
@@ -281,7 +299,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, b
     matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), dark=request.dark, area=area)
     if len(file.getvalue()) > _MOST_BYTES:
         raise GraphEditError(
-            f"This picture is larger than a browser takes; write it with editor.save('graph.{request.suffix}') in a cell."
+            f"This picture is larger than a browser takes; call editor.save('graph.{request.suffix}') in a cell."
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
     return p.Pictured(f"{title}.{request.suffix}"), file.getvalue()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import NoPath, NothingTo
-from tfgraphwidget.graph import pairs, query, shape_text, traversal
+from tfgraphwidget.graph import pairs, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edit_requests import tensor_type
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.graph import GraphIndex, Selection
+    from tfgraphwidget.graph import Selection
 
 
 class SelectionRequests:
@@ -64,7 +65,7 @@ class SelectionRequests:
             forward = {tensor for tensor, ops in readers.items() if (~inside[ops] & (training[ops] == 0)).any()}
             proposed = forward or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
         return p.Crossed(
-            tuple(p.Crossing(each, _about(index, each), each in marked, each in proposed) for each in names)
+            tuple(p.Crossing(each, tensor_type(index, each), each in marked, each in proposed) for each in names)
         )
 
     def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:
@@ -136,14 +137,6 @@ class SelectionRequests:
             return join(a, b)
         except NoPath:
             return join(b, a)
-
-
-def _about(index: GraphIndex, tensor: str) -> str:
-    """The dtype and the static shape of a tensor: "float32 (None, 4)"."""
-    op, port = split_tensor(tensor)
-    number = index.op(op)
-    dtype, shape = index.dtypes(number)[port or 0], index.shape(number, port or 0)
-    return f"{dtype} {shape_text(shape)}".strip()
 
 
 MOST_HITS = 1_000

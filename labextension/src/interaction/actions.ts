@@ -66,14 +66,15 @@ export class Actions {
     this.#examining.abort();
   }
 
-  open(): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "open" }));
+  /** Request the drawing; `aspect` is the width : height of the view, 0 if it is not known. */
+  open(aspect = 0): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "open", aspect }));
   }
 
   /** Request the drawing again if the kernel has a newer state than the last reply. */
   catchUp(revision: () => number): Promise<void> {
     return this.#queue.enqueue(() =>
-      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open" } : null,
+      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", aspect: 0 } : null,
     );
   }
 
@@ -96,12 +97,16 @@ export class Actions {
       { anchor },
     );
     // If the kernel has not confirmed it, the prefetched drawing is wrong.
-    await this.#queue.enqueue(() => (shown && shown === this.#store.value.state ? { type: "open" } : null));
+    await this.#queue.enqueue(() =>
+      shown && shown === this.#store.value.state ? { type: "open", aspect: 0 } : null,
+    );
   }
 
   /** Change the view: coloring, hiding, pins, direction, open scopes. */
   changeView(request: ViewRequest): Promise<void> {
-    return this.#queue.enqueue(() => request);
+    // A whole new layout is shown whole.
+    const fit = request.type === "unfold" || request.type === "turn" || isUnpinAll(request);
+    return this.#queue.enqueue(() => request, { fit });
   }
 
   /** Request a picture of the drawing. */
@@ -318,6 +323,10 @@ export class Actions {
 
 function namesOf(crossings: readonly Crossing[]): string[] {
   return crossings.map(({ tensor }) => tensor);
+}
+
+function isUnpinAll(request: ViewRequest): boolean {
+  return request.type === "unpin" && request.name === "";
 }
 
 /** The name of the op, from the name of an op or tensor. */

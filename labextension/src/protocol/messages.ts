@@ -133,6 +133,19 @@ export interface Crossing {
   proposed: boolean;
 }
 
+/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words. */
+export interface Source {
+  name: string;
+  kind: string;
+}
+
+/** An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or "". */
+export interface Joint {
+  input: string;
+  about: string;
+  tensor: string;
+}
+
 /** A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix. */
 export interface Image {
   title: string;
@@ -183,6 +196,7 @@ export interface EditButton {
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
+  aspect: number;
 }
 
 /** Open the scope or group if it is closed, else close it; `deep`: with all that is inside. */
@@ -290,6 +304,7 @@ export interface DeriveRequest {
 export interface CompareRequest {
   type: "compare";
   show: boolean;
+  source: string;
 }
 
 /** Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do. */
@@ -315,6 +330,17 @@ export interface CrossingsRequest {
   type: "crossings";
   side: "inputs" | "outputs";
   name: string;
+}
+
+/** The variables of the notebook that hold another graph. */
+export interface NamesRequest {
+  type: "names";
+}
+
+/** The inputs of another graph: a variable of the notebook, or the path of a file. */
+export interface InputsRequest {
+  type: "inputs";
+  source: string;
 }
 
 /** Everything about one op or scope. */
@@ -391,6 +417,16 @@ export interface CloneRequest {
   reseed: boolean;
   times: number | null;
   device: string;
+}
+
+/** Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of "". */
+export interface AddRequest {
+  type: "add";
+  inspected: string;
+  source: string;
+  into: string;
+  inputs: string[];
+  tensors: string[];
 }
 
 /** Take the last edit back. */
@@ -527,6 +563,19 @@ export interface Crossed {
   tensors: Crossing[];
 }
 
+/** The graphs of the notebook. */
+export interface Sources {
+  type: "sources";
+  sources: Source[];
+}
+
+/** The inputs of another graph, and a free name scope for it. */
+export interface Joints {
+  type: "joints";
+  joints: Joint[];
+  into: string;
+}
+
 /** A Python script. */
 export interface Scripted {
   type: "scripted";
@@ -583,6 +632,8 @@ export type Request =
   | ColourRequest
   | ForeseeRequest
   | CrossingsRequest
+  | NamesRequest
+  | InputsRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
@@ -592,6 +643,7 @@ export type Request =
   | PictureRequest
   | PingRequest
   | CloneRequest
+  | AddRequest
   | UndoRequest
   | RedoRequest
   | ChangeRequest
@@ -608,6 +660,8 @@ export type Reply =
   | Previewed
   | Targeted
   | Crossed
+  | Sources
+  | Joints
   | Scripted
   | Pictured
   | Refused

@@ -51,6 +51,8 @@ export class ReplyHandler {
       case "foreseen":
       case "targeted":
       case "crossed":
+      case "sources":
+      case "joints":
       case "scripted":
       case "pictured":
       case "there":

@@ -34,7 +34,8 @@ describe("boundary", () => {
   test.each([OPEN_SCOPE, CLOSED_SCOPE])(
     "a scope (item %i) is marked by the one tensor that is proposed",
     async (item) => {
-      const crossed = { type: "crossed" as const, tensors: [crossing("a:0", false), crossing("b:0")] };
+      const tensors = [crossing("a:0", false), crossing("b:0")];
+      const crossed = { type: "crossed" as const, tensors, buffer: NOTHING };
       const { actions, sent } = await opened(crossed, painted({ outputs: ["b:0"] }, [0, 0, 0, 0, 0]));
       await actions.mark(item, "outputs");
       expect(sent.at(-1)).toMatchObject({ type: "mark", side: "outputs", tensors: ["b:0"] });
@@ -43,9 +44,9 @@ describe("boundary", () => {
 
   test("of several tensors of a scope the user ticks some, and a second click unmarks them", async () => {
     const { actions, sent, store } = await opened(
-      { type: "crossed", tensors: [crossing("a:0"), crossing("b:0")] },
+      { type: "crossed", tensors: [crossing("a:0"), crossing("b:0")], buffer: NOTHING },
       painted({ inputs: ["a:0"] }, [0, 0, 0, 0, 0]),
-      { type: "crossed", tensors: [crossing("a:0", true, true), crossing("b:0")] },
+      { type: "crossed", tensors: [crossing("a:0", true, true), crossing("b:0")], buffer: NOTHING },
       painted({}, [0, 0, 0, 0, 0]),
     );
     await actions.mark(CLOSED_SCOPE, "inputs");
@@ -116,7 +117,7 @@ describe("following the kernel", () => {
     await actions.catchUp(() => 1);
     expect(sent).toEqual([]);
     await actions.catchUp(() => 2);
-    expect(sent).toEqual([{ type: "open" }]);
+    expect(sent).toEqual([{ type: "open", aspect: 0 }]);
   });
 
   test("what was refused is said until the person does something, though the view catches up", async () => {
@@ -146,7 +147,7 @@ describe("following the kernel", () => {
     );
     await actions.mark(INPUT, "inputs");
     await actions.catchUp(() => 0);
-    expect(sent.at(-1)).toEqual({ type: "open" });
+    expect(sent.at(-1)).toEqual({ type: "open", aspect: 0 });
     expect(store.value.state?.revision).toBe(5);
   });
 });

@@ -148,7 +148,9 @@ def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
         head = f"{ops:,} ops are pinned to devices that this machine does not have, {devices}"
     else:
         others = f" (and {ops - 1} more)" if ops > 1 else ""
-        head = f"Op {_place(first.first)}{others} is pinned to {first.device!r}, a device that this machine does not have"
+        head = (
+            f"Op {_place(first.first)}{others} is pinned to {first.device!r}, a device that this machine does not have"
+        )
     if first.elsewhere:
         return (
             f"{head}; import the graph without devices to run it: "

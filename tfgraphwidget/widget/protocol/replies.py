@@ -376,6 +376,38 @@ class Crossed:
 
 
 @dataclasses.dataclass(frozen=True)
+class Source:
+    """A variable of the notebook that holds a graph, and its kind in TensorFlow's words."""
+
+    name: str
+    kind: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """The graphs of the notebook."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint:
+    """An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or ""."""
+
+    input: str
+    about: str
+    tensor: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Joints:
+    """The inputs of another graph, and a free name scope for it."""
+
+    joints: tuple[Joint, ...]
+    into: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Scripted:
     """A Python script."""
 
@@ -435,6 +467,8 @@ Reply = (
     | Previewed
     | Targeted
     | Crossed
+    | Sources
+    | Joints
     | Scripted
     | Pictured
     | Refused

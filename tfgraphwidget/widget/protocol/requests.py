@@ -15,7 +15,13 @@ Side = Literal["inputs", "outputs"]
 
 @dataclasses.dataclass(frozen=True)
 class Open:
-    """Send the scene; the first thing a view says."""
+    """Send the scene; the first thing a view says.
+
+    `aspect` is the width : height of the view, 0 while it has no size; the first drawing of a graph has the shape of a
+    narrow view.
+    """
+
+    aspect: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,6 +225,28 @@ class Preview(Form):
 
 
 @dataclasses.dataclass(frozen=True)
+class Names:
+    """The variables of the notebook that hold another graph."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """The inputs of another graph: a variable of the notebook, or the path of a file."""
+
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Add(EditRequest):
+    """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of ""."""
+
+    source: str
+    into: str = ""
+    inputs: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Undo(EditRequest):
     """Take the last edit back."""
 
@@ -285,9 +313,13 @@ class Script:
 
 @dataclasses.dataclass(frozen=True)
 class Compare:
-    """Show what differs from the graph as it was opened, or `show` no differences any more."""
+    """Show what differs from the graph as it was opened, or `show` no differences any more.
+
+    `source` is another graph to compare with: a variable of the notebook, or the path of a file.
+    """
 
     show: bool
+    source: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -327,7 +359,9 @@ class Ping:
 
 
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
-Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Foresee | Crossings | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
+Edit = Clone | Add | Undo | Redo | Change | Mend | Jump
+Question = (
+    Foresee | Crossings | Names | Inputs | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
+)
 Choose = Boundary | Mark | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

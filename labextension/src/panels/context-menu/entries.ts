@@ -22,11 +22,14 @@ import { aboutText } from "../controls/descriptions";
 import { commandsFor, commandsForPart, moveCommand } from "../controls/edit-commands";
 import { applyCommand, type EditCommand } from "../controls/edit-form";
 import type { MenuItem } from "../controls/menus";
+import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import type { Target } from "./target";
 
 export interface MenuContext extends Parts {
   /** Show the form of an edit in place of the menu. */
   form(command: EditCommand): void;
+  /** Show a form for another graph in place of the menu. */
+  otherGraph(form: OtherGraphForm): void;
   /** Lead to the form that clones the selection. */
   cloneForm(): void;
   /** Where an item is now, so that it stays there while it is opened. */
@@ -206,6 +209,12 @@ function canvasGroups(context: MenuContext): MenuGroups {
     [...(!readOnly && state?.undo ? [undo] : []), ...(!readOnly && state?.redo ? [redo] : [])],
     keyEntries(["f", "E", "C", ...(state?.hidden ? ["A"] : []), ...(inside ? ["Backspace"] : [])], context),
     [...deriveEntries(["invert"], context), ...(isMarked ? [clear] : [])],
+    readOnly
+      ? []
+      : [ADD_MODEL, COMPARE_WITH].map((form) => ({
+          text: `${form.name} …`,
+          act: () => context.otherGraph(form),
+        })),
   ];
 }
 
