@@ -6,11 +6,11 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import registry
+from tfgraphwidget.edits import Edits, Trainable, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of, shape_text
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits import Command, Edits
+    from tfgraphwidget.edits import Command
     from tfgraphwidget.graph import Difference, GraphIndex, Selection
 
 _OP = KINDS.index("op")
@@ -50,7 +50,8 @@ class EditRequests:
         except TypeError as error:
             why = f"{request.verb.replace('_', ' ').capitalize()} cannot be done like that: {error}; reload the page."
             raise GraphEditError(why) from None
-        return summary(method(*call.args, **call.kwargs))
+        report = method(*call.args, **call.kwargs)
+        return summary(report) if isinstance(report, Edits) else _trainable(report.ops)
 
     def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
@@ -72,18 +73,19 @@ class EditRequests:
         """Apply a fix that a refusal offered."""
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
-        return summary(self._editor.edit(self._offers[line]))
+        command = self._offers[line]
+        report = self._editor.edit(command)
+        return _trainable(command.variables) if isinstance(command, Trainable) else summary(report)
 
     def refused(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
-        offers = {mend.code(): mend for mend in error.mends}
-        kept = list((self._offers | offers).items())[-_REMEMBERED:]
-        self._offers = dict(kept)
-        return p.Refused(
-            in_page_words(error.in_words),
-            error.ops,
-            tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items()),
-        )
+        return p.Refused(in_page_words(error.in_words), error.ops, self.offered(*error.mends))
+
+    def offered(self, *commands: Command) -> tuple[p.Offer, ...]:
+        """Buttons for commands, which the page may ask for then."""
+        offers = {command.code(): command for command in commands}
+        self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])
+        return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
         """Where a tensor may be dropped, and why not elsewhere."""
@@ -176,6 +178,10 @@ def parsed_value(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def _trainable(variables: tuple[str, ...]) -> str:
+    return f"Only {listed(variables)} {'is' if len(variables) == 1 else 'are'} trainable now."
 
 
 def summary(report: Edits) -> str:

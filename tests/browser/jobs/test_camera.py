@@ -69,6 +69,7 @@ def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_serve
 
     hand.right_click("layer_1")
     hand.choose("Clone …")
+    expect(root.get_by_role("textbox", name="scope")).to_be_focused()
     hand.press("Enter")
     hand.lines(1)
     assert (hand.clicks, hand.keys) == (2, 1)

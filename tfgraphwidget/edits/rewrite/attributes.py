@@ -22,7 +22,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
 )
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
+from tfgraphwidget.graph import CONSTANTS, HANDLES, PLACEHOLDERS, GraphIndex, Member, is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
@@ -353,7 +353,15 @@ class SetConstant(Command):
 _KEY = "trainable_variables"
 
 
-@register(requested=False)  # a message of the browser cannot name several things to train
+@register(
+    button=EditButton(
+        "Train only this",
+        "Make the variables in it the only trainable ones",
+        "part",
+        order=85,
+        types=tuple(sorted(HANDLES)),
+    )
+)
 @dataclass(frozen=True)
 class Trainable(Command):
     """Set the collection of trainable variables.
@@ -380,3 +388,7 @@ class Trainable(Command):
         now = tuple((_KEY, member) for member in index.collections.get(_KEY, ()))
         wanted = tuple((_KEY, Member("variable", f"{name}:0")) for name in sorted(self.variables, key=index.op))
         return Patch(add=Change(members=wanted), remove=Change(members=now))
+
+    def fix_label(self) -> str:
+        """The button after a clone."""
+        return "Train only this"

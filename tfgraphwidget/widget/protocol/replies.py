@@ -247,6 +247,7 @@ class Edited:
     text: str
     renamed: tuple[tuple[str, str], ...]
     inspected: Inspected | None
+    offers: tuple[Offer, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
