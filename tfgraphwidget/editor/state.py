@@ -96,8 +96,8 @@ class EditorCore:
         index, selection = scene.index, self.view.selection
         latest = traversal.mask_of(index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids))
         # Another thread may have added ops since the scene was made: what is painted is what is drawn.
-        known = [n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids]
-        (inputs, sources), outputs = self.view.entrances(index), [index.op(name) for name in known]
+        marked = [n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids]
+        (inputs, sources), outputs = self.view.entrances(index), [index.op(name) for name in marked]
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
         paint, tints = scenes.paint(scene, selected, inputs, outputs, latest, sources), self.coloring.tints(scene)
         return paint if tints is None else scenes.with_colors(paint, *tints)

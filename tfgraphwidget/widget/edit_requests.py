@@ -10,12 +10,12 @@ from tfgraphwidget.edits import Edits, Trainable, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of, shape_text
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.page_words import in_page_words
-from tfgraphwidget.widget.protocol.replies import seen
+from tfgraphwidget.widget.protocol.replies import describe_stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ class EditRequests:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
         self._offers: dict[str, Command] = {}
-        self._shown: Difference | None = None
+        self._difference: Difference | None = None
         self._before: Any = None
         self._of: GraphIndex | None = None
 
@@ -62,9 +62,9 @@ class EditRequests:
         if parts:
             return (parts[0] if len(parts) == 1 else parts,)
         first = next(iter(signature.parameters.values()))
-        return (self._chosen(),) if first.default is inspect.Parameter.empty else ()
+        return (self._selection(),) if first.default is inspect.Parameter.empty else ()
 
-    def _chosen(self) -> Selection:
+    def _selection(self) -> Selection:
         if self._editor.selection is None:
             raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return self._editor.selection
@@ -77,7 +77,7 @@ class EditRequests:
         report = self._editor.edit(command)
         return _trainable(command.variables) if isinstance(command, Trainable) else summary(report)
 
-    def refused(self, error: GraphEditError) -> p.Refused:
+    def refusal_reply(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
         return p.Refused(in_page_words(error.in_words), error.ops, self.offered(*error.mends))
 
@@ -104,23 +104,27 @@ class EditRequests:
                 for k, (op, at) in enumerate(read)
             )
             return p.Targeted(request.tensor, outputs, request.op, (), tuple(slots))
-        drawn = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
-        refused = refusals(index, tensor, sorted(index.ids[name] for name in drawn if name in index.ids))
-        reasons = tuple((index.names[op], why) for op, why in refused.items())
+        drawn_ops = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
+        reasons_by_op = refusals(index, tensor, sorted(index.ids[name] for name in drawn_ops if name in index.ids))
+        reasons = tuple((index.names[op], why) for op, why in reasons_by_op.items())
         return p.Targeted(f"{index.names[source]}:{tensor[1]}", outputs, "", reasons, ())
 
     # What the drawing shows of it
 
     def compare(self, *, show: bool, before: Any = None) -> None:
         """Show what differs from another graph, or from this one as it was opened; or no differences."""
-        self._shown = self._editor.diff(before) if show else None
+        self._difference = self._editor.diff(before) if show else None
         self._before = before if show else None
         self._of = self._editor.index
-        self._editor.difference = self._shown
+        self._editor.difference = self._difference
 
     def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
-        if self._shown is not None and self._editor.difference is self._shown and self._editor.index is not self._of:
+        if (
+            self._difference is not None
+            and self._editor.difference is self._difference
+            and self._editor.index is not self._of
+        ):
             self.compare(show=True, before=self._before)
 
     def changes(self) -> tuple[p.Group, ...]:
@@ -136,7 +140,7 @@ class EditRequests:
 
     def probe(self, name: str) -> None:
         """Run the graph and look at what an op gives, or the selected ones."""
-        self._editor.probe(name or self._chosen())
+        self._editor.probe(name or self._selection())
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
@@ -153,10 +157,10 @@ class EditRequests:
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
         return fields
 
-    def seen(self, tensor: str) -> p.Seen | None:
+    def probe_text(self, tensor: str) -> p.Seen | None:
         """What the last probe found of a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
-        return next((seen(stats) for stats in outputs if stats.name == tensor), None)
+        return next((describe_stats(stats) for stats in outputs if stats.name == tensor), None)
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
@@ -181,7 +185,7 @@ def parsed_value(text: str) -> Any:
 
 
 def _trainable(variables: tuple[str, ...]) -> str:
-    return f"Only {listed(variables)} {'is' if len(variables) == 1 else 'are'} trainable now."
+    return f"Only {names_text(variables)} {'is' if len(variables) == 1 else 'are'} trainable now."
 
 
 def summary(report: Edits) -> str:
@@ -204,19 +208,19 @@ def renamed_prefixes(renamed: Iterable[tuple[str, str]], index: GraphIndex) -> t
     Returns:
         The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name the first counts.
     """
-    found: dict[str, str] = {}
+    prefixes: dict[str, str] = {}
     for old, new in renamed:
         before, after = old.split("/"), new.split("/")
         most = min(len(before), len(after)) - 1
         same = next((k for k in range(most) if before[-1 - k] != after[-1 - k]), most)
-        for kept in range(same, 0, -1):  # parts at the end of both names
-            scope = "/".join(before[:-kept])
+        for same_parts in range(same, 0, -1):  # parts at the end of both names
+            scope = "/".join(before[:-same_parts])
             if scope not in index.scopes.ids and scope not in index.ids:
-                found[scope] = "/".join(after[:-kept])
+                prefixes[scope] = "/".join(after[:-same_parts])
                 break
         else:
-            found[old] = new
-    return tuple(sorted(found.items(), key=lambda pair: len(pair[0]), reverse=True))
+            prefixes[old] = new
+    return tuple(sorted(prefixes.items(), key=lambda pair: len(pair[0]), reverse=True))
 
 
 def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:

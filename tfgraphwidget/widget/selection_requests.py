@@ -32,9 +32,9 @@ class SelectionRequests:
         Raises:
             UnknownName: A name is not in the graph.
         """
-        self._editor.selection = self._combined(verb, ops, scopes)
+        self._editor.selection = self._combine(verb, ops, scopes)
 
-    def _combined(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
+    def _combine(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
         members = [editor.core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
@@ -95,7 +95,7 @@ class SelectionRequests:
 
     def _named(self, name: str) -> Selection:
         """The ops of an item, by its key: with a slash at its end a scope or a group."""
-        found = self._combined("set", *((), (name,)) if name.endswith("/") else ((name,), ()))
+        found = self._combine("set", *((), (name,)) if name.endswith("/") else ((name,), ()))
         assert found is not None
         return found
 
@@ -119,7 +119,7 @@ class SelectionRequests:
                 editor.core.view.mark(inputs, outputs, within=old.ops)
                 editor.core.listeners.notify()
             case "path" | "shortest":
-                editor.selection = self._joined(old, every=verb == "path")
+                editor.selection = self._select_path(old, every=verb == "path")
             case "invert":
                 editor.selection = ~old
             case "scope":
@@ -127,7 +127,7 @@ class SelectionRequests:
             case _:
                 editor.selection = getattr(old, verb)()
 
-    def _joined(self, ends: Selection, *, every: bool) -> Selection:
+    def _select_path(self, ends: Selection, *, every: bool) -> Selection:
         """What lies on the way from the one selected op to the other, whichever comes first."""
         if len(ends) != 2:
             raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")

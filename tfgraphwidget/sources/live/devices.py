@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.source import Body
 from tfgraphwidget.tf_types import Session
 
@@ -144,7 +144,7 @@ def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
     """The sentence about ops pinned to absent devices; with `soft` placement, a local device's ops run on the CPU."""
     first, ops = pinned[0], sum(each.number for each in pinned)
     if len(pinned) > 1:
-        devices = listed([each.device for each in pinned])
+        devices = names_text([each.device for each in pinned])
         head = f"{ops:,} ops are pinned to devices that this machine does not have, {devices}"
     else:
         others = f" (and {ops - 1} more)" if ops > 1 else ""

@@ -5,10 +5,14 @@ import { toScreen } from "../../render/camera/camera";
 
 /** Pixels between a control and the border. */
 const MARGIN = 8;
+/** Milliseconds without a move of the camera. */
+const REST = 80;
 
 /** Have controls make way; each is in a lower corner, and in the upper one above it with the class "tgw-up". */
 export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[]): void {
-  store.watch(["drawn", "picked", "scene"], ({ drawn, picked, scene, camera }) => {
+  let timer = 0;
+  const update = () => {
+    const { drawn, picked, scene, camera } = store.value;
     if (!drawn || !scene) return;
     const item = scene.byKey.get(picked) ?? 0;
     const { x, y, width, height } = boxOf(scene.box, item);
@@ -24,6 +28,10 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
       const below = stage.viewport.height - place.height - MARGIN;
       control.classList.toggle("tgw-up", item > 0 && isBetterUp(place, below, clicked));
     }
+  };
+  store.watch(["drawn", "picked", "scene", "camera"], () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(update, REST);
   });
 }
 
