@@ -6,7 +6,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import Edits, Trainable, registry
+from tfgraphwidget.edits import Edits, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of, shape_text
@@ -51,7 +51,7 @@ class EditRequests:
             why = f"{request.verb.replace('_', ' ').capitalize()} cannot be done like that: {error}; reload the page."
             raise GraphEditError(why) from None
         report = method(*call.args, **call.kwargs)
-        return summary(report) if isinstance(report, Edits) else _trainable(report.ops)
+        return summary(report) if isinstance(report, Edits) else f"Only {names_text(report.ops)} can be trained now."
 
     def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
@@ -73,9 +73,7 @@ class EditRequests:
         """Apply a fix that a refusal offered."""
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
-        command = self._offers[line]
-        report = self._editor.edit(command)
-        return _trainable(command.variables) if isinstance(command, Trainable) else summary(report)
+        return summary(self._editor.edit(self._offers[line]))
 
     def refusal_reply(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
@@ -184,15 +182,13 @@ def parsed_value(text: str) -> Any:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def _trainable(variables: tuple[str, ...]) -> str:
-    return f"Only {names_text(variables)} {'is' if len(variables) == 1 else 'are'} trainable now."
-
-
 def summary(report: Edits) -> str:
     """What an edit did, in one line."""
     first, *more = str(report).splitlines()
     count = len(report.shapes[:5]) + (len(report.shapes) > 5)
     shapes, rest = more[:count], more[count:]
+    if report.notes and not (report.added or report.removed or report.changed):
+        return " ".join(rest)
     sentences = [f"{first[:1].upper()}{first[1:]}."]
     sentences += [f"Shapes: {', '.join(shapes)}."] if shapes else []
     return " ".join([*sentences, *rest])

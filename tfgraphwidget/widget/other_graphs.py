@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import opened_navigator
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph.variables import is_placeholder
+from tfgraphwidget.graph import is_placeholder
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.widget import protocol as p

@@ -62,6 +62,8 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
 
     # Join the model of a file.
     hand.clicks = 0
+    set_theme(page, dark=True)
+    hand.widget.settled()
     hand.click_at(*corner, button="right")
     hand.choose("Add a model …")
     hand.menu.get_by_role("combobox", name="Graph").fill("head.pb")
@@ -69,7 +71,6 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     joint = hand.menu.get_by_role("combobox", name="scores:0")
     expect(joint).to_be_visible()
     joint.fill("net/act:0")
-    set_theme(page, dark=True)
     shoot(page, "other_add_dark")
     hand.click(hand.menu.get_by_role("button", name="Add"))
     expect(hand.widget.status).to_contain_text("1 of its inputs joined")

@@ -390,7 +390,8 @@ class Trainable(Command):
         # All go and all come, so that taking it back gives the old order too.
         now = tuple((_KEY, member) for member in index.collections.get(_KEY, ()))
         members = tuple((_KEY, Member("variable", f"{name}:0")) for name in sorted(self.variables, key=index.op))
-        return Patch(add=Change(members=members), remove=Change(members=now))
+        note = f"Only {names_text(self.variables)} can be trained now."
+        return Patch(add=Change(members=members), remove=Change(members=now), notes=(note,))
 
     def fix_label(self) -> str:
         """The button after a clone."""
