@@ -52,6 +52,8 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
     return true;
   };
   input.addEventListener("change", () => void show());
+  // A press on the button does not take the focus from the field first, which would move the button away.
+  submit.addEventListener("mousedown", (event) => event.preventDefault());
   if (source) void show();
   form.addEventListener("submit", (event) => {
     event.preventDefault();
