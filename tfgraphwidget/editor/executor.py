@@ -33,6 +33,7 @@ from tfgraphwidget.edits import (
     track_signatures,
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
+from tfgraphwidget.edits.rewrite import find_unused_ops
 from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
@@ -99,6 +100,7 @@ class EditExecutor:
         self.lost: tuple[str, ...] = ()
         self.renamed: tuple[tuple[str, str], ...] = ()
         self._plans = PlanCache()
+        self._unused: tuple[GraphIndex, Boundary, tuple[str, ...]] | None = None
 
     # What edits depend on
 
@@ -156,6 +158,19 @@ class EditExecutor:
         """What edits have changed in a graph, oldest first."""
         changes = (change_of(view.target, step.patch, step.place) for step in self.history.done)
         return tuple(patch for patch in changes if patch is not None)
+
+    def unused_ops(self) -> tuple[str, ...]:
+        """The ops of the current graph that edits have left without consumers, with what only they need."""
+        view = self.view
+        index, inputs_and_outputs, patches = view.index, view.boundary, self.patches()
+        if not patches:
+            return ()
+        # Found once for each state of the graph: every selection paints it again.
+        if self._unused is None or self._unused[0] is not index or self._unused[1] != inputs_and_outputs:
+            ends = (*self._called_for(), *inputs_and_outputs[0], *inputs_and_outputs[1])
+            ops = find_unused_ops(index, patches, ends)
+            self._unused = index, inputs_and_outputs, tuple(index.names[op] for op in ops)
+        return self._unused[2]
 
     @property
     def signatures(self) -> tuple[Signature, ...]:

@@ -99,7 +99,10 @@ class EditorCore:
         marked = [n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids]
         (inputs, sources), outputs = self.view.entrances(index), [index.op(name) for name in marked]
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
-        paint, tints = scenes.paint(scene, selected, inputs, outputs, latest, sources), self.coloring.tints(scene)
+        unused = self.executor.unused_ops()
+        idle = traversal.mask_of(index, (index.ids[name] for name in unused if name in index.ids)) if unused else None
+        paint = scenes.paint(scene, selected, inputs, outputs, latest, idle, sources)
+        tints = self.coloring.tints(scene)
         return paint if tints is None else scenes.with_colors(paint, *tints)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import Edits, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
+from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of, shape_text
 from tfgraphwidget.naming import names_text, split_tensor
@@ -84,6 +85,16 @@ class EditRequests:
         offers = {command.code(): command for command in commands}
         self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
+
+    def offers(self) -> tuple[p.Offer, ...]:
+        """Edits that the present graph suggests: to remove what earlier edits have left unused."""
+        unused = self._editor.core.executor.unused_ops()
+        if not unused:
+            return ()
+        command = Remove(unused if len(unused) > 1 else unused[0])
+        line = command.code()
+        self._offers = {**self._offers, line: command}
+        return (p.Offer(f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}", line),)
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
         """Where a tensor may be dropped, and why not elsewhere."""

@@ -265,6 +265,7 @@ class RequestHandler:
             ahead=tuple(step.line for step in reversed(history.undone)),
             comparing=editor.difference is not None,
             changes=self._edits.changes(),
+            offers=self._edits.offers(),
             colors=editor.colors,
             legend=self._inspector.legend(),
             hidden=editor.hidden_ops,

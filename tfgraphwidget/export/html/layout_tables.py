@@ -124,8 +124,8 @@ def lay_out_view(
 # `inside_size` (f4, 2), `inside_port` (f4, 2: x of the lines from above and to below, NaN for none),
 # `inside_child`, `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
 # node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open), `child_family`,
-# `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part` (u1), `child_count`, `child_variables`,
-# `child_omitted`, `child_label` (u4), `child_aux` (u1: a badge at its readers where these can be seen),
+# `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part`, `child_isolated` (u1), `child_count`,
+# `child_variables`, `child_omitted`, `child_label` (u4), `child_aux` (u1: a badge at its readers where these show),
 # `child_badge` (u4, one more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4),
 # `badge_family` (u1), `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`,
 # `line_target` (i4: child of the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes`
@@ -292,7 +292,7 @@ class _Rows:
 
 
 _COUNTS = ("count", "variables", "omitted")
-_FLAGS = ("family", "aside", "door", "part", "loop")
+_FLAGS = ("family", "aside", "door", "part", "loop", "isolated")
 
 
 def _child_numbers(end: Ints, container: Ints, first: Ints) -> Ints:

@@ -167,6 +167,14 @@ class Legend:
 
 
 @dataclasses.dataclass(frozen=True)
+class Offer:
+    """An edit that would do where one was refused, or that the graph suggests; in a few words and as Python."""
+
+    text: str
+    line: str
+
+
+@dataclasses.dataclass(frozen=True)
 class State:
     """What the panel shows beside the drawing.
 
@@ -175,6 +183,7 @@ class State:
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first.
     While `comparing`, `changes` are the ops "added", "removed" and "changed".
+    `offers` are edits that the graph suggests, as to remove ops that edits have left unused.
     `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
     items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
@@ -198,6 +207,7 @@ class State:
     ahead: tuple[str, ...]
     comparing: bool
     changes: tuple[Group, ...]
+    offers: tuple[Offer, ...]
     colors: tuple[str, ...]
     legend: Legend | None
     hidden: int
@@ -420,14 +430,6 @@ class Pictured:
     """A picture file; its bytes are the reply's buffer."""
 
     name: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Offer:
-    """An edit that would do where one was refused, in a few words and as Python."""
-
-    text: str
-    line: str
 
 
 @dataclasses.dataclass(frozen=True)
