@@ -1,6 +1,7 @@
 // One view of a graph: creates the store, the channel's actions, the stage and the panels, and connects them.
 import { Actions } from "./interaction/actions";
 import { DragConnect } from "./interaction/drag-connect";
+import { listenToFiles } from "./interaction/file-drop";
 import { listenToKeys } from "./interaction/keyboard";
 import { deliverPick } from "./interaction/op-picker";
 import type { Parts } from "./interaction/parts";
@@ -10,6 +11,7 @@ import { createContextMenu } from "./panels/context-menu/context-menu";
 import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
+import { makeWay } from "./panels/controls/make-way";
 import { createPopupMenu } from "./panels/controls/menus";
 import {
   createAnnouncer,
@@ -19,6 +21,7 @@ import {
 } from "./panels/controls/messages";
 import { createOutline } from "./panels/controls/outline";
 import { createOutputPort } from "./panels/controls/output-port";
+import { createTickList } from "./panels/controls/tick-list";
 import { createToolbar } from "./panels/controls/toolbar";
 import { createTooltip } from "./panels/controls/tooltip";
 import { createWheelHint } from "./panels/controls/wheel-hint";
@@ -121,7 +124,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     },
   };
   view.setHeight(settings.height);
-  void actions.open();
+  void stage.aspect().then((aspect) => actions.open(aspect));
   return view;
 }
 
@@ -130,13 +133,15 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const panel = createSidePanel(parts, id, TABS);
   const overlay = new Overlay(parts.stage, parts.store);
   const minimap = new Minimap(parts.stage, parts.store);
+  const legend = createLegend(parts);
+  makeWay(parts, [minimap.canvas, legend]);
   host.append(
     overlay.canvas,
     minimap.canvas,
     createEmptyMessage(parts),
     createBreadcrumb(parts),
     createHiddenCount(parts),
-    createLegend(parts),
+    legend,
   );
   root.append(
     createToolbar(parts, id),
@@ -161,7 +166,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const dragConnect = new DragConnect({ store, stage, edits: actions.edits, say, menu: menu.show });
   host.append(
     tooltip.root,
-    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip)]),
+    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),
     menu.root,
   );
   const wheel = createWheelHint(parts);
@@ -171,6 +176,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     menu: () => void contextMenu.openHere(),
     clone: () => void cloneHere(root, parts),
   });
+  if (!parts.readOnly)
+    listenToFiles(host, contextMenu.openDropped, () =>
+      say({ kind: "notice", text: "Upload the file to the file browser, and drag it here from there." }),
+    );
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {

@@ -139,7 +139,7 @@ export function drawn(
     type: "drawn",
     state: state(change),
     focus,
-    edited: edited && { text: "", renamed: [], inspected: null, ...edited },
+    edited: edited && { text: "", renamed: [], inspected: null, offers: [], ...edited },
     ...packed({ ...sceneArrays(), ...paintArrays() }, shapes),
   };
 }

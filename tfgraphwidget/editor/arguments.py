@@ -15,7 +15,15 @@ from tfgraphwidget.edits.rewire import is_scope, outputs_of
 from tfgraphwidget.edits.rewrite import Rename, RenameKey
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.naming import free_name, identifier, is_scope_name, names_text, scope_around, split_tensor
+from tfgraphwidget.naming import (
+    free_name,
+    function_name,
+    identifier,
+    is_scope_name,
+    names_text,
+    scope_around,
+    split_tensor,
+)
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
 from tfgraphwidget.sources import is_same_variable
@@ -221,8 +229,7 @@ class ArgumentResolver:
             A scope inside of the innermost scope around these ops that holds others too, and at the root where
             TensorFlow takes no such name.
         """
-        function_name = getattr(function, "__name__", getattr(function, "name", ""))  # Keras layers have a name
-        name = str(function if isinstance(function, str) else function_name)
+        name = function if isinstance(function, str) else function_name(function)
         base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
         scope = f"{self._scope_beside(beside)}/{base or 'inserted'}".removeprefix("/")
         is_valid = is_scope_name(scope) and len(scope) <= _LONGEST

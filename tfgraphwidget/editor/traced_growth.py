@@ -13,7 +13,7 @@ from tfgraphwidget.edits.clone import check_free
 from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, reachable_functions
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.tf_types import NodeDef
@@ -108,10 +108,10 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
     except GraphEditError:
         raise
     except Exception as error:
-        function_name = getattr(command.function, "__name__", "The function")
+        called = function_name(command.function, "The function")
         what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise GraphEditError(
-            f"{function_name} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
+            f"{called} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
         ) from error
     return patch, result
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
-from tfgraphwidget.naming import identifier
+from tfgraphwidget.naming import function_name, identifier
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Add, Clone
@@ -252,7 +252,7 @@ class ValueWriter:
 
     def function(self, function: Callable[..., object]) -> str:
         """A Python function: its name, or the source of a lambda."""
-        return function_expression(function) or identifier(str(getattr(function, "__name__", "function")))
+        return function_expression(function) or identifier(function_name(function, "function"))
 
     def array(self, array: Array, name: str) -> str:  # noqa: ARG002
         """An array with many elements, the value of the tensor or field `name`."""

@@ -67,7 +67,7 @@ EDGE_FIELDS = (
 # n items again; may come alone, when only the selection has changed.
 PAINT_FIELDS = (
     ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
-    ("mark", "u1", 0),  # bit 0: holds an input boundary, bit 1: an output boundary
+    ("mark", "u1", 0),  # bit 0: an input is cut before it, bit 1: an output after it, bit 2: an input after it
     ("fresh", "u1", 0),  # 1: made by the last edit
     ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
@@ -78,7 +78,7 @@ PAINT_FIELDS = (
 )
 Arrays = Mapping[str, npt.NDArray[Any]]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
-INPUT_MARK, OUTPUT_MARK = 1, 2
+INPUT_MARK, OUTPUT_MARK, SOURCE_MARK = 1, 2, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +178,9 @@ def build(
         The scene.
     """
     seen = build_visible_graph(index, shown)
-    positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache)
+    positions = place(
+        seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache, aspect=shown.aspect
+    )
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
     same = ["parent", "kind", "family", "source", "target", "bytes"]
@@ -209,20 +211,22 @@ def paint(
     outputs: Iterable[int] = (),
     fresh: Mask | None = None,
     unused: Mask | None = None,
+    sources: Iterable[int] = (),
 ) -> Paint:
     """Compute the colors of a selection.
 
     Args:
         scene: The scene.
         selected: Which ops are selected.
-        inputs: The op numbers of the boundary's inputs.
-        outputs: The op numbers of the boundary's outputs.
+        inputs: The op numbers before which inputs of the boundary are cut.
+        outputs: The op numbers after which outputs are cut.
         fresh: Which ops are new; an item is new if all its ops are.
         unused: Which ops edits have left without consumers; an item is unused if all its ops are.
+        sources: The op numbers after which inputs are cut.
     """
     coverage = _coverage(scene, selected)
     mark = np.zeros(len(scene), dtype=np.uint8)
-    for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK)):
+    for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)):
         marked = np.unique(np.fromiter(ops, dtype=np.int64))
         mark[scene.badge_item[np.isin(scene.badge_op, marked)]] |= bit
         items = np.unique(scene.home_of_op[marked])

@@ -60,7 +60,7 @@ from .live.devices import available_devices as available_devices
 from .live.devices import device_matches as device_matches
 from .live.devices import is_soft_placement as is_soft_placement
 from .live.devices import parse_device as parse_device
-from .live.devices import pinned_notice as pinned_notice
+from .live.devices import pinned_notices as pinned_notices
 from .live.graph_body import GraphBody as GraphBody
 from .live.graph_body import function_definition as function_definition
 from .live.graph_body import runner_def as runner_def

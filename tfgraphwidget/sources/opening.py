@@ -18,7 +18,7 @@ from tfgraphwidget.sources.files.opening import open_bytes, open_message, open_p
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
 from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source
-from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notice
+from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notices
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.live.shapes import dimensions
@@ -124,7 +124,7 @@ def _live_source(graph: tf.Graph, session: Session | None) -> Source:
         body,
         graph,
         session,
-        notices=tuple(pinned_notice(each, soft=is_soft_placement(session)) for each in pinned),
+        notices=pinned_notices(pinned, soft=is_soft_placement(session)),
     )
 
 

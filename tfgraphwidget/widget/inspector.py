@@ -13,6 +13,7 @@ from tfgraphwidget.sources import (
     TensorDescription,
 )
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.protocol.replies import describe_stats
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Inspector:
         return p.Examined(
             name=description.name,
             value=None if stats is None else describe_stats(stats),
-            why=description.why_no_value,
+            why=in_page_words(description.why_no_value),
             images=tuple(_image(image) for image in images),
             summary=docs.summary,
             about=docs.about,

@@ -9,17 +9,21 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor import EditorSnapshot
+from tfgraphwidget.edits import Command, Trainable
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import count_variables
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible import ROOT_ASPECT
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.edited_names import edited_names
 from tfgraphwidget.widget.exporter import Exporter, FileExists
 from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.other_graphs import OtherGraphs
+from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 20_000  # characters of an expression
+_NARROW, _TALLEST = 0.9, 0.4  # width : height
 _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
@@ -44,6 +49,7 @@ class RequestHandler:
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor)
         self._selections = SelectionRequests(editor)
+        self._others = OtherGraphs(editor)
         self._inspector = Inspector(editor)
         self.refusal_reply = self._edits.refusal_reply
         self.revision = 0
@@ -67,12 +73,15 @@ class RequestHandler:
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
-            case p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping():
+            case (
+                p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping()
+                | p.Names() | p.Inputs() | p.Crossings()
+            ):  # fmt: skip
                 return self._without_state(request)
-            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
+            case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
                 return self._painting()
-            case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
+            case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
                 return self._apply_edit(request)
             case _:
                 return self._change_view(request)
@@ -83,6 +92,12 @@ class RequestHandler:
                 return p.EditedNames(edited_names(self._editor.index, self._editor.history, step)), []
             case p.ListFormats() | p.Export() | p.Download():
                 return self._exported(request)
+            case p.Names():
+                return self._others.names(), []
+            case p.Inputs(source):
+                return self._others.inputs(source), []
+            case p.Crossings(side, name):
+                return self._selections.crossings(side, name), []
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
@@ -106,14 +121,16 @@ class RequestHandler:
 
     def _choose(self, request: p.Choose) -> None:
         match request:
-            case p.Compare(show):
-                self._edits.compare(show=show)
+            case p.Compare(show, source):
+                self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
             case p.Probe(name):
                 self._edits.probe(name)
             case p.Colour(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
+            case p.Mark(side, name, tensors):
+                self._selections.mark(side, name, tensors)
             case p.Select(verb, ops, scopes):
                 self._selections.select(verb, ops, scopes)
             case p.Derive(verb):
@@ -136,9 +153,17 @@ class RequestHandler:
                 editor.leave(depth)
             case p.Refresh():
                 editor.refresh()
+            case p.Open(aspect):
+                self._shape_first(aspect)
             case _:
                 self._arrange(request)
         return self._drawing()
+
+    def _shape_first(self, aspect: float) -> None:
+        """Let the first drawing of a graph wrap to the shape of a narrow view; later ones stay as they are."""
+        view = self._core.view
+        if view.aspect is None and aspect > 0:
+            view.aspect = max(aspect, _TALLEST) if aspect < _NARROW else ROOT_ASPECT
 
     def _arrange(self, request: p.Look) -> None:
         editor = self._editor
@@ -173,7 +198,15 @@ class RequestHandler:
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
-        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected))
+        offers = self._edits.offered(*self._next_steps(request, focus))
+        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected, offers))
+
+    def _next_steps(self, request: p.Edit, copy: str) -> tuple[Command, ...]:
+        """What is often done next: the variables of a copy are trained, and no others."""
+        if not isinstance(request, p.Clone) or not copy:
+            return ()
+        held = self._editor.scope(copy) & self._editor.trainable()
+        return (Trainable(held.ops),) if held else ()
 
     def _edit(self, request: p.Edit) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""
@@ -181,6 +214,8 @@ class RequestHandler:
         match request:
             case p.Clone():
                 return self._clone(request)
+            case p.Add():
+                return self._others.add(request)
             case p.Change():
                 return self._edits.apply(request), ""
             case p.Mend(line):
@@ -241,7 +276,7 @@ class RequestHandler:
             path=editor.breadcrumb,
             warnings=editor.notices,
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
-            editable="" if executor.in_function else executor.read_only(),
+            editable="" if executor.in_function else in_page_words(executor.read_only()),
             expression=_selection_text(selection),
             ops=len(index),
             variables=count_variables(index, range(len(index))),
@@ -302,7 +337,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, b
     matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), dark=request.dark, area=area)
     if len(file.getvalue()) > _MOST_BYTES:
         raise GraphEditError(
-            f"This picture is larger than a browser takes; write it with editor.save('graph.{request.suffix}')."
+            f"This picture is larger than a browser takes; call editor.save('graph.{request.suffix}') in a cell."
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
     return p.Pictured(f"{title}.{request.suffix}"), file.getvalue()

@@ -2,6 +2,7 @@
 import type {
   CloneRequest,
   ColourRequest,
+  Crossing,
   GatherRequest,
   HideRequest,
   Inspected,
@@ -13,7 +14,7 @@ import type {
   UnfoldRequest,
   UnpinRequest,
 } from "../protocol/messages";
-import { at, BADGE, CLOSED, isScope, keyOf } from "../protocol/scene";
+import { at, BADGE, isScope, keyOf } from "../protocol/scene";
 import type { Anchor } from "../render/camera/destination";
 import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
@@ -69,14 +70,15 @@ export class Actions {
     this.#examining.abort();
   }
 
-  open(): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "open" }));
+  /** Request the drawing; `aspect` is the width : height of the view, 0 if it is not known. */
+  open(aspect = 0): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "open", aspect }));
   }
 
   /** Request the drawing again if the kernel has a newer state than the last reply. */
   catchUp(revision: () => number): Promise<void> {
     return this.#queue.enqueue(() =>
-      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open" } : null,
+      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", aspect: 0 } : null,
     );
   }
 
@@ -99,12 +101,16 @@ export class Actions {
       { anchor },
     );
     // If the kernel has not confirmed it, the prefetched drawing is wrong.
-    await this.#queue.enqueue(() => (shown && shown === this.#store.value.state ? { type: "open" } : null));
+    await this.#queue.enqueue(() =>
+      shown && shown === this.#store.value.state ? { type: "open", aspect: 0 } : null,
+    );
   }
 
   /** Change the view: coloring, hiding, pins, direction, open scopes. */
   changeView(request: ViewRequest): Promise<void> {
-    return this.#queue.enqueue(() => request);
+    // A whole new layout is shown whole.
+    const fit = request.type === "unfold" || request.type === "turn" || isUnpinAll(request);
+    return this.#queue.enqueue(() => request, { fit });
   }
 
   /** Request a picture of the drawing. */
@@ -248,18 +254,22 @@ export class Actions {
     });
   }
 
-  /** Mark an op as boundary, or unmark it. */
-  mark(item: number, side: Side): Promise<void> {
+  /** Mark an op or scope as boundary, or unmark it; of the several tensors of a scope the user ticks some. */
+  async mark(item: number, side: Side): Promise<void> {
     const { scene } = this.#store.value;
-    if (!scene || item <= 0) return Promise.resolve();
-    const name = scene.names[item] ?? "";
-    if (isScope(at(scene.kind, item))) {
-      const way = at(scene.kind, item) === CLOSED ? "open it and click an op" : "click an op";
-      const text = `"${name}" is a scope, but a boundary consists of ops: ${way} inside.`;
-      this.showStatus({ kind: "refused", text });
-      return Promise.resolve();
+    if (!scene || item <= 0) return;
+    const name = keyOf(scene, item);
+    if (!isScope(at(scene.kind, item))) return this.#mark(side, name);
+    const answer = await this.#queue.reply(() => ({ type: "crossings", side, name }));
+    if (answer?.type !== "crossed") return;
+    const marked = namesOf(answer.tensors.filter((tensor) => tensor.marked));
+    const proposed = namesOf(answer.tensors.filter((tensor) => tensor.proposed));
+    if (marked.length > 0) await this.#mark(side, name, marked);
+    else if (proposed.length === 1) await this.#mark(side, name, proposed);
+    else {
+      const take = (tensors: string[]) => void this.#mark(side, name, tensors);
+      this.#store.set({ ticking: { item, side, tensors: answer.tensors, take } });
     }
-    return this.toggleBoundary(name, side);
   }
 
   /** Add an op to a side of the boundary; if the op or a tensor of it is there, remove that. */
@@ -288,7 +298,9 @@ export class Actions {
   /** Clone the boundary or selection; resolves to whether the clone was made. */
   async clone(form: CloneForm): Promise<boolean> {
     const edit = () => ({ type: "clone" as const, ...this.#boundary(), ...form });
-    return (await this.#queue.edit(edit)) !== null;
+    const isDone = (await this.#queue.edit(edit)) !== null;
+    if (isDone) this.setMode("look");
+    return isDone;
   }
 
   /** Request the preview of a clone, outside the queue. */
@@ -310,10 +322,25 @@ export class Actions {
     return { inputs: state?.inputs ?? [], outputs: state?.outputs ?? [] };
   }
 
+  /** Once both sides are marked, a click marks no more. */
+  async #mark(side: Side, name: string, tensors: string[] = []): Promise<void> {
+    const answer = await this.#queue.reply(() => ({ type: "mark", side, name, tensors }));
+    const { inputs, outputs } = this.#boundary();
+    if (answer?.type !== "refused" && inputs.length > 0 && outputs.length > 0) this.setMode("look");
+  }
+
   #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
     this.bringForward("clone");
     return this.#queue.enqueue(() => ({ type: "select", verb, ops, scopes }));
   }
+}
+
+function namesOf(crossings: readonly Crossing[]): string[] {
+  return crossings.map(({ tensor }) => tensor);
+}
+
+function isUnpinAll(request: ViewRequest): boolean {
+  return request.type === "unpin" && request.name === "";
 }
 
 /** The name of the op, from the name of an op or tensor. */

@@ -1,5 +1,5 @@
 // Edits: each calls the editor's method of the same name. Also the queries that edit forms need.
-import type { ChangeRequest, Hit, Targeted } from "../protocol/messages";
+import type { ChangeRequest, Hit, Joints, Source, Targeted } from "../protocol/messages";
 import type { RequestQueue } from "../state/request-queue";
 import type { Store } from "../state/store";
 
@@ -54,7 +54,30 @@ export class Edits {
 
   /** Show or hide the differences from the original graph. */
   compare(show = !this.#store.value.state?.comparing): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "compare", show }));
+    return this.#queue.enqueue(() => ({ type: "compare", show, source: "" }));
+  }
+
+  /** Show the differences from another graph; resolves to whether it could be compared. */
+  async compareWith(source: string): Promise<boolean> {
+    return (await this.#queue.reply(() => ({ type: "compare", show: true, source })))?.type !== "refused";
+  }
+
+  /** Add another graph, with some of its inputs joined to tensors of this one; resolves to whether it was added. */
+  async add(source: string, into: string, joined: ReadonlyMap<string, string>): Promise<boolean> {
+    const [inputs, tensors] = [[...joined.keys()], [...joined.values()]];
+    return (await this.#queue.edit(() => ({ type: "add", source, into, inputs, tensors }))) !== null;
+  }
+
+  /** The other graphs of the notebook. */
+  async sources(): Promise<readonly Source[]> {
+    const answer = await this.#queue.query({ type: "names" });
+    return answer?.type === "sources" ? answer.sources : [];
+  }
+
+  /** The inputs of another graph; null if refused, which is shown. */
+  async inputsOf(source: string): Promise<Joints | null> {
+    const answer = await this.#queue.reply(() => ({ type: "inputs", source }));
+    return answer?.type === "joints" ? answer : null;
   }
 
   /** Run the graph and show the outputs of an op, or of the selected ops. */

@@ -1,5 +1,5 @@
 // How the items of a page are painted. Python twin: `paint` in tfgraphwidget/scene/scene.py.
-import { at, BADGE, INPUT_MARK, OPEN, OUTPUT_MARK } from "../protocol/scene";
+import { at, BADGE, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../protocol/scene";
 import type { Graph } from "./graph";
 import type { Drawing, Fields } from "./scene-builder";
 import { countByNode, type OpMask } from "./selection";
@@ -48,7 +48,7 @@ function marksOf(
   const ops = new Map<number, number>();
   const nodes = new Uint8Array(graph.data.head.nodes.length);
   const sides = [
-    [inputs, INPUT_MARK],
+    [inputs, SOURCE_MARK],
     [outputs, OUTPUT_MARK],
   ] as const;
   for (const [names, bit] of sides)

@@ -127,6 +127,27 @@ export interface Slot {
   why: string;
 }
 
+/** A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed. */
+export interface Crossing {
+  tensor: string;
+  about: string;
+  marked: boolean;
+  proposed: boolean;
+}
+
+/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words. */
+export interface Source {
+  name: string;
+  kind: string;
+}
+
+/** An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or "". */
+export interface Joint {
+  input: string;
+  about: string;
+  tensor: string;
+}
+
 /** A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix. */
 export interface Image {
   title: string;
@@ -146,6 +167,7 @@ export interface Edited {
   text: string;
   renamed: [string, string][];
   inspected: Omit<Inspected, "type"> | null;
+  offers: Offer[];
 }
 
 /** One argument that the form of a button asks for. */
@@ -189,6 +211,7 @@ export interface SaveFormat {
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
+  aspect: number;
 }
 
 /** Open the scope or group if it is closed, else close it; `deep`: with all that is inside. */
@@ -270,6 +293,14 @@ export interface BoundaryRequest {
   outputs: string[];
 }
 
+/** Mark the item that was clicked as input or output of the part, or no more if it is. */
+export interface MarkRequest {
+  type: "mark";
+  side: "inputs" | "outputs";
+  name: string;
+  tensors: string[];
+}
+
 /** Make these ops and scopes the selection, add them to it, or remove them. */
 export interface SelectRequest {
   type: "select";
@@ -288,6 +319,7 @@ export interface DeriveRequest {
 export interface CompareRequest {
   type: "compare";
   show: boolean;
+  source: string;
 }
 
 /** Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do. */
@@ -306,6 +338,24 @@ export interface ColourRequest {
 export interface ForeseeRequest {
   type: "foresee";
   scope: string;
+}
+
+/** The tensors by which values enter a scope or group, or leave it: what it can be marked by. */
+export interface CrossingsRequest {
+  type: "crossings";
+  side: "inputs" | "outputs";
+  name: string;
+}
+
+/** The variables of the notebook that hold another graph. */
+export interface NamesRequest {
+  type: "names";
+}
+
+/** The inputs of another graph: a variable of the notebook, or the path of a file. */
+export interface InputsRequest {
+  type: "inputs";
+  source: string;
 }
 
 /** Everything about one op or scope. */
@@ -409,6 +459,16 @@ export interface CloneRequest {
   device: string;
 }
 
+/** Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of "". */
+export interface AddRequest {
+  type: "add";
+  inspected: string;
+  source: string;
+  into: string;
+  inputs: string[];
+  tensors: string[];
+}
+
 /** Take the last edit back. */
 export interface UndoRequest {
   type: "undo";
@@ -425,7 +485,7 @@ export interface RedoRequest {
 export interface ChangeRequest {
   type: "change";
   inspected: string;
-  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap";
+  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap" | "trainable";
   what: string[];
   keys: string[];
   values: string[];
@@ -537,6 +597,25 @@ export interface Targeted {
   slots: Slot[];
 }
 
+/** The tensors that enter or leave a scope. */
+export interface Crossed {
+  type: "crossed";
+  tensors: Crossing[];
+}
+
+/** The graphs of the notebook. */
+export interface Sources {
+  type: "sources";
+  sources: Source[];
+}
+
+/** The inputs of another graph, and a free name scope for it. */
+export interface Joints {
+  type: "joints";
+  joints: Joint[];
+  into: string;
+}
+
 /** A Python script. */
 export interface Scripted {
   type: "scripted";
@@ -614,12 +693,16 @@ export type Request =
   | PinRequest
   | UnpinRequest
   | BoundaryRequest
+  | MarkRequest
   | SelectRequest
   | DeriveRequest
   | CompareRequest
   | ProbeRequest
   | ColourRequest
   | ForeseeRequest
+  | CrossingsRequest
+  | NamesRequest
+  | InputsRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
@@ -633,6 +716,7 @@ export type Request =
   | FindEditedRequest
   | PingRequest
   | CloneRequest
+  | AddRequest
   | UndoRequest
   | RedoRequest
   | ChangeRequest
@@ -648,6 +732,9 @@ export type Reply =
   | Found
   | Previewed
   | Targeted
+  | Crossed
+  | Sources
+  | Joints
   | Scripted
   | Pictured
   | Formats
@@ -668,6 +755,7 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"]}, {"key": "options", "label": "Options", "python": true, "optional": true, "hint": "Python, such as {\"dtype\": \"float16\"}. A function of your own: editor.insert in a cell."}]},
   {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
+  {"verb": "trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
   {"verb": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
   {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100},
   {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110},

@@ -21,6 +21,8 @@ export const FAMILIES = [
 ] as const;
 export const INPUT_MARK = 1;
 export const OUTPUT_MARK = 2;
+/** An input that is cut after the op, not before it. */
+export const SOURCE_MARK = 4;
 
 /** Everything drawn. Item 0 is the whole graph, parents come before their children; coordinates are pixels at zoom 1. */
 export interface Scene {

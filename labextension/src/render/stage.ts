@@ -14,7 +14,7 @@ import {
   type Viewport,
   zoomedAt,
 } from "./camera/camera";
-import { type Anchor, type Arrival, destination, firstLook } from "./camera/destination";
+import { type Anchor, type Arrival, destination, firstLook, selectedBox } from "./camera/destination";
 import { CanvasRenderer } from "./canvas/canvas-renderer";
 import { HEADER } from "./canvas/far-labels";
 import type { Frame } from "./canvas/frame";
@@ -29,6 +29,8 @@ const REST = 90;
 /** Milliseconds per frame for painting missing parts: during a gesture, and at rest. */
 const MOVING_BUDGET = 6;
 const REST_BUDGET = 24;
+/** Milliseconds for which the first drawing waits for the size of the page. */
+const PATIENCE = 50;
 /** Pixels beside an edge at which it is hit. */
 const EDGE_REACH = 5;
 
@@ -97,15 +99,25 @@ export class Stage {
     const isFresh = arrival.focus
       ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
       : 0;
-    const to = destination(scene, camera, this.#viewport, { ...arrival, beside: isFresh === 1 });
+    const beside = isFresh === 1 ? selectedBox(scene, this.#store.value.paint) : undefined;
+    const to = destination(scene, camera, this.#viewport, { ...arrival, beside });
     // A change to another graph zooms in a little, or out on the way back; boxes do not move. An opened scope is in place
     // at once, and so is the camera: only boxes that were there before move.
     const from = graphEntry
       ? zoomedAt(to, graphEntry.inward ? 0.85 : 1.15, this.middle)
-      : alike && !arrival.focus
+      : alike && !arrival.focus && !arrival.fit
         ? to
         : camera;
     this.#start(to, from, alike && initialBoxes(alike, scene, camera, from));
+  }
+
+  /** The width : height of the canvas once it has a size; 0 if it gets none soon, as in a tab behind others. */
+  async aspect(): Promise<number> {
+    const deadline = performance.now() + PATIENCE;
+    while (this.#host.clientWidth === 0 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    const { clientWidth, clientHeight } = this.#host;
+    return clientWidth / Math.max(clientHeight, 1);
   }
 
   /** The middle of the canvas. */

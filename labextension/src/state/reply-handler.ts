@@ -50,6 +50,9 @@ export class ReplyHandler {
         break;
       case "foreseen":
       case "targeted":
+      case "crossed":
+      case "sources":
+      case "joints":
       case "scripted":
       case "pictured":
       case "formats":
@@ -68,7 +71,8 @@ export class ReplyHandler {
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
-    const notice = isToRead ? {} : noticeChange(answer.edited?.text, answer.state.offers);
+    const offers = [...(answer.edited?.offers ?? []), ...answer.state.offers];
+    const notice = isToRead ? {} : noticeChange(answer.edited?.text, offers);
     const edited = answer.edited ? this.#editChange(answer.edited) : {};
     const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
     this.#stage.show(scene, change, { ...arrival, focus: answer.focus, graphEntry: room?.entrance });
@@ -121,6 +125,6 @@ export function newName(key: string, renamed: Edited["renamed"]): string {
 }
 
 function noticeChange(notice = "", mends: readonly Offer[] = []): Pick<Screen, "status" | "warned"> {
-  const offers = mends.length > 0 ? { mends } : {};
-  return { status: notice ? { kind: "notice", text: notice, ...offers } : null, warned: [] };
+  const offered = mends.length > 0 ? { mends } : {};
+  return { status: notice ? { kind: "notice", text: notice, ...offered } : null, warned: [] };
 }

@@ -1,5 +1,5 @@
 // The state of a view: the last state that Python sent, and what only the screen knows. Nothing here is synced.
-import type { Examined, Found, Inspected, Offer, Previewed, State } from "../protocol/messages";
+import type { Crossing, Examined, Found, Inspected, Offer, Previewed, State } from "../protocol/messages";
 import type { Paint, Scene } from "../protocol/scene";
 import type { Camera, Point } from "../render/camera/camera";
 import type { ItemMove } from "../render/gestures/move-item";
@@ -44,6 +44,14 @@ export interface Picking {
   take(op: string): void;
 }
 
+/** A scope is marked by some of its tensors, which the user ticks. */
+export interface Ticking {
+  readonly item: number;
+  readonly side: "inputs" | "outputs";
+  readonly tensors: readonly Crossing[];
+  take(tensors: string[]): void;
+}
+
 export interface Screen {
   /** The last drawing, selection and state that Python sent. */
   readonly scene: Scene | null;
@@ -66,6 +74,8 @@ export interface Screen {
   readonly connecting: Connection | null;
   /** The form that gets the next clicked op. */
   readonly picking: Picking | null;
+  /** The tensors to tick, see Ticking. */
+  readonly ticking: Ticking | null;
   readonly panelOpen: boolean;
   /** The tab in front. */
   readonly tab: PanelTab;
@@ -119,6 +129,7 @@ const EMPTY: Screen = {
   itemMove: null,
   connecting: null,
   picking: null,
+  ticking: null,
   panelOpen: true,
   tab: "clone",
   controls: true,

@@ -52,8 +52,8 @@ describe("edits", () => {
     await actions.edits.compare();
     await actions.edits.compare();
     expect(sent).toEqual([
-      { type: "compare", show: true },
-      { type: "compare", show: false },
+      { type: "compare", show: true, source: "" },
+      { type: "compare", show: false, source: "" },
     ]);
   });
 
@@ -123,7 +123,8 @@ describe("forms", () => {
   test("a scope is edited by its name with a slash, and renamed without", () => {
     const verbs = commandsFor(op({ name: "net/", op_type: "" }));
     expect(verbs.every(({ what }) => what[0] === "net/")).toBe(true);
-    expect(verbs.at(-1)?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
+    const rename = verbs.find(({ verb }) => verb === "rename");
+    expect(rename?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
   });
 });
 

@@ -82,6 +82,17 @@ def test_an_op_on_a_gpu_that_is_not_there_runs_on_the_cpu_and_says_so() -> None:
     source.session.close()
 
 
+def test_ops_on_several_absent_devices_are_one_notice() -> None:
+    graph = on("/device:GPU:1")
+    for number in range(2, 5):
+        graph.node.add(name=f"more_{number}", op="NoOp", device=f"/device:GPU:{number}")
+    notice = only_notice(open_source(graph))
+    assert notice == (
+        "5 ops are pinned to devices that this machine does not have, "
+        "'/device:GPU:1', '/device:GPU:2', '/device:GPU:3' and 1 more; they run on the CPU instead."
+    )
+
+
 def test_an_op_of_another_machine_cannot_run() -> None:
     source = open_source(on("/job:ps/task:1"))
     assert "Op 'there' (and 1 more) is pinned to '/job:ps/task:1'" in only_notice(source)

@@ -276,9 +276,6 @@ class _CloneSource:
         selection = Selection.of(index, self.ops, "")
         boundary_ops = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
         kinds = dict(shared_state(index, chosen, boundary_ops))
-        if clone.selection is None:  # what comes into chosen ops is what they were chosen to read
-            boundary = (*clone.inputs, *self.inputs.instead_tensors)
-            kinds.update((index.op(name), "variable") for name in selection.shared(boundary))
         persistent, first = (
             persistent_state(index),
             needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),

@@ -24,6 +24,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
+    HANDLES,
     PLACEHOLDERS,
     TRAINABLE,
     GraphIndex,
@@ -376,7 +377,15 @@ class SetConstant(Command):
 # Trainable variables
 
 
-@register(requested=False)  # a message of the browser cannot name several things to train
+@register(
+    button=EditButton(
+        "Train only this",
+        "Make the variables in it the only trainable ones",
+        "part",
+        order=85,
+        types=tuple(sorted(HANDLES)),
+    )
+)
 @dataclass(frozen=True)
 class Trainable(Command):
     """Set the collection of trainable variables; in a function's body, for the variables that it reads.
@@ -406,4 +415,9 @@ class Trainable(Command):
         now = tuple((TRAINABLE, member) for member in index.collections.get(TRAINABLE, ()))
         names = (name for name in handles_of_one(index, self.variables) if name in variables)
         members = tuple((TRAINABLE, Member("variable", f"{name}:0")) for name in names)
-        return Patch(add=Change(members=members), remove=Change(members=now))
+        note = f"Only {names_text(self.variables)} can be trained now."
+        return Patch(add=Change(members=members), remove=Change(members=now), notes=(note,))
+
+    def fix_label(self) -> str:
+        """The button after a clone."""
+        return "Train only this"

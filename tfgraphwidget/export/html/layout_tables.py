@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import GraphIndex, no_collections
 from tfgraphwidget.hierarchy import Ints, Outline, outline_of
-from tfgraphwidget.layout import ROOT_ASPECT, CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
+from tfgraphwidget.layout import CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
 from tfgraphwidget.layout.free_form import pinned_items
 from tfgraphwidget.scene.coloring import OpValues, color_items
 from tfgraphwidget.visible import BADGE, OP, OPEN, ViewSpec, VisibleGraph, build_visible_graph, item_sizes, place_badges
@@ -79,13 +79,12 @@ def lay_out_levels(index: GraphIndex, view_spec: ViewSpec, layout: Layout | None
     for depth, nodes in enumerate(outline.levels):
         opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
         visible = build_visible_graph(index, replace(view_spec, opened=opened, pinned={}))
-        frame = Frame(visible, right=view_spec.direction == "right" and layout is None)
+        frame = Frame(visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect)
         size = item_sizes(visible)
         with no_collections():
             inside = _SingleContainers(visible, frame, size, cache, layout, {})
-            root = 1 / ROOT_ASPECT if frame.right else ROOT_ASPECT
             items = np.flatnonzero((visible.kind == OPEN) & (visible.depth == depth)).tolist()
-            placed = [inside.lay_out_alone(item, _ASPECT if item else root) for item in items]
+            placed = [inside.lay_out_alone(item, _ASPECT if item else frame.aspect) for item in items]
         yield ContainerLayouts(visible, frame, items, placed, inside.size, size)
 
 
@@ -101,7 +100,7 @@ def lay_out_view(
         cache: The cache of the editor's layout, so that the result is the same.
     """
     visible = build_visible_graph(index, view_spec)
-    frame = Frame(visible, right=view_spec.direction == "right" and layout is None)
+    frame = Frame(visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect)
     with no_collections():
         size = item_sizes(visible)
         inside = CompoundLayout(visible, frame, size, cache or LayoutCache(), layout, view_spec.pinned)

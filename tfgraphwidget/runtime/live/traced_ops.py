@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
-from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, function_name, split_tensor
 from tfgraphwidget.runtime.session import edit_values, variable_values
 from tfgraphwidget.sources import (
     GraphBody,
@@ -277,7 +277,7 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
 def _function(function: Any) -> tuple[Callable[..., Any], str]:
     """Return the function to call, and its name for messages."""
     if callable(function):
-        return function, str(getattr(function, "__name__", getattr(function, "name", "The function")))
+        return function, function_name(function, "The function")
     if not isinstance(function, str):
         raise GraphEditError(
             f"{value_text(function)!r} is no function; give a Python function, or an op type: 'Identity'."

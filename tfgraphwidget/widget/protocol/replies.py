@@ -260,6 +260,7 @@ class Edited:
     text: str
     renamed: tuple[tuple[str, str], ...]
     inspected: Inspected | None
+    offers: tuple[Offer, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -372,6 +373,55 @@ class Targeted:
 
 
 @dataclasses.dataclass(frozen=True)
+class Crossing:
+    """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed."""
+
+    tensor: str
+    about: str
+    marked: bool
+    proposed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossed:
+    """The tensors that enter or leave a scope."""
+
+    tensors: tuple[Crossing, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A variable of the notebook that holds a graph, and its kind in TensorFlow's words."""
+
+    name: str
+    kind: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """The graphs of the notebook."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint:
+    """An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or ""."""
+
+    input: str
+    about: str
+    tensor: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Joints:
+    """The inputs of another graph, and a free name scope for it."""
+
+    joints: tuple[Joint, ...]
+    into: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Scripted:
     """A Python script."""
 
@@ -458,6 +508,9 @@ Reply = (
     | Found
     | Previewed
     | Targeted
+    | Crossed
+    | Sources
+    | Joints
     | Scripted
     | Pictured
     | Formats

@@ -10,11 +10,18 @@ from tfgraphwidget.edits import registry
 
 Mode = Literal["own", "shared"]
 Init = Literal["current", "initial", "none"]
+Side = Literal["inputs", "outputs"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Open:
-    """Send the scene; the first thing a view says."""
+    """Send the scene; the first thing a view says.
+
+    `aspect` is the width : height of the view, 0 while it has no size; the first drawing of a graph has the shape of a
+    narrow view.
+    """
+
+    aspect: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +126,27 @@ class Boundary:
 
 
 @dataclasses.dataclass(frozen=True)
+class Mark:
+    """Mark the item that was clicked as input or output of the part, or no more if it is.
+
+    An op is taken into the part: an input is cut before it, an output after it. A source, whose tensors depend on
+    nothing from outside, is cut after it. Of a scope or group ("net/"), `tensors` are those to mark, see Crossings.
+    """
+
+    side: Side
+    name: str
+    tensors: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossings:
+    """The tensors by which values enter a scope or group, or leave it: what it can be marked by."""
+
+    side: Side
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Inspect:
     """Everything about one op or scope."""
 
@@ -197,6 +225,28 @@ class Preview(Form):
 
 
 @dataclasses.dataclass(frozen=True)
+class Names:
+    """The variables of the notebook that hold another graph."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """The inputs of another graph: a variable of the notebook, or the path of a file."""
+
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Add(EditRequest):
+    """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of ""."""
+
+    source: str
+    into: str = ""
+    inputs: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Undo(EditRequest):
     """Take the last edit back."""
 
@@ -263,9 +313,13 @@ class Script:
 
 @dataclasses.dataclass(frozen=True)
 class Compare:
-    """Show what differs from the graph as it was opened, or `show` no differences any more."""
+    """Show what differs from the graph as it was opened, or `show` no differences any more.
+
+    `source` is another graph to compare with: a variable of the notebook, or the path of a file.
+    """
 
     show: bool
+    source: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -333,9 +387,12 @@ class Ping:
 
 
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
-Edit = Clone | Undo | Redo | Change | Mend | Jump
+Edit = Clone | Add | Undo | Redo | Change | Mend | Jump
 Question = (
     Foresee
+    | Crossings
+    | Names
+    | Inputs
     | Inspect
     | Search
     | Preview
@@ -349,5 +406,5 @@ Question = (
     | FindEdited
     | Ping
 )
-Choose = Boundary | Select | Derive | Compare | Probe | Colour
+Choose = Boundary | Mark | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

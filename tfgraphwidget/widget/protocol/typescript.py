@@ -11,6 +11,7 @@ from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
     Attribute,
+    Crossing,
     Door,
     Edited,
     Entry,
@@ -19,12 +20,14 @@ from tfgraphwidget.widget.protocol import (
     Held,
     Hit,
     Image,
+    Joint,
     Legend,
     Offer,
     Reply,
     Request,
     Seen,
     Slot,
+    Source,
     State,
     Tensor,
     Working,
@@ -32,7 +35,27 @@ from tfgraphwidget.widget.protocol import (
 from tfgraphwidget.widget.save_formats import SaveFormat
 
 _PARTS = (
-    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
+    *(
+        Field,
+        Group,
+        Entry,
+        Legend,
+        State,
+        Seen,
+        Tensor,
+        Door,
+        Around,
+        Attribute,
+        Hit,
+        Held,
+        Slot,
+        Crossing,
+        Source,
+        Joint,
+        Image,
+        Offer,
+        Edited,
+    ),
     *(FormField, EditButton, SaveFormat),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default

@@ -7,6 +7,7 @@ import type { Point } from "../../render/camera/camera";
 import { applyCommand, type EditCommand, inlineForm, showForm } from "../controls/edit-form";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
 import { element, uniqueId } from "../dom";
+import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import { detailsKey, entriesFor, type MenuGroups, titleOf } from "./entries";
 import { type Target, targetAt } from "./target";
 
@@ -19,6 +20,8 @@ export interface ContextMenu {
   openAt(item: number, point: Point): Promise<void>;
   /** Open the menu of the current item, or of the canvas, beside it. */
   openHere(): Promise<void>;
+  /** Ask what to do with a file that was dropped at a point of the drawing. */
+  openDropped(path: string, point: Point): void;
 }
 
 /** `cloneForm` leads to the form that clones the selection. */
@@ -68,7 +71,13 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     showForm(slot, inlineForm(command.fields ?? [], parts, apply, close));
     placeMenu(root, place.x, place.y);
   };
-  const context = { ...parts, form, cloneForm, anchor: (item: number) => stage.anchorAt(item) };
+  const otherGraph = ({ name, create }: OtherGraphForm, source = "") => {
+    const slot = element("div", { role: "dialog", "aria-label": name });
+    show(name, slot);
+    showForm(slot, create(parts, source, close));
+    placeMenu(root, place.x, place.y);
+  };
+  const context = { ...parts, form, otherGraph, cloneForm, anchor: (item: number) => stage.anchorAt(item) };
 
   /** The details of an item, which the inspector gets, or of the source of an edge. */
   const describe = async (target: Target, scene: Scene): Promise<Inspected | null> => {
@@ -106,6 +115,13 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     await open(targetAt({ item, edge: -1, inside: false }, scene, paint, state), { x, y });
   };
 
+  const openDropped = (path: string, point: Point) => {
+    place = point;
+    const act = (form: OtherGraphForm) => () => otherGraph(form, path);
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    showMenu(name, [[ADD_MODEL, COMPARE_WITH].map((form) => ({ text: `${form.name} …`, act: act(form) }))]);
+  };
+
   root.addEventListener("focusout", (event) => {
     if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) close();
   });
@@ -114,7 +130,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     event.preventDefault();
     event.stopPropagation();
   });
-  return { root, openAt, openHere };
+  return { root, openAt, openHere, openDropped };
 }
 
 /** Details that come soon; null if the kernel is busy, or gone. */

@@ -9,6 +9,7 @@ import {
   OUTPUT_MARK,
   type Paint,
   type Scene,
+  SOURCE_MARK,
   sizeText,
 } from "../../protocol/scene";
 
@@ -107,7 +108,7 @@ export function markTexts(scene: Scene, paint: Paint | null): string[] {
 export function paintText(paint: Paint, item: number): string {
   const mark = at(paint.mark, item);
   return [
-    mark & INPUT_MARK ? "input" : "",
+    mark & (INPUT_MARK | SOURCE_MARK) ? "input" : "",
     mark & OUTPUT_MARK ? "output" : "",
     at(paint.coverage, item) === 1 ? "partly selected" : "",
     at(paint.fresh, item) === 1 ? "new" : "",

@@ -109,7 +109,7 @@ function wordList(input: HTMLInputElement, words: readonly string[]): HTMLElemen
 }
 
 /** Tensors of ops with the text in their name; and a button that takes the op that is clicked next. */
-function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
+export function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
   const list = wordList(input, []);
   let timer = 0;
   input.addEventListener("input", () => {
