@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tfgraphwidget.cli import format_count
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.widget import user_namespace
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -40,14 +41,6 @@ _KINDS = {
 _MRO = type.__dict__["__mro__"].__get__
 _NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
 _opened: list[tuple[weakref.ref[Any], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
-
-
-def user_namespace() -> Namespace:
-    """The variables of the notebook's cells; empty without IPython."""
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return {} if shell is None else shell.user_ns
 
 
 def graph_kind(thing: object) -> str:

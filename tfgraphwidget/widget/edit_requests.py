@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Command, Edits
     from tfgraphwidget.graph import Difference, GraphIndex, Selection
+    from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
@@ -32,8 +33,8 @@ _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 class EditRequests:
     """Makes the edits that a panel asks for; keeps the fixes that refusals offered, and the difference shown."""
 
-    def __init__(self, editor: GraphEditor) -> None:
-        self._editor = editor
+    def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
+        self._editor, self._namespace = editor, namespace
         self._offers: dict[str, Command] = {}
         self._shown: Difference | None = None
         self._of: GraphIndex | None = None
@@ -41,7 +42,10 @@ class EditRequests:
     def apply(self, request: p.Change) -> str:
         """Make the edit; what was done, in a sentence or more. Raises GraphEditError."""
         method = getattr(self._editor, request.verb)
-        keys = dict(zip(request.keys, map(parsed_value, request.values), strict=False))
+        keys = {
+            key: self._namespace.value(value) if key in request.variables else parsed_value(value)
+            for key, value in zip(request.keys, request.values, strict=False)
+        }
         signature = inspect.signature(method)
         try:
             call = signature.bind(*self._what(request, signature), **keys)
@@ -78,7 +82,10 @@ class EditRequests:
         kept = list((self._offers | offers).items())[-_REMEMBERED:]
         self._offers = dict(kept)
         return p.Refused(
-            error.in_words, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
+            error.in_words,
+            error.ops,
+            tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items()),
+            str(getattr(error, "argument", "")),
         )
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:

@@ -18,6 +18,8 @@ from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace
+from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 
 if TYPE_CHECKING:
@@ -34,12 +36,14 @@ Answer = tuple[p.Reply, list[bytes]]
 class RequestHandler:
     """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints."""
 
-    def __init__(self, editor: GraphEditor) -> None:
+    def __init__(self, editor: GraphEditor, namespace: KernelNamespace | None = None) -> None:
         self._editor, self._core = editor, editor.core
+        namespace = namespace or KernelNamespace()
         self._scene: scenes.Scene | None = None
         self._likely: tuple[str, ...] = ()
         self._clones = CloneRequests(editor)
-        self._edits = EditRequests(editor)
+        self._edits = EditRequests(editor, namespace)
+        self._ops = OpRequests(editor, namespace)
         self._selections = SelectionRequests(editor)
         self._inspector = Inspector(editor)
         self.refused = self._edits.refused
@@ -60,6 +64,8 @@ class RequestHandler:
                 return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
+            case p.Palette() | p.Describe():
+                return self._form(request), []
             case p.Script():
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
@@ -73,6 +79,14 @@ class RequestHandler:
                 return self._edited(request)
             case _:
                 return self._moved(request)
+
+    def _form(self, request: p.Palette | p.Describe) -> p.Reply:
+        """What a form lists and asks for."""
+        match request:
+            case p.Palette():
+                return self._ops.palette(request)
+            case p.Describe():
+                return self._ops.describe(request)
 
     def _without_state(self, request: p.Foresee | p.Picture | p.Ping) -> Answer:
         match request:

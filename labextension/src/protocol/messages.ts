@@ -146,6 +146,26 @@ export interface Edited {
   inspected: Omit<Inspected, "type"> | null;
 }
 
+/** An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there. */
+export interface OpType {
+  name: string;
+  kind: "op type" | "function";
+  summary: string;
+  fits: boolean;
+}
+
+/** A parameter that a form asks for; `default` is Python, "" without one. */
+export interface Parameter {
+  name: string;
+  kind: "bool" | "int" | "float" | "string" | "type" | "shape" | "tensor" | "any";
+  many: boolean;
+  required: boolean;
+  default: string;
+  allowed: string[];
+  minimum: number | null;
+  about: string;
+}
+
 /** One argument that the form of a button asks for. */
 export interface FormField {
   key: string;
@@ -156,6 +176,7 @@ export interface FormField {
   python?: boolean;
   optional?: boolean;
   tensor?: boolean;
+  op_type?: boolean;
   hint?: string;
 }
 
@@ -288,6 +309,24 @@ export interface ColourRequest {
   by: string;
 }
 
+/** Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first. */
+export interface PaletteRequest {
+  type: "palette";
+  text: string;
+  verb: "" | "insert" | "replace";
+  what: string[];
+  limit: number;
+}
+
+/** The parameters of an op type, or of a function of the notebook, and a free name for its ops. */
+export interface DescribeRequest {
+  type: "describe";
+  name: string;
+  function: boolean;
+  verb: "insert" | "replace";
+  what: string[];
+}
+
 /** Send the drawing as it will be once a closed scope or group is opened; nothing changes. */
 export interface ForeseeRequest {
   type: "foresee";
@@ -390,6 +429,7 @@ export interface ChangeRequest {
   what: string[];
   keys: string[];
   values: string[];
+  variables: string[];
 }
 
 /** Do what a refusal offered, by its line of Python. */
@@ -470,6 +510,22 @@ export interface Found {
   scopes: number;
 }
 
+/** The first op types and functions that fit a text, the best first; `total` counts all. */
+export interface Listed {
+  type: "listed";
+  types: OpType[];
+  total: number;
+}
+
+/** What the form of an op type or a function asks for; `scope` is a free name for its ops. */
+export interface Described {
+  type: "described";
+  name: string;
+  summary: string;
+  parameters: Parameter[];
+  scope: string;
+}
+
 /** What a clone would do, or the one sentence of its refusal. */
 export interface Previewed {
   type: "previewed";
@@ -516,6 +572,7 @@ export interface Refused {
   why: string;
   ops: string[];
   mends: Offer[];
+  argument: string;
 }
 
 /** The editor is there; the number of its state, as in State. */
@@ -551,6 +608,8 @@ export type Request =
   | CompareRequest
   | ProbeRequest
   | ColourRequest
+  | PaletteRequest
+  | DescribeRequest
   | ForeseeRequest
   | InspectRequest
   | SearchRequest
@@ -574,6 +633,8 @@ export type Reply =
   | Inspected
   | Examined
   | Found
+  | Listed
+  | Described
   | Previewed
   | Targeted
   | Scripted
@@ -588,8 +649,8 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
   {"verb": "place", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "hint": "If empty, TensorFlow chooses."}]},
   {"verb": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
-  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "hint": "A function of your own: editor.replace in a cell."}], "options": [["remove", "True"]]},
-  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"]}, {"key": "options", "label": "Options", "python": true, "optional": true, "hint": "Python, such as {\"dtype\": \"float16\"}. A function of your own: editor.insert in a cell."}]},
+  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "op_type": true}], "options": [["remove", "True"]]},
+  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"], "op_type": true}]},
   {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
   {"verb": "add_control_inputs", "name": "Wait for", "title": "Add a control input: an op that runs before this one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},

@@ -279,6 +279,51 @@ class Foreseen:
 
 
 @dataclasses.dataclass(frozen=True)
+class OpType:
+    """An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there."""
+
+    name: str
+    kind: Literal["op type", "function"]
+    summary: str
+    fits: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """The first op types and functions that fit a text, the best first; `total` counts all."""
+
+    types: tuple[OpType, ...]
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter that a form asks for; `default` is Python, "" without one.
+
+    See `sources.Parameter`.
+    """
+
+    name: str
+    kind: Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
+    many: bool
+    required: bool
+    default: str
+    allowed: tuple[str, ...]
+    minimum: int | None
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """What the form of an op type or a function asks for; `scope` is a free name for its ops."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    scope: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Hit:
     """One op found."""
 
@@ -382,11 +427,15 @@ class Offer:
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead."""
+    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead.
+
+    `argument` is the field of a form that the sentence is about, or "".
+    """
 
     why: str
     ops: tuple[str, ...]
     mends: tuple[Offer, ...] = ()
+    argument: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -415,6 +464,8 @@ Reply = (
     | Inspected
     | Examined
     | Found
+    | Listed
+    | Described
     | Previewed
     | Targeted
     | Scripted

@@ -222,13 +222,38 @@ class Change(EditRequest):
     """Edit the graph by the editor's method `verb`.
 
     `what` are its first arguments, by name; nothing stands for the selection. Further arguments are named in `keys`;
-    `values` has a Python literal for each, and what is none is taken as text.
+    `values` has a Python literal for each, and what is none is taken as text. The values of the keys in `variables`
+    are names of variables of the notebook.
     """
 
     verb: Verb
     what: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Palette:
+    """Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first.
+
+    `what` is as in `Change`; without a verb the op types are for anything.
+    """
+
+    text: str
+    verb: Literal["", "insert", "replace"] = ""
+    what: tuple[str, ...] = ()
+    limit: int = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Describe:
+    """The parameters of an op type, or of a function of the notebook, and a free name for its ops."""
+
+    name: str
+    function: bool
+    verb: Literal["insert", "replace"]
+    what: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,6 +331,6 @@ class Ping:
 
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
 Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
+Question = Palette | Describe | Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
 Choose = Boundary | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

@@ -21,6 +21,8 @@ from tfgraphwidget.widget.protocol import (
     Image,
     Legend,
     Offer,
+    OpType,
+    Parameter,
     Reply,
     Request,
     Seen,
@@ -32,6 +34,7 @@ from tfgraphwidget.widget.protocol import (
 
 _PARTS = (
     *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
+    *(OpType, Parameter),
     *(FormField, EditButton),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
