@@ -5,7 +5,6 @@ import { listenToKeys } from "./interaction/keyboard";
 import { deliverPick } from "./interaction/op-picker";
 import type { Parts } from "./interaction/parts";
 import { Visibility } from "./interaction/visibility";
-import { createCloneForm } from "./panels/clone/clone-form";
 import { createContextMenu } from "./panels/context-menu/context-menu";
 import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
@@ -22,11 +21,9 @@ import { createOutputPort } from "./panels/controls/output-port";
 import { createToolbar } from "./panels/controls/toolbar";
 import { createTooltip } from "./panels/controls/tooltip";
 import { element, setAttributes, uniqueId } from "./panels/dom";
-import { createChanges } from "./panels/history/changes";
-import { createHistory } from "./panels/history/history";
-import { createInspector } from "./panels/inspector/inspector";
 import { createHiddenCount } from "./panels/selection/hide-ops";
-import { createSelection } from "./panels/selection/selection";
+import { createSidePanel } from "./panels/side-panel";
+import { TABS } from "./panels/tabs";
 import { at, keyOf, OPEN } from "./protocol/scene";
 import { labelHeights } from "./render/canvas/far-labels";
 import { pointOf } from "./render/gestures/drag";
@@ -126,14 +123,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
 
 function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const id = uniqueId();
-  const panel = element(
-    "aside",
-    { class: "tgw-panel", id, "aria-label": "Selection, changes, clone, inspector, history" },
-    createSelection(parts),
-    ...(parts.readOnly ? [] : [createChanges(parts), createCloneForm(parts)]),
-    createInspector(parts),
-    ...(parts.readOnly ? [] : [createHistory(parts)]),
-  );
+  const panel = createSidePanel(parts, id, TABS);
   const overlay = new Overlay(parts.stage, parts.store);
   const minimap = new Minimap(parts.stage, parts.store);
   host.append(
@@ -143,19 +133,16 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     createBreadcrumb(parts),
     createHiddenCount(parts),
     createLegend(parts),
-    createOutline(parts),
   );
   root.append(
     createToolbar(parts, id),
     createWarnings(parts),
-    element("div", { class: "tgw-body" }, host, panel),
+    // In the order of the Tab key: from the outline of the drawing into the panel, and to the legend last.
+    element("div", { class: "tgw-body" }, createOutline(parts), panel, host),
     createStatus(parts),
     createAnnouncer(parts),
     createHelp(parts),
   );
-  parts.store.watch(["panelOpen"], ({ panelOpen }) => {
-    panel.hidden = !panelOpen;
-  });
   parts.store.watch(["mode", "tool"], ({ mode, tool }) => {
     setAttributes(root, { "data-mode": mode, "data-tool": tool });
   });
@@ -187,10 +174,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       const { mode, picking } = store.value;
       if (dragConnect.active) return void dragConnect.drop(pointOf(event));
       if (picking) return void deliverPick(store, item);
+      void actions.inspectItem(item);
       if (hasControl(event)) void actions.toggleSelected(item);
       else if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
-      void actions.inspectItem(item);
     },
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
     contextMenu: (item, point) => void contextMenu.openAt(item, point),
@@ -211,13 +198,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
 
 /** Lead to the form that clones the selection, with its name marked: Enter clones. */
 function focusCloneForm(root: HTMLElement, { store }: Parts): void {
-  store.set({ panelOpen: true });
+  store.set({ panelOpen: true, tab: "clone" });
   const name = root.querySelector<HTMLInputElement>(".tgw-clone [name='into']");
-  const section = name?.closest("section");
-  section?.querySelector<HTMLElement>("[aria-expanded='false'].tgw-heading-button")?.click();
   name?.focus();
   name?.select();
-  section?.scrollIntoView({ block: "nearest" });
 }
 
 /** Write the state to attributes of the root element, for tests and debugging. */

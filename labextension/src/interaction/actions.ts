@@ -19,7 +19,7 @@ import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
 import type { SceneTarget } from "../state/reply-handler";
 import { RequestQueue } from "../state/request-queue";
-import type { Mode, Status, Store, Tool } from "../state/store";
+import type { Mode, PanelTab, Status, Store, Tool } from "../state/store";
 import { Edits } from "./edits";
 import { Prefetch } from "./prefetch";
 import { hasSelection, type SelectionVerb, whyNot } from "./selection-commands";
@@ -140,7 +140,10 @@ export class Actions {
 
   async inspectItem(item: number): Promise<void> {
     const { scene } = this.#store.value;
-    if (scene && item > 0) return this.inspect(keyOf(scene, item));
+    if (scene && item > 0) {
+      this.bringForward("op");
+      return this.inspect(keyOf(scene, item));
+    }
     this.#queue.abortInspection();
     this.#store.set({ picked: "", details: null });
   }
@@ -174,6 +177,11 @@ export class Actions {
     const text = query.trim();
     if (text === "") this.#store.set({ found: null, hitNames: [] });
     else await this.#queue.send({ type: "search", text, limit }, this.#searching.signal);
+  }
+
+  /** Bring the tab of the panel to the front that shows what was done; the costs stay, which are linked with the drawing. */
+  bringForward(tab: PanelTab): void {
+    if (this.#store.value.tab !== "costs") this.#store.set({ tab });
   }
 
   setMode(mode: Mode): void {
@@ -252,6 +260,7 @@ export class Actions {
 
   /** Add an op to a side of the boundary; if the op or a tensor of it is there, remove that. */
   toggleBoundary(name: string, side: Side): Promise<void> {
+    this.bringForward("clone");
     return this.#queue.enqueue(() => {
       const { inputs, outputs } = this.#boundary();
       const old = side === "inputs" ? inputs : outputs;
@@ -298,6 +307,7 @@ export class Actions {
   }
 
   #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
+    this.bringForward("clone");
     return this.#queue.enqueue(() => ({ type: "select", verb, ops, scopes }));
   }
 }

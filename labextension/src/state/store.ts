@@ -10,6 +10,8 @@ import type { Progress } from "../rpc/client";
 export type Mode = "look" | "input" | "output";
 /** What a drag does. */
 export type Tool = "pan" | Shape;
+/** A tab of the side panel. */
+export type PanelTab = "clone" | "op" | "history" | "costs";
 export interface Status {
   readonly kind: "notice" | "refused" | "error";
   readonly text: string;
@@ -58,6 +60,8 @@ export interface Screen {
   /** The form that gets the next clicked op. */
   readonly picking: Picking | null;
   readonly panelOpen: boolean;
+  /** The tab in front. */
+  readonly tab: PanelTab;
   /** Whether control edges are drawn. */
   readonly controls: boolean;
   /** Whether the minimap is there. */
@@ -107,6 +111,7 @@ const EMPTY: Screen = {
   connecting: null,
   picking: null,
   panelOpen: true,
+  tab: "clone",
   controls: true,
   minimap: true,
   helping: false,

@@ -3,8 +3,9 @@
 import help from "./help.css";
 import inspector from "./inspector.css";
 import legend from "./legend.css";
+import panel from "./panel.css";
 import find from "./search.css";
 import stage from "./stage.css";
 import theme from "./theme.css";
 
-export const styles = [theme, stage, legend, find, inspector, help].join("\n");
+export const styles = [theme, stage, legend, find, inspector, panel, help].join("\n");

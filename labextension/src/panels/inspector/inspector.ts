@@ -5,9 +5,8 @@ import type { SelectionVerb } from "../../interaction/selection-commands";
 import type { Around, Door, Inspected } from "../../protocol/messages";
 import { sizeText } from "../../protocol/scene";
 import type { Store } from "../../state/store";
-import { commandsFor } from "../controls/edit-commands";
+import { commandsFor, GRAPH_COMMANDS } from "../controls/edit-commands";
 import { editButtons } from "../controls/edit-form";
-import { section } from "../controls/section";
 import { breakableName, button, element, ICONS, icon, releaseFocus } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
 import { createOpDetails } from "./op-details";
@@ -16,16 +15,22 @@ import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
 export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector" });
   const examined = createOpDetails(parts);
+  const whole = wholeGraph(parts);
   parts.store.watch(["details"], ({ details }) => {
     body.setAttribute("data-name", details?.name ?? "");
     releaseFocus(body);
-    body.replaceChildren(...(details ? contents(details, parts, examined) : [emptyHint()]));
+    whole.hidden = details !== null;
+    body.replaceChildren(...(details ? contents(details, parts, examined) : []));
   });
-  return section("Inspector", {}, [], body);
+  return element("section", { "aria-label": "Inspector" }, whole, body);
 }
 
-function emptyHint(): HTMLElement {
-  return element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
+/** Shown while nothing is inspected: edits of the whole graph. */
+function wholeGraph(parts: Parts): HTMLElement {
+  const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
+  const title = element("p", { class: "tgw-label" }, "Whole graph");
+  const edits = parts.readOnly ? [] : [title, editButtons("Edit the whole graph", GRAPH_COMMANDS, parts)];
+  return element("div", { class: "tgw-inspector" }, hint, ...edits);
 }
 
 function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {

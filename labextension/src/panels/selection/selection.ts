@@ -6,7 +6,7 @@ import { hasSelection, SELECTION_COMMANDS, whyNot } from "../../interaction/sele
 import type { State } from "../../protocol/messages";
 import { sizeText } from "../../protocol/scene";
 import { copyTools } from "../controls/copy-button";
-import { commandsForPart, GRAPH_COMMANDS } from "../controls/edit-commands";
+import { commandsForPart } from "../controls/edit-commands";
 import { editButtons } from "../controls/edit-form";
 import { moreEntry, opLink } from "../controls/name-list";
 import { section } from "../controls/section";
@@ -48,18 +48,8 @@ export function createSelection(parts: Parts): HTMLElement {
   store.watch(["state"], ({ state }) => {
     verbs.hidden = (state?.selected_ops ?? 0) === 0;
   });
-  const tools = [createExpression(parts), createSelectionCommands(parts), hide, verbs, wholeGraph(parts)];
+  const tools = [createExpression(parts), createSelectionCommands(parts), hide, verbs];
   return section("Selection", {}, [clear], body, ...tools);
-}
-
-/** Edits that need no selection. */
-function wholeGraph(parts: Parts): HTMLElement {
-  return element(
-    "details",
-    { class: "tgw-details" },
-    element("summary", { class: "tgw-fold" }, "Whole graph"),
-    element("div", { class: "tgw-inner" }, editButtons("Edit the whole graph", GRAPH_COMMANDS, parts)),
-  );
 }
 
 function contents(
