@@ -98,7 +98,9 @@ class Inspection:
         """
         found = self._read(None)
         if found is None:
-            raise GraphEditError(f"{self.name!r} is no variable or constant; run the graph: editor.probe({self.name!r}).")
+            raise GraphEditError(
+                f"{self.name!r} is no variable or constant; run the graph: editor.probe({self.name!r})."
+            )
         return found[1]
 
     @cached_property

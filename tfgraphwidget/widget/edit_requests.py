@@ -11,10 +11,11 @@ from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.measure.images import tensor_images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.replies import seen
+from tfgraphwidget.widget.protocol.replies import image, range_text, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,9 +134,9 @@ class EditRequests:
         names = {"added": difference.added, "removed": difference.removed, "changed": tuple(changed)}
         return tuple(p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops)
 
-    def probe(self, name: str) -> None:
+    def probe(self, name: str, feeds: dict[str, Any]) -> None:
         """Run the graph and look at what an op gives, or the selected ones."""
-        self._editor.probe(name or self._chosen())
+        self._editor.probe(name or self._chosen(), feeds)
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
@@ -150,12 +151,15 @@ class EditRequests:
             ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
             fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
+            alone = {op: outputs[0] for op, outputs in probed.items() if len(index.dtypes(index.ids[op])) == 1}
+            fields |= scenes.value_texts(scene, {op: range_text(stats) for op, stats in alone.items()})
         return fields
 
     def seen(self, tensor: str) -> p.Seen | None:
         """What the last probe found of a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
-        return next((seen(stats) for stats in outputs if stats.name == tensor), None)
+        stats = next((stats for stats in outputs if stats.name == tensor), None)
+        return None if stats is None else seen(stats, tuple(map(image, tensor_images(stats.value))))
 
 
 def parsed_value(text: str) -> Any:

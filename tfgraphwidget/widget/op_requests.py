@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import Replace
+from tfgraphwidget.edits import Replace, registry
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import (
@@ -39,12 +39,14 @@ class OpRequests:
         Functions of the notebook and types that take the tensors come first, then names that begin with the text.
         """
         text = request.text.strip().lower()
+        common = _common(request.verb) if text == "" else ()
         dtypes = self._dtypes(request.verb, request.what)
         ranked: list[tuple[tuple[bool | int | str, ...], p.OpType]] = []
         for name in self._namespace.functions():
             if text in name.lower():
                 summary = first_line(self._namespace.value(name))
-                ranked.append((_rank(name, text, is_fit=True), p.OpType(name, "function", _short(summary), fits=True)))
+                found = p.OpType(name, "function", _short(summary), fits=True)
+                ranked.append(((-1, *_rank(name, text, is_fit=True)), found))
         for name in op_types():
             summary = ""
             if text not in name.lower():
@@ -54,7 +56,8 @@ class OpRequests:
                 if text not in summary.lower():
                     continue
             is_fit = not dtypes or fits(name, dtypes)
-            ranked.append((_rank(name, text, is_fit=is_fit), p.OpType(name, "op type", summary, fits=is_fit)))
+            place = common.index(name) if name in common else len(common)
+            ranked.append(((place, *_rank(name, text, is_fit=is_fit)), p.OpType(name, "op type", summary, fits=is_fit)))
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
         return p.Listed(tuple(map(_with_summary, first)), len(ranked))
@@ -96,6 +99,13 @@ class OpRequests:
             tensors = ()
         ends = (split_tensor(name) for name in tensors)
         return tuple(index.dtypes(index.ids[op])[port or 0].removesuffix("_ref") for op, port in ends)
+
+
+def _common(verb: str) -> tuple[str, ...]:
+    """The op types that a form proposes before anything is typed."""
+    registration = registry.registration_of(verb)
+    fields = () if registration is None or registration.button is None else registration.button.fields
+    return next((field.words for field in fields if field.op_type), ())
 
 
 def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]:

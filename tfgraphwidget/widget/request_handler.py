@@ -16,11 +16,14 @@ from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
+from tfgraphwidget.widget.cost_requests import CostRequests
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
+from tfgraphwidget.widget.feeds import FeedForms
 from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
+from tfgraphwidget.widget.value_requests import ValueRequests
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -44,6 +47,9 @@ class RequestHandler:
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor, namespace)
         self._ops = OpRequests(editor, namespace)
+        self._feeds = FeedForms(editor, namespace)
+        self._values = ValueRequests(editor, namespace)
+        self._costs = CostRequests(editor)
         self._selections = SelectionRequests(editor)
         self._inspector = Inspector(editor)
         self.refused = self._edits.refused
@@ -64,15 +70,13 @@ class RequestHandler:
                 return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
-            case p.Palette() | p.Describe():
+            case p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs():
                 return self._form(request), []
-            case p.Script():
-                return p.Scripted(self._editor.code()), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
-            case p.Foresee() | p.Picture() | p.Ping():
+            case p.Foresee() | p.Picture() | p.Script() | p.Ping():
                 return self._without_state(request)
-            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
+            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Measure() | p.Colour():
                 self._choose(request)
                 return self._painted()
             case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
@@ -80,16 +84,24 @@ class RequestHandler:
             case _:
                 return self._moved(request)
 
-    def _form(self, request: p.Palette | p.Describe) -> p.Reply:
-        """What a form lists and asks for."""
+    def _form(self, request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs) -> p.Reply:
+        """What a form or a table lists and asks for."""
         match request:
             case p.Palette():
                 return self._ops.palette(request)
             case p.Describe():
                 return self._ops.describe(request)
+            case p.Feedable():
+                return self._feeds.form(request)
+            case p.Assign():
+                return self._values.assign(request)
+            case p.Costs():
+                return self._costs.table(request)
 
-    def _without_state(self, request: p.Foresee | p.Picture | p.Ping) -> Answer:
+    def _without_state(self, request: p.Foresee | p.Picture | p.Script | p.Ping) -> Answer:
         match request:
+            case p.Script():
+                return p.Scripted(self._editor.code()), []
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
@@ -101,8 +113,10 @@ class RequestHandler:
         match request:
             case p.Compare(show):
                 self._edits.compare(show=show)
-            case p.Probe(name):
-                self._edits.probe(name)
+            case p.Probe(name, feeds):
+                self._edits.probe(name, self._feeds.values(feeds, name))
+            case p.Measure(feeds):
+                self._editor.measure(None, self._feeds.values(feeds, None))
             case p.Colour(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):

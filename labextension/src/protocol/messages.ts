@@ -72,6 +72,8 @@ export interface Seen {
   nans: number;
   infs: number;
   bars: number[];
+  sample: string;
+  images: Image[];
 }
 
 /** One input or output of an op; `peers` are the ops at the other end. */
@@ -164,6 +166,35 @@ export interface Parameter {
   allowed: string[];
   minimum: number | null;
   about: string;
+}
+
+/** The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or from a `source`. */
+export interface Feed {
+  tensor: string;
+  kind: "zeros" | "ones" | "random" | "variable" | "file";
+  shape: string;
+  low: number;
+  high: number;
+  source: string;
+}
+
+/** A placeholder that needs a value: its dtype and static shape, and the value that a form begins with. */
+export interface FeedField {
+  tensor: string;
+  dtype: string;
+  shape: string;
+  feed: Feed;
+}
+
+/** What an op costs, or a scope, whose name ends with a slash; -1 where it is unknown. `time` is in µs. */
+export interface CostRow {
+  name: string;
+  type: string;
+  parameters: number;
+  flops: number;
+  bytes: number;
+  time: number;
+  rank: number;
 }
 
 /** One argument that the form of a button asks for. */
@@ -301,6 +332,13 @@ export interface CompareRequest {
 export interface ProbeRequest {
   type: "probe";
   name: string;
+  feeds: Feed[];
+}
+
+/** Run the graph and measure the time of each op; `feeds` as in `Probe`. */
+export interface MeasureRequest {
+  type: "measure";
+  feeds: Feed[];
 }
 
 /** Color the drawing by one of the ways that the state names; "" is the usual, by family of op type. */
@@ -325,6 +363,31 @@ export interface DescribeRequest {
   function: boolean;
   verb: "insert" | "replace";
   what: string[];
+}
+
+/** Which placeholders need a value for a `Probe` of this name, or for a `Measure`. */
+export interface FeedableRequest {
+  type: "feedable";
+  name: string;
+  measure: boolean;
+}
+
+/** Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a name. */
+export interface AssignRequest {
+  type: "assign";
+  name: string;
+  variable: string;
+  overwrite: boolean;
+}
+
+/** The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or "". */
+export interface CostsRequest {
+  type: "costs";
+  by: "name" | "parameters" | "flops" | "bytes" | "time";
+  what: "ops" | "scopes";
+  limit: number;
+  ascending: boolean;
+  current: string;
 }
 
 /** Send the drawing as it will be once a closed scope or group is opened; nothing changes. */
@@ -526,6 +589,32 @@ export interface Described {
   scope: string;
 }
 
+/** The placeholders that need a value. `variables` are names of the notebook that can be fed. */
+export interface Feeds {
+  type: "feeds";
+  fields: FeedField[];
+  variables: string[];
+  remembered: boolean;
+}
+
+/** A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed. */
+export interface Assigned {
+  type: "assigned";
+  variable: string;
+  dtype: string;
+  shape: string;
+}
+
+/** The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows. */
+export interface Costed {
+  type: "costed";
+  rows: CostRow[];
+  total: CostRow;
+  rows_total: number;
+  measured: string;
+  notice: string;
+}
+
 /** What a clone would do, or the one sentence of its refusal. */
 export interface Previewed {
   type: "previewed";
@@ -607,9 +696,13 @@ export type Request =
   | DeriveRequest
   | CompareRequest
   | ProbeRequest
+  | MeasureRequest
   | ColourRequest
   | PaletteRequest
   | DescribeRequest
+  | FeedableRequest
+  | AssignRequest
+  | CostsRequest
   | ForeseeRequest
   | InspectRequest
   | SearchRequest
@@ -635,6 +728,9 @@ export type Reply =
   | Found
   | Listed
   | Described
+  | Feeds
+  | Assigned
+  | Costed
   | Previewed
   | Targeted
   | Scripted

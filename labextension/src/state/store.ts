@@ -15,6 +15,8 @@ export type PanelTab = "clone" | "op" | "history" | "costs";
 export interface Status {
   readonly kind: "notice" | "refused" | "error";
   readonly text: string;
+  /** The field of a form that a refusal is about. */
+  readonly argument?: string;
   /** Suggested fixes. */
   readonly mends?: readonly Offer[];
 }

@@ -34,6 +34,7 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
     stage: recorder as Stage,
     readOnly,
     form: (command: EditCommand) => void asked.push(["form", command.verb, command.what, command.options]),
+    values: (name: string) => void asked.push(["values", name]),
     cloneForm: () => void asked.push(["cloneForm"]),
     anchor: () => undefined,
   };

@@ -294,10 +294,68 @@ class Compare:
 
 
 @dataclasses.dataclass(frozen=True)
+class Feed:
+    """The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or from a `source`.
+
+    The source is the name of a variable of the notebook, or the path of a .npy file.
+    """
+
+    tensor: str
+    kind: Literal["zeros", "ones", "random", "variable", "file"]
+    shape: str
+    low: float
+    high: float
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Probe:
-    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do."""
+    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do.
+
+    Placeholders that are not in `feeds` have the value that was fed last.
+    """
 
     name: str
+    feeds: tuple[Feed, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """Run the graph and measure the time of each op; `feeds` as in `Probe`."""
+
+    feeds: tuple[Feed, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Feedable:
+    """Which placeholders need a value for a `Probe` of this name, or for a `Measure`."""
+
+    name: str
+    measure: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Assign:
+    """Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a name.
+
+    `name` is that of a tensor of the last `Probe`, or of an op or scope that has a value. A variable that exists is
+    only replaced if `overwrite`.
+    """
+
+    name: str
+    variable: str
+    overwrite: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or ""."""
+
+    by: Literal["name", "parameters", "flops", "bytes", "time"]
+    what: Literal["ops", "scopes"] = "ops"
+    limit: int = 10
+    ascending: bool = False
+    current: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -331,6 +389,21 @@ class Ping:
 
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
 Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Palette | Describe | Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
-Choose = Boundary | Select | Derive | Compare | Probe | Colour
+Question = (
+    Palette
+    | Describe
+    | Feedable
+    | Assign
+    | Costs
+    | Foresee
+    | Inspect
+    | Search
+    | Preview
+    | Targets
+    | Script
+    | Examine
+    | Picture
+    | Ping
+)
+Choose = Boundary | Select | Derive | Compare | Probe | Measure | Colour
 Request = Look | Choose | Question | Edit

@@ -11,9 +11,12 @@ from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
     Attribute,
+    CostRow,
     Door,
     Edited,
     Entry,
+    Feed,
+    FeedField,
     Field,
     Group,
     Held,
@@ -34,7 +37,7 @@ from tfgraphwidget.widget.protocol import (
 
 _PARTS = (
     *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
-    *(OpType, Parameter),
+    *(OpType, Parameter, Feed, FeedField, CostRow),
     *(FormField, EditButton),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default

@@ -17,6 +17,8 @@ import type { Target } from "./target";
 export interface MenuContext extends Parts {
   /** Show the form of an edit in place of the menu. */
   form(command: EditCommand): void;
+  /** Run the graph for the outputs of an op, "" for the selected ones; the form for feeds takes the place of the menu. */
+  values(name: string): unknown;
   /** Lead to the form that clones the selection. */
   cloneForm(): void;
   /** Where an item is now, so that it stays there while it is opened. */
@@ -100,7 +102,7 @@ function opGroups(item: number, scene: Scene, details: Inspected | null, context
   const copies = [copy("Copy name", name, context)];
   if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
   for (const { name: other } of more.slice(0, 3)) copies.push(copy(`Copy ${portOf(other)}`, other, context));
-  const values = { text: "Values", act: () => actions.edits.probe(name) };
+  const values = { text: "Values", act: () => context.values(name) };
   return [
     at(scene.door, item) === 1 ? [enter] : [],
     readOnly
@@ -166,7 +168,7 @@ function edgeGroups(edge: number, scene: Scene, details: Inspected | null, conte
   };
   const values = {
     text: "Values",
-    act: () => actions.edits.probe(scene.names[source] ?? ""),
+    act: () => context.values(scene.names[source] ?? ""),
   };
   return [
     [go(source), go(consumer)],
@@ -178,7 +180,7 @@ function edgeGroups(edge: number, scene: Scene, details: Inspected | null, conte
 function selectionGroups(context: MenuContext): MenuGroups {
   const { store, actions, readOnly } = context;
   const { state } = store.value;
-  const values = { text: "Values", act: () => actions.edits.probe() };
+  const values = { text: "Values", act: () => context.values("") };
   const expression = state?.expression ?? "";
   return [
     readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
