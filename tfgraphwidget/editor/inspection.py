@@ -120,7 +120,7 @@ class Inspection:
         place = current_values.ValueContext(core.source, core.target.index, body)
         constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
         if constant is not None:
-            return current_values.constant_value(constant, largest)
+            return current_values.constant_value(constant, largest or current_values.LARGEST_WHOLE)
         if op is not None:
             return current_values.variable_value(place, index, op, self._original_name(index.names[op]), largest)
         return None

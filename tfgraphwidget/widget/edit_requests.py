@@ -11,7 +11,7 @@ from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.measure.images import tensor_images
+from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
@@ -159,7 +159,7 @@ class EditRequests:
         """What the last probe found of a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
         stats = next((stats for stats in outputs if stats.name == tensor), None)
-        return None if stats is None else seen(stats, tuple(map(image, tensor_images(stats.value))))
+        return None if stats is None else seen(stats, tuple(map(image, images.tensor_images(stats.value))))
 
 
 def parsed_value(text: str) -> Any:

@@ -21,11 +21,6 @@ from tfgraphwidget.naming import did_you_mean
 Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
-_CALLABLE_CLASSES = (
-    "tensorflow.python.eager.polymorphic_function.polymorphic_function.Function",
-    "keras.src.layers.layer.Layer",
-)
-_ARRAYS = ("numpy.ndarray", "tensorflow.python.framework.tensor.Tensor", "pandas.core.frame.DataFrame")
 _MRO = type.__dict__["__mro__"].__get__
 
 
@@ -107,12 +102,19 @@ def _hidden_names() -> frozenset[str]:
 
 
 def _is_function(value: object) -> bool:
-    return isinstance(value, _FUNCTIONS) or not _classes(type(value)).isdisjoint(_CALLABLE_CLASSES)
+    kind = type(value)
+    is_tf_function = _has(kind, "__call__") and kind.__module__.startswith("tensorflow.")
+    return isinstance(value, _FUNCTIONS) or is_tf_function or _is_layer(kind)
+
+
+def _is_layer(kind: type) -> bool:
+    """Whether a class of the user is one of Keras's layers or models."""
+    return any(cls.__qualname__ == "Layer" and cls.__module__.startswith("keras.") for cls in _MRO(kind))
 
 
 def _is_array(value: object) -> bool:
-    return isinstance(value, int | float | list | np.generic) or not _classes(type(value)).isdisjoint(_ARRAYS)
+    return isinstance(value, int | float | list | np.generic) or _has(type(value), "__array__")
 
 
-def _classes(kind: type) -> set[str]:
-    return {f"{cls.__module__}.{cls.__qualname__}" for cls in _MRO(kind)}
+def _has(kind: type, method: str) -> bool:
+    return any(method in vars(cls) for cls in _MRO(kind))

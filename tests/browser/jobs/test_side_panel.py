@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.jobs.counted import Hand
-from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
 GRAPH = """

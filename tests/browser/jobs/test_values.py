@@ -40,6 +40,8 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     hand = Hand(Widget(notebook, root))
+    root.get_by_role("tab", name="Op").click()
+    panel = root.get_by_role("tabpanel", name="Op")
 
     # The placeholder is asked for, with its shape.
     hand.right_click("y")
@@ -55,8 +57,8 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     shape.fill("[4, 64]")
     shoot(page, "feeds_light")
     hand.click(run)
-    hand.widget.settled()
     expect(hand.menu).to_be_hidden()
+    hand.widget.settled()
     assert notebook.kernel_eval("editor.probed['y'][0].shape") == [4, 3]
     assert hand.clicks == 3
 
@@ -64,26 +66,23 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.clicks = 0
     hand.right_click("act")
     hand.choose("Values")
-    hand.widget.settled()
+    seen = panel.get_by_role("group", name="Value in the last run")
+    expect(seen).to_contain_text("(4, 3)")
     assert notebook.kernel_eval("editor.probed['act'][0].shape") == [4, 3]
     assert hand.clicks == 2
-    panel = root.get_by_role("tabpanel", name="Op")
-    root.get_by_role("tab", name="Op").click()
     panel.get_by_role("button", name="Feeds …").click()
     row = panel.get_by_role("group", name="x:0")
     row.get_by_role("combobox", name="Value of x:0").select_option("variable")
     row.get_by_role("combobox", name="Variable of the notebook, or path of the file").fill("batch")
     panel.get_by_role("button", name="Run").click()
-    hand.widget.settled()
-    assert notebook.kernel_eval("editor.probed['act'][0].value.tolist()[0]") == [3024.0, 3056.0, 3088.0]
-    seen = panel.get_by_role("group", name="Value in the last run")
     expect(seen).to_contain_text("3024")
+    assert notebook.kernel_eval("editor.probed['act'][0].value.tolist()[0]") == [3024.0, 3056.0, 3088.0]
     shoot(page, "values_light")
     panel.get_by_role("button", name="Feeds …").click()
     row.get_by_role("combobox", name="Value of x:0").select_option("file")
     row.get_by_role("textbox", name="Variable of the notebook, or path of the file").fill("x.npy")
     panel.get_by_role("button", name="Run").click()
-    hand.widget.settled()
+    expect(seen).to_contain_text("(3, 3)")
     assert notebook.kernel_eval("editor.probed['act'][0].shape") == [3, 3]
 
     # The result, as a variable of the notebook.
@@ -95,9 +94,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
     set_theme(page, dark=True)
-    hand.click_at(*hand.widget.place("product"))
-    hand.widget.settled()
-    panel.get_by_role("button", name="w", exact=True).first.click()
+    hand.widget.click("w")
     hand.widget.settled()
     hand.clicks = 0
     hand.click(panel.get_by_role("button", name="As variable …"))

@@ -29,6 +29,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]
 LARGEST = 256 << 20
+LARGEST_WHOLE = 8 << 30  # of a constant: a file can claim any size
 
 
 def find_state_op(index: GraphIndex, name: str) -> int | None:
@@ -58,7 +59,7 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
     try:
         _check_size(f"Constant {node.name!r}", dtype, shape, largest)
         return dtype, np.asarray(tf.make_ndarray(proto))
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise GraphEditError(f"Constant {node.name!r} is damaged, so it has no value.", [node.name]) from error
 
 
@@ -122,7 +123,7 @@ def _check_size(what: str, dtype: str, shape: Any, largest: int | None) -> None:
     if size > largest:
         raise GraphEditError(
             f"{what} is {dtype} {shape_text(tuple(shape))}, {size / 2**20:,.0f} MB; no more than "
-            f"{largest >> 20} MB are read to be looked at; editor.inspect(…).array() is the whole."
+            f"{largest >> 20} MB are read to be looked at; take it as a variable."
         )
 
 

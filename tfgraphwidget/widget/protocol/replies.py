@@ -11,8 +11,7 @@ import numpy as np
 from tfgraphwidget.widget.protocol.requests import Feed, Init, Mode
 
 if TYPE_CHECKING:
-    from tfgraphwidget.runtime.measure import Stats
-    from tfgraphwidget.runtime.measure.images import GrayImage
+    from tfgraphwidget.runtime.measure import Stats, images
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,7 +214,7 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
-def seen(stats: Stats, images: tuple[Image, ...] = ()) -> Seen:
+def seen(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
     """A tensor in words: its elements when they are few, else their range."""
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
@@ -237,21 +236,21 @@ def seen(stats: Stats, images: tuple[Image, ...] = ()) -> Seen:
         infs=stats.infs,
         bars=stats.histogram if low != high else (),
         sample=sample,
-        images=images,
+        images=pictures,
     )
 
 
 def range_text(stats: Stats) -> str:
-    """What a line says of a tensor: its only number, or the range and the mean."""
+    """What a line says of a tensor: its only number, or the mean, then the range."""
     bad = stats.nans + stats.infs
     if stats.least is None:
         return "NaN" if bad else ""
-    low, mean, high = (f"{float(number):.3g}" for number in (stats.least, stats.mean, stats.most))
-    text = f"= {low}" if low == high else f"{low} … {high}, mean {mean}"
+    low, mean, high = (f"{float(number or 0):.4g}" for number in (stats.least, stats.mean, stats.most))
+    text = f"= {low}" if low == high else f"mean {mean}, {low} … {high}"
     return f"{text}, {bad:,} NaN/Inf" if bad else text
 
 
-def image(picture: GrayImage) -> Image:
+def image(picture: images.GrayImage) -> Image:
     """A picture as a part of a reply."""
     height, width = picture.pixels.shape
     return Image(picture.title, width, height, base64.b64encode(picture.pixels.tobytes()).decode())

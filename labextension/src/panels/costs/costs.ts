@@ -26,5 +26,5 @@ export function createCosts(parts: Parts): HTMLElement {
     );
   });
   const title = element("p", { class: "tgw-label" }, "Color by");
-  return element("section", { "aria-label": "Costs" }, title, list, none, createCostTable(parts));
+  return element("section", { "aria-label": "Costs" }, createCostTable(parts), title, list, none);
 }

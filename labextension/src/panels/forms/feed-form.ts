@@ -91,6 +91,7 @@ export function feedForm(
       row?.refuse(status?.text ?? "");
       error.textContent = row ? "" : (status?.text ?? "");
       error.hidden = row !== undefined || error.textContent === "";
+      parts.store.set({ status: null }); // the form says it
     });
   });
   form.addEventListener("keydown", (event) => {

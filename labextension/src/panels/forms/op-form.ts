@@ -81,6 +81,7 @@ export function opForm(
     if (await apply(options, isFunction ? [key] : [])) return close();
     const { status } = parts.store.value;
     refuse(status?.text ?? "", status?.argument);
+    parts.store.set({ status: null }); // the form says it
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();

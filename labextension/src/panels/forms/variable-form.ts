@@ -41,6 +41,7 @@ function variableForm(name: string, proposed: string, parts: Parts, close: () =>
     }
     error.textContent = variable === "" ? "Give it a name." : (store.value.status?.text ?? "");
     error.hidden = false;
+    store.set({ status: null }); // the form says it
     replace.hidden = !error.textContent?.includes("has a variable");
   };
   const replace = button({ class: "tgw-button", hidden: true }, () => assign(true), "Replace it");

@@ -72,11 +72,11 @@ export function labelBox(pen: Pen, item: number): Box {
   return { ...box, height: whole > 0 ? (box.height * height) / whole : box.height };
 }
 
-/** The small text below the name: the note of a coloring, else the size of a closed scope. */
+/** The small text below the name: the note of a coloring, the mean in a run, or the size of a closed scope. */
 function secondOf({ frame: { scene, paint } }: Pen, item: number): string {
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
-  const note = paint.notes[item];
+  const note = paint.notes[item] || paint.values[item]?.split(",")[0];
   if (note) return note;
   return kind === CLOSED ? sizeText(at(scene.count, item), at(scene.variables, item)) : "";
 }
@@ -123,7 +123,8 @@ function drawSecond(pen: Pen, item: number): void {
   const [width, size] = [box.width - (2 * PADDING - 4) * camera.zoom, textSize(SMALL, camera.zoom)];
   const fitting = fitted(pen, full, width, size);
   // A number cut in two would be a wrong one: rather leave the variables out.
-  const shorter = paint.notes[item] ? fitting : sizeText(at(scene.count, item), 0);
+  const least = sizeText(at(scene.count, item), 0);
+  const shorter = paint.notes[item] ? fitting : paint.values[item] ? "" : least;
   const text = fitting === full ? full : fitted(pen, shorter, width, size);
   ctx.fillStyle = boxColors(pen, item).faint;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
