@@ -146,7 +146,7 @@ class EditExecutor:
     @property
     def copies(self) -> Copies:
         """What the steps that are done have made, by name scope."""
-        return Copies((copy.scope, copy) for step in self.history.done for copy in step.made)
+        return Copies((copy.scope, copy) for step in self.history.done for copy in step.results)
 
     def patches(self) -> tuple[Patch, ...]:
         """What edits have changed in the current graph, those of functions that it calls too; oldest first."""

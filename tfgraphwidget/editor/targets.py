@@ -317,11 +317,11 @@ class LiveTarget:
             record.failed_functions &= record.functions
         functions = body.functions() - record.functions
         if base is not None:
-            index = base.extended(nodes, collections, variables, functions)
+            index = base.with_new_nodes(nodes, collections, variables, functions)
         else:
             taken = reserved_names(hidden - record.failed.keys()) | self._reserved
             taken |= {name.lower() for name in record.functions - record.failed_functions}
-            typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
+            typing = body.typing.with_shapes(self._shapes) if self._shapes else body.typing
             index = build(
                 nodes, collections, variables, taken, typing=typing, functions=functions, extras=body, origin=self
             )

@@ -244,9 +244,9 @@ class Panel:
         )  # a cell may have given the name to another
         line, name = step.line, step.command.result_name()
         names = {"editor": self.variable}
-        if name and step.made and _is_page_request():
+        if name and step.results and _is_page_request():
             names[name] = _assign_variable(
-                self._variables, name, step.made[0] if len(step.made) == 1 else list(step.made)
+                self._variables, name, step.results[0] if len(step.results) == 1 else list(step.results)
             )
         return rename_variables(line, names)
 

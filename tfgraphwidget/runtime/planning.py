@@ -242,7 +242,7 @@ class CalledFunction(SourceContext):
         context: dict[str, Any] = {"typing": known.typing, "functions": caller.functions, "extras": known}
         index = build(known.nodes(), *known.collections(), **context)
         holders = {origin: name for name, origin in (body.origins or {}).items()}
-        self.given = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
+        self.caller_handles = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
         ends = tuple(opened.arguments), dict(opened.returns)
         super().__init__(
             source,
@@ -255,8 +255,8 @@ class CalledFunction(SourceContext):
             refusal=f"{name!r} is a function that {op!r} calls.",
         )
 
-    def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
-        """The function after an edit; see `FunctionContext.rewritten`."""
+    def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
+        """The function after an edit; see `FunctionContext.rewrite`."""
         body, after = self._body, apply_patch(self.index, patch)
         restored = tuple(
             NodeChange(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids

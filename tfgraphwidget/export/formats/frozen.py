@@ -137,7 +137,7 @@ def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state
     if frozen_part.cut:
         count = "is" if len(frozen_part.cut) == 1 else "are"
         request.add_notice(f"The frozen graph does not update variables: {listed(frozen_part.cut)} {count} left out.")
-    for name, kind in frozen_part.kept:
+    for name, kind in frozen_part.remaining_state:
         fills = f"; run {listed(state.starters)} once after importing it" if state.starters else ""
         request.add_notice(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
     if why and request.verify:

@@ -121,14 +121,14 @@ def _in_copy(part: Excerpt, held: BodyState, tensor: Tensor) -> Any:
     """The name that a captured tensor has in the excerpt, a captured value as it is; None for what is out of reach."""
     index = part.index
     if hasattr(tensor, "numpy"):
-        named = [index.names[i] for i in part.held]
+        named = [index.names[i] for i in part.reused]
         same = (n for n in named if getattr(held.live(n), "handle", None) is tensor)
         return next((f"{name}:0" for name in same), None if tensor.dtype == tf.resource else tensor)
     name = held.tensor_name(tensor)
     if name is None or split_tensor(name)[0] not in index.ids:  # an edit has removed the op
         return None
     op = index.op(name)
-    there = op in part.ops or op in part.held or name in part.names(part.inputs)
+    there = op in part.ops or op in part.reused or name in part.names(part.inputs)
     return name if there else None
 
 

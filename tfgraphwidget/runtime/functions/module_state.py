@@ -65,7 +65,7 @@ def made_states(
         GraphEditError: A mode or `init` is not known.
     """
     index = part.index
-    modes = _modes([index.names[i] for i in part.held], variables)
+    modes = _modes([index.names[i] for i in part.reused], variables)
     kept = [name for name in modes if index.types[index.ids[name]] in HANDLES]
     own = [name for name in kept if modes[name] == "own"]
     _check(index, held, kept, modes, init)
@@ -109,7 +109,7 @@ def foreseen(part: Excerpt, held: BodyState, variables: Variables) -> States:
         GraphEditError: A mode is not known.
     """
     kinds = part.index.types
-    modes = _modes([part.index.names[i] for i in part.held], variables)
+    modes = _modes([part.index.names[i] for i in part.reused], variables)
     kept = {name for name in modes if kinds[part.index.ids[name]] in HANDLES}
     plain = {
         n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES

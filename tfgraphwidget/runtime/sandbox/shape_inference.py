@@ -321,7 +321,7 @@ def _infer(index: GraphIndex, patch: Patch) -> PatchedGraph:
     after = PatchedGraph(index, patch)
     try:
         # Mostly no shape changes but those of the ops that the patch names, and no other needs a place in an order.
-        own = after.sorted(after.own)
+        own = after.in_topological_order(after.own)
         _Inference(after, {name: (k, 0) for k, name in enumerate(own)}, is_whole=False).run()
     except _NeedsAllRanks:
         after = PatchedGraph(index, patch)

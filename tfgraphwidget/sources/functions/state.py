@@ -205,7 +205,7 @@ class Trace(Protocol):
     def alias(self) -> Mapping[str, str]: ...  # noqa: D102
 
     @property
-    def given(self) -> Mapping[str, str]: ...  # noqa: D102
+    def input_sources(self) -> Mapping[str, str]: ...  # noqa: D102
 
 
 def _find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
@@ -266,7 +266,7 @@ class EditedState:
         for scope, trace in self.traces.items():
             if tensor.graph is trace.graph:
                 op, port = split_tensor(rename_tensor(tensor.name, trace.alias))
-                return trace.given.get(op, f"{scope}/{op}:{port}")
+                return trace.input_sources.get(op, f"{scope}/{op}:{port}")
         name: str | None = self.original.tensor_name(tensor)
         return name
 
