@@ -191,7 +191,24 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
       ctx.strokeText(post.text, x, y);
     }
     ctx.fillStyle = open && at(paint.coverage, item) === 2 ? palette.selected : colors.text;
-    ctx.fillText(post.text, x, y);
+    writeFar(pen, item, post, { x, y });
   }
   yield;
+}
+
+/** A signpost, with the number of its scope below. */
+function writeFar(pen: Pen, item: number, post: FarLabel, { x, y }: Pick<Box, "x" | "y">): void {
+  const note = farNote(pen, item, post);
+  pen.ctx.fillText(post.text, x, note ? y - 0.55 * post.size : y);
+  if (note) pen.ctx.fillText(note, x, y + 0.55 * post.size);
+}
+
+/** The number of a colored scope below its signpost, where the box has room for both lines; else "". */
+function farNote(pen: Pen, item: number, { size }: FarLabel): string {
+  const note = pen.frame.paint.notes[item] ?? "";
+  if (note === "") return "";
+  const { width, height } = labelBox(pen, item);
+  const isRoomy =
+    height >= 2.3 * size && pen.typesetter.width(pen.ctx, note) * size <= width - 2 * LEAST_INSET;
+  return isRoomy ? note : "";
 }
