@@ -73,12 +73,22 @@ export function labelBox(pen: Pen, item: number): Box {
 }
 
 /** The small text below the name: the note of a coloring, the mean in a run, or the size of a closed scope. */
-function secondOf({ frame: { scene, paint } }: Pen, item: number): string {
+function secondOf(pen: Pen, item: number): string {
+  const { scene, paint } = pen.frame;
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
-  const note = paint.notes[item] || paint.values[item]?.split(",")[0];
+  const note = paint.notes[item] || meanOf(pen, item);
   if (note) return note;
   return kind === CLOSED ? sizeText(at(scene.count, item), at(scene.variables, item)) : "";
+}
+
+/** The mean that a run found, or the number alone, if the box has room for it; else "". */
+function meanOf(pen: Pen, item: number): string {
+  const [mean = ""] = (pen.frame.paint.values[item] ?? "").split(",");
+  const { zoom } = pen.frame.camera;
+  const room = screenBox(pen, item).width - (2 * PADDING - 4) * zoom;
+  const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, room, textSize(SMALL, zoom)) === text;
+  return [mean, mean.replace(/^mean /, "")].find(fits) ?? "";
 }
 
 function drawName(pen: Pen, item: number): void {
