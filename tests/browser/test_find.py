@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import shown
+
+pytestmark = pytest.mark.one_page
 
 PRODUCTS = ["one/product", "two/product", "three/product"]
 

@@ -11,6 +11,8 @@ from tests.browser.hands import Widget
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import App, JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 GRAPH = """
 import numpy as np, tensorflow as tf
 import tfgraphwidget as tgw

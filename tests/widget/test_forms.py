@@ -152,7 +152,7 @@ def test_a_refusal_names_the_field_that_it_is_about(
 ) -> None:
     with pytest.raises(InvalidArgument) as caught:
         reply(answers, p.Change("replace", (RELU,), ("by", "attributes"), (f'"{op_type}"', attributes)))
-    assert answers.refused(caught.value).argument == argument
+    assert answers.refusal_reply(caught.value).argument == argument
     assert editor.lines == ()
 
 
@@ -222,7 +222,7 @@ def test_each_kind_of_feed_gives_its_values(
 def test_a_feed_that_does_not_fit_is_refused_at_its_field(answers: RequestHandler, feed: p.Feed) -> None:
     with pytest.raises(InvalidArgument) as caught:
         reply(answers, p.Probe(RELU, (feed,)))
-    assert answers.refused(caught.value).argument == "x:0"
+    assert answers.refusal_reply(caught.value).argument == "x:0"
     assert reply(answers, p.Feedable(RELU)).remembered is False
 
 

@@ -17,7 +17,7 @@ from tfgraphwidget.graph.selection import Selection, with_recipe
 from tfgraphwidget.graph.state_initializers import from_outside
 from tfgraphwidget.graph.stateful_resources import of_type, persistent_state, resources_of
 from tfgraphwidget.graph.variables import is_placeholder
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 
 
 @with_recipe
@@ -91,7 +91,7 @@ def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple
     if not inputs:
         return ()
     which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")
-    return (f"{which} {listed(inputs)} {are} left out: {listed(outputs)} can be computed without.",)
+    return (f"{which} {names_text(inputs)} {are} left out: {names_text(outputs)} can be computed without.",)
 
 
 @with_recipe

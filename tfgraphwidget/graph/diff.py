@@ -20,7 +20,7 @@ from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 from tfgraphwidget.tf_types import NodeDef
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
@@ -288,7 +288,7 @@ class _Comparison:
 
     def _changed_ops(self) -> Iterator[Changed]:
         """The ops that both have and that are not the same, in the order of `after`."""
-        for j, i in counted(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
+        for j, i in report_each(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
             a, b = self.before.nodes[i], self.after.nodes[j]
             if a is b or (a.name == b.name and a == b):
                 continue

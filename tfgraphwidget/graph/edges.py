@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 from tfgraphwidget.tf_types import NodeDef
 
 Ids = npt.NDArray[np.int32]
@@ -158,7 +158,7 @@ def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> 
             number_names(names, ids, first)
         texts: list[str] = []
         ends = [0]
-        for node in counted(nodes, "Reading the graph", 4_096):
+        for node in report_each(nodes, "Reading the graph", 4_096):
             # A slice of protobuf's list is a list, and made at once: walking it costs twice the time.
             texts += node.input[:]
             ends.append(len(texts))

@@ -13,7 +13,7 @@ from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.progress import counted, tell
+from tfgraphwidget.progress import report_each, tell
 from tfgraphwidget.tf_types import TensorShapeProto
 
 _MOST_EDGES, _MOST_KEYS = 300_000, 3_000
@@ -43,7 +43,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
         nodes: Whether nodes have `node_def`.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
-    for i, name in enumerate(counted(index.names, "Taking the ops")):
+    for i, name in enumerate(report_each(index.names, "Taking the ops")):
         op = Op(index, i)
         attributes = {key: _plain(op.attr(key)) for key in sorted(index.nodes[i].attr)}
         details: dict[str, Any] = {"attributes": attributes}
@@ -54,7 +54,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
         graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **details)
     cache: dict[tuple[int, int], dict[str, Any]] = {}
     start, to, port = (column.tolist() for column in index.sources)
-    for i, reader in enumerate(counted(index.names, "Taking the edges")):
+    for i, reader in enumerate(report_each(index.names, "Taking the edges")):
         slots = len(index.input_lists[i])
         # Of each op the tensors come first, in slot order, then the control inputs.
         for k, edge in enumerate(range(start[i], start[i + 1])):

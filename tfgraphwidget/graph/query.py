@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
@@ -71,7 +71,7 @@ def find(index: GraphIndex, text: str) -> Selection:
 def parse(text: str) -> tuple[Term, ...]:
     """The terms of a query. Raises GraphEditError for what is none."""
     if not isinstance(text, str):
-        raise GraphEditError(f"{shown(text)} is no query; write text: editor.find('type:Conv2D').")
+        raise GraphEditError(f"{value_text(text)} is no query; write text: editor.find('type:Conv2D').")
     if len(text) > _LONGEST:
         raise GraphEditError(f"A query has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten it.")
     terms, at = [], _skip(text, 0)

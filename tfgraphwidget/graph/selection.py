@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import Checked, check, shown
+from tfgraphwidget.argument_checks import Checked, check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask, make_read_only
@@ -300,7 +300,7 @@ class Walk:
         names = tuple(getattr(item, "name", item) for item in seeds)
         for name in names:
             if not isinstance(name, str):
-                raise UnknownName(f"stop_at names {shown(name)}, which is no tensor; write 'scope/op:0'.")
+                raise UnknownName(f"stop_at names {value_text(name)}, which is no tensor; write 'scope/op:0'.")
         check_ports(index, names)
         return cls(names, None if within is None else as_selection(within), **how)
 
@@ -333,7 +333,7 @@ def as_selection(thing: object) -> Selection:
     """`thing`, when it is a selection; GraphEditError otherwise."""
     if isinstance(thing, Selection):
         return thing
-    raise GraphEditError(f"{shown(thing)} is no selection; write editor.ops('scope/op').")
+    raise GraphEditError(f"{value_text(thing)} is no selection; write editor.ops('scope/op').")
 
 
 @with_recipe

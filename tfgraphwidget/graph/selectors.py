@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.distinct_variables import distinct_handles
@@ -90,7 +90,7 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
 def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
     """The ops for which a function of an `Op` says true."""
     if not callable(holds):
-        raise GraphEditError(f"{shown(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
+        raise GraphEditError(f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
     selection = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
     text = function_expression(holds)
     return replace(selection, expression=f"editor.where({text})" if text else call("ops", selection.ops))
@@ -149,7 +149,7 @@ def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selec
     """
     shape, dtype = shape_pattern(shape), getattr(dtype, "name", dtype)
     if not isinstance(dtype, str):
-        raise GraphEditError(f'{shown(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
+        raise GraphEditError(f'{value_text(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
 
     def has_one(i: int) -> bool:
         kinds = enumerate(index.dtypes(i))
@@ -254,7 +254,7 @@ def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
 
 def _text(name: object, what: str) -> str:
     if not isinstance(name, str):
-        raise UnknownName(f"{shown(name)} is no {what}; give its name, several as several arguments.")
+        raise UnknownName(f"{value_text(name)} is no {what}; give its name, several as several arguments.")
     return name
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Protocol, cast
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.tf_types import DataType, NodeDef, OpDef
 
@@ -178,7 +178,8 @@ def shape_pattern(pattern: Any) -> ShapePattern:
     texts = [e for e in entries if isinstance(e, str)]
     if isinstance(pattern, str) or min(sizes, default=0) < 0 or set(texts) - {"*"} or entries.count(...) > 1:
         raise GraphEditError(
-            f"{shown(pattern)} is no shape pattern; write one entry for each dimension: its size, None for unknown, "
+            f"{value_text(pattern)} is no shape pattern; write one entry for each dimension: its size, None for "
+            "unknown, "
             '"*" for any, and once ... for any number of them.'
         )
     return tuple(entries)

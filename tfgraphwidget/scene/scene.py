@@ -48,6 +48,7 @@ ITEM_FIELDS = (
     ("loop", "u1", 0),  # 1: a while loop
     ("pinned", "u1", 0),  # 1: put where it is by hand
     ("omitted", "u4", 0),  # edges to other boxes that have no line; 0 for open scopes and badges
+    ("isolated", "u1", 0),  # 1: an op or closed scope without edges to others
     ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
     ("label_bytes", "u1", 0),  # UTF-8 of what is written instead of the name's last part; empty for the usual
 )
@@ -70,6 +71,7 @@ PAINT_FIELDS = (
     ("fresh", "u1", 0),  # 1: made by the last edit
     ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
+    ("unused", "u1", 0),  # 1: edits have left it without consumers
     ("tint", "u1", 0),  # while coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
     ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
@@ -108,6 +110,7 @@ class Scene:
     loop: npt.NDArray[np.uint8]
     pinned: npt.NDArray[np.uint8]
     omitted: npt.NDArray[np.uint32]
+    isolated: npt.NDArray[np.uint8]
     label_start: npt.NDArray[np.uint32]
     label_bytes: npt.NDArray[np.uint8]
     source: Ints
@@ -146,6 +149,7 @@ class Paint:
     fresh: npt.NDArray[np.uint8]
     differs: npt.NDArray[np.uint8]
     probed: npt.NDArray[np.uint8]
+    unused: npt.NDArray[np.uint8]
     tint: npt.NDArray[np.uint8]
     note_start: npt.NDArray[np.uint32]
     note_bytes: npt.NDArray[np.uint8]
@@ -184,7 +188,7 @@ def build(
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     counts = ("count", "variables", "members", "omitted", "tensors")
-    bits = ("aside", "door", "part", "loop", "back")
+    bits = ("aside", "door", "part", "loop", "isolated", "back")
     return Scene(
         box=positions.box,
         **{name: getattr(seen, name) for name in same},
@@ -208,6 +212,7 @@ def paint(
     inputs: Iterable[int] = (),
     outputs: Iterable[int] = (),
     fresh: Mask | None = None,
+    unused: Mask | None = None,
 ) -> Paint:
     """Compute the colors of a selection.
 
@@ -217,6 +222,7 @@ def paint(
         inputs: The op numbers of the boundary's inputs.
         outputs: The op numbers of the boundary's outputs.
         fresh: Which ops are new; an item is new if all its ops are.
+        unused: Which ops edits have left without consumers; an item is unused if all its ops are.
     """
     coverage = _coverage(scene, selected)
     mark = np.zeros(len(scene), dtype=np.uint8)
@@ -227,11 +233,14 @@ def paint(
         while len(items):
             mark[items] |= bit
             items = np.unique(scene.parent[items[items > 0]])
-    new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
+    new, idle = (
+        np.zeros(len(scene), dtype=np.uint8) if ops is None else (_coverage(scene, ops) == 2).astype(np.uint8)
+        for ops in (fresh, unused)
+    )
     none = np.zeros(len(scene), dtype=np.uint8)
     note = _encode_texts([""] * len(scene))
     texts = note["start"], note["bytes"]
-    return Paint(coverage, mark, new.astype(np.uint8), none, none, none, *texts, *texts)
+    return Paint(coverage, mark, new, none, none, idle, none, *texts, *texts)
 
 
 def box_of(scene: Scene, name: str) -> int | None:

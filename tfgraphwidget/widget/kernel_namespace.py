@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import InvalidArgument, UnknownName
 from tfgraphwidget.naming import did_you_mean
 
@@ -74,7 +74,7 @@ class KernelNamespace:
             InvalidArgument: The name is not one of Python, or a variable has it.
         """
         if not name.isidentifier() or keyword.iskeyword(name):
-            raise InvalidArgument("name", f"{shown(name)!r} is not a name in Python; use letters, digits and _.")
+            raise InvalidArgument("name", f"{value_text(name)!r} is not a name in Python; use letters, digits and _.")
         variables = self._read()
         if name in variables and not overwrite:
             raise InvalidArgument("name", f"The notebook has a variable {name!r}; choose another name, or replace it.")

@@ -28,7 +28,7 @@ export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: 
     "u1",
     items.map(({ op, node }) => (op >= 0 ? (marks.ops.get(op) ?? 0) : at(marks.nodes, node))),
   );
-  for (const name of ["fresh", "differs", "probed"]) to.add(name, "u1", none);
+  for (const name of ["fresh", "differs", "probed", "unused"]) to.add(name, "u1", none);
   const read = (what: "tint" | "note") =>
     items.map(({ kind, row }) => {
       if (painted.way < 0 || kind === OPEN) return 0;

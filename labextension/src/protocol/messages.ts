@@ -52,6 +52,7 @@ export interface State {
   ahead: string[];
   comparing: boolean;
   changes: Group[];
+  offers: Offer[];
   colors: string[];
   legend: Legend | null;
   hidden: number;
@@ -135,7 +136,7 @@ export interface Image {
   pixels: string;
 }
 
-/** An edit that would do where one was refused, in a few words and as Python. */
+/** An edit that would do where one was refused, or that the graph suggests; in a few words and as Python. */
 export interface Offer {
   text: string;
   line: string;

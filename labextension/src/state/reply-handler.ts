@@ -1,5 +1,5 @@
 // Applies replies of the kernel to the store and the stage.
-import type { Drawn, Edited, Inspected, Painted, Refused } from "../protocol/messages";
+import type { Drawn, Edited, Inspected, Offer, Painted, Refused } from "../protocol/messages";
 import { decodePaint, decodeScene, type Scene } from "../protocol/scene";
 import type { Arrival } from "../render/camera/destination";
 import { type Answer, assertNever } from "../rpc/model-channel";
@@ -69,7 +69,7 @@ export class ReplyHandler {
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
-    const notice = isToRead ? {} : noticeChange(answer.edited?.text);
+    const notice = isToRead ? {} : noticeChange(answer.edited?.text, answer.state.offers);
     const edited = answer.edited ? this.#editChange(answer.edited) : {};
     const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
     this.#stage.show(scene, change, { ...arrival, focus: answer.focus, graphEntry: room?.entrance });
@@ -126,6 +126,7 @@ export function newName(key: string, renamed: Edited["renamed"]): string {
   return `${name}${key.slice(old.length)}`;
 }
 
-function noticeChange(notice = ""): Pick<Screen, "status" | "warned"> {
-  return { status: notice ? { kind: "notice", text: notice } : null, warned: [] };
+function noticeChange(notice = "", mends: readonly Offer[] = []): Pick<Screen, "status" | "warned"> {
+  const offers = mends.length > 0 ? { mends } : {};
+  return { status: notice ? { kind: "notice", text: notice, ...offers } : null, warned: [] };
 }

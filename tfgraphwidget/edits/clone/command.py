@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone import seeds
 from tfgraphwidget.edits.clone.boundary_inputs import BoundaryInputs, boundary_inputs, copied_frame_names
@@ -76,7 +76,7 @@ def check_modes(variables: object) -> None:
         modes = [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables]
     for mode in modes:
         if not isinstance(mode, str) or mode not in get_args(Mode):
-            raise GraphEditError(f"variables={shown(mode)} is not known; it is one of 'own', 'shared'.")
+            raise GraphEditError(f"variables={value_text(mode)} is not known; it is one of 'own', 'shared'.")
 
 
 def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> frozenset[int]:
@@ -228,15 +228,15 @@ class Clone(Command):
     def check_options(self) -> None:
         """Raise GraphEditError for options that make no sense, whatever graph they are for."""
         if not isinstance(self.into, str):
-            raise NameTaken(f"{shown(self.into)} is no name scope; give a string.")
+            raise NameTaken(f"{value_text(self.into)} is no name scope; give a string.")
         check_modes(self.variables)
         if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
             choices = ", ".join(map(repr, INITS))
             raise GraphEditError(
-                f"init={shown(self.init)} is not known; it is one of {choices}, or the path of a checkpoint."
+                f"init={value_text(self.init)} is not known; it is one of {choices}, or the path of a checkpoint."
             )
         if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
-            raise GraphEditError(f"times={shown(self.times)} is no number of copies; give 1 to {MOST_COPIES:,}.")
+            raise GraphEditError(f"times={value_text(self.times)} is no number of copies; give 1 to {MOST_COPIES:,}.")
         if self.devices and self.times not in (None, len(self.devices)):
             raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
         if self.devices and self.device is not None:

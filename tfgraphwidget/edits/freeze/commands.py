@@ -34,7 +34,7 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs_notice,
 )
-from tfgraphwidget.naming import colocated_with, listed, split_tensor
+from tfgraphwidget.naming import colocated_with, names_text, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -155,7 +155,9 @@ class StripTraining(Command):
         needed |= _ops(index, context.arguments)
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
-            raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
+            raise GraphEditError(
+                f"{names_text(self.outputs)} needs every op of the graph, so there is nothing to strip."
+            )
         names = {index.names[i] for i in needed}
         lonely = (index.nodes[i] for i in sorted(needed) if not names.issuperset(colocated_with(index.nodes[i])))
         changed = tuple(_without_colocation(node, names) for node in lonely)

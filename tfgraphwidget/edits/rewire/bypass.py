@@ -17,7 +17,7 @@ from tfgraphwidget.edits.rewire.operands import as_part, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Mask, Selection, computed_from_outside, shape_text, traversal
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 
 
 @register(
@@ -76,7 +76,7 @@ class Bypass(Rewire):
         unmatched = [tensor for tensor in boundary.leaving if tensor not in ways]
         if unmatched:
             moves.notes.append(
-                f"{listed([moves.tensor_name(tensor) for tensor in unmatched])} of {self.what!r} is read as before."
+                f"{names_text([moves.tensor_name(tensor) for tensor in unmatched])} of {self.what!r} is read as before."
             )
             if not self.by and not set(unmatched) & set(_primary_outputs(index, boundary)):
                 moves.notes.append(
@@ -103,7 +103,7 @@ class Bypass(Rewire):
             if wrong is not None:
                 raise GraphEditError(
                     f"No op outside of {self.what!r} reads {moves.tensor_name(wrong)!r} of it; what is read is "
-                    f"{listed([moves.tensor_name(tensor) for tensor in leaving]) or 'nothing'}.",
+                    f"{names_text([moves.tensor_name(tensor) for tensor in leaving]) or 'nothing'}.",
                     [moves.name(wrong[0])],
                 )
             return replacements
@@ -124,8 +124,8 @@ class Bypass(Rewire):
             if len(leaving) > 1 or len(fitting) != 1:
                 raise GraphEditError(
                     f"The gradients of {self.what!r} come in as "
-                    f"{listed([moves.tensor_name(tensor) for tensor in entering]) or 'nothing'} and go on as "
-                    f"{listed([moves.tensor_name(tensor) for tensor in leaving])}, and no pair of them belongs "
+                    f"{names_text([moves.tensor_name(tensor) for tensor in entering]) or 'nothing'} and go on as "
+                    f"{names_text([moves.tensor_name(tensor) for tensor in leaving])}, and no pair of them belongs "
                     "together; strip training, bypass it, and compute the gradients again.",
                     [moves.name(op) for op, _ in (*leaving, *entering)],
                 )
@@ -152,8 +152,8 @@ class Bypass(Rewire):
         ops = dict.fromkeys(moves.name(op) for op, _ in (tensor, *(fitting or entering)))
         if fitting:
             raise GraphEditError(
-                f"{self.what!r} reads {listed([moves.tensor_name(t) for t in fitting])}, and each would fit those that "
-                f"read {output_text}; choose one of them.",
+                f"{self.what!r} reads {names_text([moves.tensor_name(t) for t in fitting])}, and each would fit "
+                f"those that read {output_text}; choose one of them.",
                 ops,
                 [replace(self, by=moves.tensor_name(way)) for way in fitting],
             )
@@ -171,7 +171,7 @@ class Bypass(Rewire):
             waits = [waited for waited in moves.current_control_inputs(op) if waited not in chosen.ids]
             moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *(other for other in around if other != op)]))
         if boundary.waited and ways:
-            before = listed([moves.name(op) for op in boundary.waited])
+            before = names_text([moves.name(op) for op in boundary.waited])
             moves.notes.append(f"{self.what!r} waits for {before}; the ops that read past it do not.")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sized
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, Slot, Tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, check_ports
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 
 Names = str | tuple[str, ...]
 """A name, or several."""
@@ -53,7 +53,7 @@ def pair_tensors(
         GraphEditError: The numbers differ, or a tensor is named twice.
     """
     sides = [[t for name in as_tuple(names) for t in tensors(index, name)] for names in (ones, others)]
-    a, b = labels or (listed(as_tuple(ones)) or "nothing", listed(as_tuple(others)) or "nothing")
+    a, b = labels or (names_text(as_tuple(ones)) or "nothing", names_text(as_tuple(others)) or "nothing")
     if len(sides[0]) != len(sides[1]):
         counts = [f"{len(side)} tensor{'' if len(side) == 1 else 's'}" for side in sides]
         raise GraphEditError(

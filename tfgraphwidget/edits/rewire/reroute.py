@@ -29,7 +29,7 @@ from tfgraphwidget.edits.rewire.operands import (
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 
 # Base class of the commands that move edges: collect, adapt, validate, plan
 
@@ -114,8 +114,8 @@ class _ConsumerCommand(Rewire):
     def _nobody(self, ends: Iterable[str], ops: Iterable[str]) -> GraphEditError:
         among = "" if self.only == self.never == () else " among the ops that only= and never= leave"
         return GraphEditError(
-            f"Nobody{among} reads {listed(list(ends))}, so there is no edge to move; name a tensor that is read, or "
-            "'^op' for those that wait for an op.",
+            f"Nobody{among} reads {names_text(list(ends))}, so there is no edge to move; name a tensor that is read, "
+            "or '^op' for those that wait for an op.",
             dict.fromkeys(ops),
         )
 
@@ -137,7 +137,7 @@ class _ConsumerCommand(Rewire):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        left_out = f"Leave out {listed(self.never)}" if isinstance(self.never, tuple) and self.never else ""
+        left_out = f"Leave out {names_text(self.never)}" if isinstance(self.never, tuple) and self.never else ""
         return super().fix_label() or left_out
 
 
@@ -343,7 +343,7 @@ class Connect(Rewire):
         return slots
 
     def _text(self, end: Names | Selection) -> str:
-        return repr(end) if isinstance(end, Selection) else listed(as_tuple(end))
+        return repr(end) if isinstance(end, Selection) else names_text(as_tuple(end))
 
 
 # Control inputs
@@ -361,8 +361,8 @@ class _ControlInputCommand(Rewire):
         current = moves.current_control_inputs(op)
         wrong = [index.names[other] for other in ops if (other in current) != there]
         if wrong or not ops:
-            problem = f"does not wait for {listed(wrong)}" if there else f"waits for {listed(wrong)} already"
-            current_text = listed([index.names[other] for other in current]) or "nothing"
+            problem = f"does not wait for {names_text(wrong)}" if there else f"waits for {names_text(wrong)} already"
+            current_text = names_text([index.names[other] for other in current]) or "nothing"
             raise GraphEditError(
                 f"{self.op!r} {problem if wrong else 'is to wait for no op'}; it waits for {current_text}, so name "
                 "others.",

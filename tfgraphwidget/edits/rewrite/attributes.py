@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
@@ -23,7 +23,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
-from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
+from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, names_text
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -53,7 +53,7 @@ class SetAttr(Command):
         value.Clear()
         if not _write(value, kind, self.value, index):
             raise GraphEditError(
-                f"{shown(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
+                f"{value_text(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
                 f"{_kind_text(kind)}; give one.",
                 [self.op],
             )
@@ -274,7 +274,7 @@ class Place(Command):
         for op in targets | along:
             rewriter.node(op).device = self.device
         colocated = [edited.name for edited in rewriter.changes() if index.ids[edited.name] in along]
-        note = f"{listed(colocated)} must stand beside them and {'moves' if len(colocated) == 1 else 'move'} along."
+        note = f"{names_text(colocated)} must stand beside them and {'moves' if len(colocated) == 1 else 'move'} along."
         names = [index.names[op] for op in sorted(targets)]
         if not names:
             raise GraphEditError("The selection holds no ops, so there is nothing to place; select some.")

@@ -24,7 +24,7 @@ from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
 from tfgraphwidget.edits.rewrite.stale_shapes import ShapeChanges, StaleConstant, stale_constants
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import PLACEHOLDERS, GraphIndex, Shape, shape_text, traversal
-from tfgraphwidget.naming import free_name, listed, split_input
+from tfgraphwidget.naming import free_name, names_text, split_input
 from tfgraphwidget.tf_types import NodeDef
 
 Infer = Callable[[GraphIndex, Patch], Patch]
@@ -185,7 +185,7 @@ class _Resizing:
         """The refusal, which names constants that hold an old size."""
         if not unresolved:
             return refusal
-        names = listed(list(dict.fromkeys(one.op for one in unresolved)))
+        names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
         mends = [replace(self.command, fix=True)] if not self.command.fix else []
         way = "fix=True rewrites what can be" if mends else "can be rewritten by editor.set_constant"
         return GraphEditError(

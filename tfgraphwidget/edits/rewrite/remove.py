@@ -31,7 +31,7 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
-from tfgraphwidget.naming import colocated_with, listed, split_tensor
+from tfgraphwidget.naming import colocated_with, names_text, split_tensor
 
 _COLOCATED = "_class"
 
@@ -71,7 +71,8 @@ class Remove(Command):
             removed = set(np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist())
         self._check_unread(index, removed)
         if self.prune:
-            removed |= _no_longer_needed(index, removed, {split_tensor(name)[0] for name in external})
+            ends = {split_tensor(name)[0] for name in external}
+            removed |= no_longer_needed(index, removed, unprunable_ops(index, ends))
         _check_variables(index, removed)
         rewriter = ConsumerRewriter(index)
         _reconnect_control_inputs(index, removed, rewriter)
@@ -106,9 +107,14 @@ class Remove(Command):
                 )
 
 
-def _no_longer_needed(index: GraphIndex, removed: set[int], ends: set[str]) -> set[int]:
-    """What fed, or was waited for by, ops that go and no others."""
-    protected = _unprunable_ops(index, ends)
+def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask) -> set[int]:
+    """Find what feeds, or is waited for by, ops that are removed and no others.
+
+    Args:
+        index: The graph.
+        removed: The ops that are removed.
+        protected: The ops that stay in any case; those that an input of the graph needs are added.
+    """
     unused = _used_only_by(index, removed, protected)
     outside = from_outside(index)
     while True:
@@ -138,8 +144,13 @@ def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[
     return unused
 
 
-def _unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
-    """The ops that go only when a person says so."""
+def unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
+    """Find the ops that are removed only when a call names them.
+
+    Args:
+        index: The graph.
+        ends: The names of ops that are names outside of the graph.
+    """
     protected = persistent_state(index) | from_outside(index)
     entries = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
     names = entries | ends | {name for node in index.nodes for name in colocated_with(node)}
@@ -211,9 +222,9 @@ def _drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRew
         alone.append(node.name)
     is_one = len(alone) == 1
     stand = "stands" if is_one else "stand"
-    return (f"{listed(alone)} {stand} on no other op's device any more.",) if alone else ()
+    return (f"{names_text(alone)} {stand} on no other op's device any more.",) if alone else ()
 
 
 def _lost_signature_notes(names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
-    return (f"{listed(names)} is no longer an input or output of a signature.",) if names else ()
+    return (f"{names_text(names)} is no longer an input or output of a signature.",) if names else ()

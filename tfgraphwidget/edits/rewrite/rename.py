@@ -35,7 +35,7 @@ from tfgraphwidget.naming import (
     enclosing_scopes,
     free_name,
     is_scope_name,
-    listed,
+    names_text,
     split_input,
     split_tensor,
 )
@@ -228,7 +228,11 @@ def _lost_state_notes(index: GraphIndex, names: Mapping[str, str]) -> tuple[str,
     nodes = (index.nodes[op] for op in ops if index.types[op] not in HANDLES)
     lost = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
     holds = "holds" if len(lost) == 1 else "hold"
-    return (f"{listed(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",) if lost else ()
+    return (
+        (f"{names_text(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",)
+        if lost
+        else ()
+    )
 
 
 def _rename_references(node: NodeDef, names: Mapping[str, str]) -> None:

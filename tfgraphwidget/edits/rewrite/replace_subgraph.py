@@ -27,7 +27,7 @@ from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 
 _OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
 """Those that a form proposes."""
@@ -103,7 +103,7 @@ class Replace(Command):
                 return names
         raise GraphEditError(
             f"{count} tensor{'s' * (count != 1)} cannot take the place of the {len(read) or len(part.outputs)} that "
-            f"come out ({listed(read or part.outputs)}); let the function give one for each.",
+            f"come out ({names_text(read or part.outputs)}); let the function give one for each.",
             part.ops[:1],
         )
 
@@ -170,8 +170,8 @@ def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:
 def _pair_boundaries(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     if len(old) != len(new):
         raise GraphEditError(
-            f"{len(old)} {what}s ({listed(old)}) and {len(new)} to take their place ({listed(new)}) make no pairs; say "
-            "which is for which: ends={old: new}."
+            f"{len(old)} {what}s ({names_text(old)}) and {len(new)} to take their place ({names_text(new)}) make no "
+            "pairs; say which is for which: ends={old: new}."
         )
     return zip(old, new, strict=True)
 

@@ -31,7 +31,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, Union, get_args, get_origi
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
@@ -454,7 +454,7 @@ def _fields(kind: type, fields_json: Mapping[str, object]) -> Iterator[tuple[str
         value = decode(json_value)
         is_reference = "callable" in writable[name].metadata or "external" in writable[name].metadata
         if not _fits(value, _types(kind)[name]) or (is_reference and not _is_named(value)):
-            raise NotDecodable(f"{name!r} cannot be {shown(value)}")
+            raise NotDecodable(f"{name!r} cannot be {value_text(value)}")
         yield name, value
 
 

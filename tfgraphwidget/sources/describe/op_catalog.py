@@ -14,10 +14,10 @@ from typing import Any, Literal, cast
 
 import tensorflow as tf
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import attr_value
-from tfgraphwidget.naming import did_you_mean, listed
+from tfgraphwidget.naming import did_you_mean, names_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.docs import documentation
 from tfgraphwidget.sources.inference.dtypes import dtype_name
@@ -259,13 +259,13 @@ def check_parameters(op_type: str, known: Sequence[Parameter], options: Mapping[
     by_name = {each.name: each for each in known}
     for name, value in options.items():
         if name not in by_name:
-            names = f"its attributes are {listed(list(by_name))}" if by_name else "it has none"
+            names = f"its attributes are {names_text(list(by_name))}" if by_name else "it has none"
             raise InvalidArgument(name, f"{op_type} has no attribute {name!r}; {names}.{did_you_mean(name, by_name)}")
         check_value(op_type, by_name[name], value)
     missing = [each.name for each in known if each.required and each.name not in options]
     if missing:
         raise InvalidArgument(
-            missing[0], f"{op_type} needs {listed(missing)}; give a value: attributes={{{missing[0]!r}: …}}."
+            missing[0], f"{op_type} needs {names_text(missing)}; give a value: attributes={{{missing[0]!r}: …}}."
         )
 
 
@@ -288,7 +288,7 @@ def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
 
 
 def _refuse(op_type: str, parameter: Parameter, value: Any, wanted: str) -> None:
-    raise InvalidArgument(parameter.name, f"{op_type}: {parameter.name} cannot be {shown(value)}; give {wanted}.")
+    raise InvalidArgument(parameter.name, f"{op_type}: {parameter.name} cannot be {value_text(value)}; give {wanted}.")
 
 
 _WORDS = {

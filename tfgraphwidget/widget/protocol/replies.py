@@ -171,6 +171,14 @@ class Legend:
 
 
 @dataclasses.dataclass(frozen=True)
+class Offer:
+    """An edit that would do where one was refused, or that the graph suggests; in a few words and as Python."""
+
+    text: str
+    line: str
+
+
+@dataclasses.dataclass(frozen=True)
 class State:
     """What the panel shows beside the drawing.
 
@@ -179,6 +187,7 @@ class State:
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first.
     While `comparing`, `changes` are the ops "added", "removed" and "changed".
+    `offers` are edits that the graph suggests, as to remove ops that edits have left unused.
     `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
     items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
@@ -202,6 +211,7 @@ class State:
     ahead: tuple[str, ...]
     comparing: bool
     changes: tuple[Group, ...]
+    offers: tuple[Offer, ...]
     colors: tuple[str, ...]
     legend: Legend | None
     hidden: int
@@ -214,7 +224,7 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
-def seen(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
+def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
     """A tensor in words: its elements when they are few, else their range."""
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
@@ -502,14 +512,6 @@ class Pictured:
     """A picture file; its bytes are the reply's buffer."""
 
     name: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Offer:
-    """An edit that would do where one was refused, in a few words and as Python."""
-
-    text: str
-    line: str
 
 
 @dataclasses.dataclass(frozen=True)

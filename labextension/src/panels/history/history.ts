@@ -1,6 +1,6 @@
 // The history: each edit as a line of Python with the current position marked; a click goes there. Also the script.
 import type { Parts } from "../../interaction/parts";
-import type { State } from "../../protocol/messages";
+import type { Offer, State } from "../../protocol/messages";
 import { copyToClipboard, copyTools, showBriefly } from "../controls/copy-button";
 import { section } from "../controls/section";
 import { button, disable, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
@@ -34,7 +34,30 @@ export function createHistory(parts: Parts): HTMLElement {
     if (focused) here?.focus({ preventScroll: true });
   });
   const buttons = element("div", { class: "tgw-buttons" }, undo, redo);
-  return section("History", { class: "tgw-history-section" }, [status, copy], buttons, steps, scripts, empty);
+  const tools = [buttons, createOffers(parts), steps, scripts, empty];
+  return section("History", { class: "tgw-history-section" }, [status, copy], ...tools);
+}
+
+/** What the graph suggests after the edits: to remove the ops that they have left unused. */
+function createOffers({ store, actions }: Parts): HTMLElement {
+  const root = element("div", { class: "tgw-buttons", role: "group", "aria-label": "Suggested edits" });
+  let shown = "[]";
+  store.watch(["state"], ({ state }) => {
+    const offers = state?.offers ?? [];
+    root.hidden = offers.length === 0;
+    const text = JSON.stringify(offers);
+    if (text === shown) return;
+    shown = text;
+    releaseFocus(root);
+    const remove = ({ text, line }: Offer) =>
+      taskButton(
+        { class: "tgw-button", title: "Edits have left these ops without consumers; they are dotted" },
+        () => actions.edits.mend(line),
+        text,
+      );
+    root.replaceChildren(...offers.map(remove));
+  });
+  return root;
 }
 
 /** One entry for each state that one can go to, the opened graph first. */

@@ -3,7 +3,7 @@ import type { Actions } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
 import type { SelectionVerb } from "../../interaction/selection-commands";
 import type { Around, Door, Inspected } from "../../protocol/messages";
-import { sizeText } from "../../protocol/scene";
+import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
 import { commandsFor, GRAPH_COMMANDS } from "../controls/edit-commands";
 import { commandForm, editButtons, pencilButton } from "../controls/edit-form";
@@ -16,7 +16,12 @@ export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector" });
   const examined = createOpDetails(parts);
   const whole = wholeGraph(parts);
-  parts.store.watch(["details"], ({ details }) => {
+  let shown: unknown[] = [];
+  parts.store.watch(["details", "paint", "scene"], ({ details }) => {
+    // An edit may leave the facts of an item as they were, and its edges without effect.
+    const now = [details, ...(details ? edgeStates(details.name, parts.store) : [])];
+    if (now.length === shown.length && now.every((one, k) => one === shown[k])) return;
+    shown = now;
     body.setAttribute("data-name", details?.name ?? "");
     releaseFocus(body);
     whole.hidden = details !== null;
@@ -41,6 +46,7 @@ function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTML
   if (isOp) facts.append(...typeFact(details, parts));
   if (details.device) addFact(facts, "Device", details.device);
   if (!isOp) addFact(facts, "Holds", sizeText(details.ops, details.variables));
+  for (const state of edgeStates(details.name, parts.store)) addFact(facts, "Edges", state);
   return [
     element("p", { class: "tgw-name" }, breakableName(name)),
     facts,
@@ -55,6 +61,17 @@ function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTML
     ...controlsOf(details, parts, go),
     ...attributesOf(details, parts),
   ];
+}
+
+/** That an item has no edges, or that edits have taken its consumers. */
+function edgeStates(name: string, { value: { scene, paint } }: Store): string[] {
+  const item = scene ? visibleItem(scene, name) : -1;
+  if (!scene || item <= 0) return [];
+  const unused = paint !== null && at(paint.unused, item) === 1;
+  return [
+    at(scene.isolated, item) === 1 ? "not connected" : "",
+    unused ? "unused: edits have left it without consumers" : "",
+  ].filter(Boolean);
 }
 
 /** The type of an op, which can be replaced by another. */
