@@ -34,6 +34,7 @@ ALLOWED = {
         "tf_internals",
         "tf_types",
         "sources.describe.docs",
+        "sources.describe.op_catalog",
         "sources.example",
         "sources.files.importing",
         "sources.functions",

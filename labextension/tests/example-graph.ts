@@ -93,6 +93,10 @@ export function paintArrays(coverage: readonly number[] = [0, 0, 0, 0, 0]): Reco
       "note",
       coverage.map(() => ""),
     ),
+    ...texts(
+      "value",
+      coverage.map(() => ""),
+    ),
   };
 }
 

@@ -154,6 +154,11 @@ class ArgumentResolver:
             part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
         return part if isinstance(part, Selection) else (part,)
 
+    def ops_of(self, argument: Any) -> tuple[str, ...]:
+        """The ops of a part by name."""
+        part = self.replacement(argument)
+        return part.ops if isinstance(part, Selection) else tuple(part)
+
     def consumers(self, argument: Any) -> Any:
         """Ops and name scopes by name, or a selection; several selections are taken as their ops."""
         if isinstance(argument, Selection):

@@ -82,6 +82,10 @@ class GraphRun:
         """Raise when the tensors need a placeholder that has no value."""
         probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
+    def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
+        """The placeholders that the tensors need values of."""
+        return probing.needed_placeholders(self.index, tensors, (), self.state.names if self.is_body else ())
+
     def values(self, outputs: Sequence[str], feeds: Feeds, known_values: Values) -> dict[Any, Any]:
         """The values of the variables that the outputs need, by state.
 
@@ -263,6 +267,11 @@ class Evaluator:
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
         """What the last probe of the current graph found, by op; empty after an edit."""
         return self._probed[2].by_op if self._probed is not None and self._is_valid(self._probed) else {}
+
+    def placeholders(self, tensors: Any = None) -> tuple[str, ...]:
+        """The placeholders that must be fed to compute tensors; None for those that `measure` would compute."""
+        fetches = self._measurable(None, {}) if tensors is None else self._arguments.fetches(tensors)
+        return self.current_run().placeholders(fetches)
 
     def forget_probe(self) -> None:
         """Drop what was probed."""

@@ -90,25 +90,41 @@ class Inspection:
         """Why the value of the variable or constant is not known; "" for other ops, and where it is known."""
         return self._value[1]
 
+    def array(self) -> Any:
+        """The whole value of its variable or constant as a numpy array, whatever its size.
+
+        Raises:
+            GraphEditError: It is not a variable or constant, or its value is unknown here.
+            SessionRefused: The variable has no value.
+        """
+        found = self._read(None)
+        if found is None:
+            raise GraphEditError(
+                f"{self.name!r} is no variable or constant; run the graph: editor.probe({self.name!r})."
+            )
+        return found[1]
+
     @cached_property
     def _value(self) -> tuple[Stats | None, str]:
+        try:
+            found = self._read(current_values.LARGEST)
+        except GraphEditError as error:
+            return None, error.why
+        return (None, "") if found is None else (Stats(self.name, *found), "")
+
+    def _read(self, largest: int | None) -> tuple[str, Any] | None:
+        """The dtype and value of its variable or constant, up to some bytes; None for other ops."""
         core, index = self._core, self._core.view.index
         body = core.view.body
         fixed = body.constants.get(self._original_name(self.name))
         op = current_values.find_state_op(index, self.name)
         place = current_values.ValueContext(core.source, core.target.index, body)
         constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
-        try:
-            if constant is not None:
-                dtype, value = current_values.constant_value(constant)
-            elif op is not None:
-                was = self._original_name(index.names[op])
-                dtype, value = current_values.variable_value(place, index, op, was)
-            else:
-                return None, ""
-        except GraphEditError as error:
-            return None, error.why
-        return Stats(self.name, dtype, value), ""
+        if constant is not None:
+            return current_values.constant_value(constant, largest or current_values.LARGEST_WHOLE)
+        if op is not None:
+            return current_values.variable_value(place, index, op, self._original_name(index.names[op]), largest)
+        return None
 
     @cached_property
     def documentation(self) -> Documentation:

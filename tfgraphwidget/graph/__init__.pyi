@@ -52,6 +52,7 @@ from .loop_closure import copied_frames as copied_frames
 from .loop_closure import enclosing_ops as enclosing_ops
 from .name_scopes import ScopeTree as ScopeTree
 from .op import Op as Op
+from .op import attr_value as attr_value
 from .op_effects import side_effects as side_effects
 from .op_predicates import TRAITS as TRAITS
 from .op_predicates import value_holds as value_holds

@@ -75,6 +75,8 @@ PAINT_FIELDS = (
     ("tint", "u1", 0),  # while coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
     ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
+    ("value_start", "u4", 0),  # n + 1 offsets into value_bytes
+    ("value_bytes", "u1", 0),  # UTF-8 of what a run found of an op's only output
 )
 Arrays = Mapping[str, npt.NDArray[Any]]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
@@ -151,6 +153,8 @@ class Paint:
     tint: npt.NDArray[np.uint8]
     note_start: npt.NDArray[np.uint32]
     note_bytes: npt.NDArray[np.uint8]
+    value_start: npt.NDArray[np.uint32]
+    value_bytes: npt.NDArray[np.uint8]
 
     @property
     def notes(self) -> list[str]:
@@ -239,7 +243,8 @@ def paint(
     )
     none = np.zeros(len(scene), dtype=np.uint8)
     note = _encode_texts([""] * len(scene))
-    return Paint(coverage, mark, new, none, none, idle, none, note["start"], note["bytes"])
+    texts = note["start"], note["bytes"]
+    return Paint(coverage, mark, new, none, none, idle, none, *texts, *texts)
 
 
 def box_of(scene: Scene, name: str) -> int | None:
@@ -281,6 +286,17 @@ def mark_probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]
         uint8 per item: 2 if it has a broken op, 1 if it has an op that was probed, else 0.
     """
     return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
+
+
+def value_texts(scene: Scene, texts: Mapping[str, str]) -> Arrays:
+    """The fields of a Paint that say what a run found.
+
+    Args:
+        scene: The scene.
+        texts: A text for each op of which something is known.
+    """
+    value = _encode_texts([texts.get(name, "") for name in scene.names])
+    return {"value_start": value["start"], "value_bytes": value["bytes"]}
 
 
 def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:

@@ -1,6 +1,15 @@
 from . import tf_protos as tf_protos
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
+from .describe.op_catalog import ADAPTED as ADAPTED
+from .describe.op_catalog import Parameter as Parameter
+from .describe.op_catalog import call_arguments as call_arguments
+from .describe.op_catalog import check_parameters as check_parameters
+from .describe.op_catalog import definition_of as definition_of
+from .describe.op_catalog import fits as fits
+from .describe.op_catalog import function_parameters as function_parameters
+from .describe.op_catalog import op_types as op_types
+from .describe.op_catalog import parameters as parameters
 from .describe.ops import AttributeDescription as AttributeDescription
 from .describe.ops import OpDescription as OpDescription
 from .describe.ops import TensorDescription as TensorDescription

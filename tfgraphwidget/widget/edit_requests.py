@@ -12,11 +12,12 @@ from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of, shape_text
 from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.page_words import in_page_words
-from tfgraphwidget.widget.protocol.replies import describe_stats
+from tfgraphwidget.widget.protocol.replies import describe_stats, image, range_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Command
     from tfgraphwidget.graph import Difference, GraphIndex, Selection
+    from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
@@ -34,8 +36,8 @@ _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 class EditRequests:
     """Makes the edits that a panel asks for; keeps the fixes that refusals offered, and the difference shown."""
 
-    def __init__(self, editor: GraphEditor) -> None:
-        self._editor = editor
+    def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
+        self._editor, self._namespace = editor, namespace
         self._offers: dict[str, Command] = {}
         self._difference: Difference | None = None
         self._before: Any = None
@@ -44,7 +46,10 @@ class EditRequests:
     def apply(self, request: p.Change) -> str:
         """Make the edit; what was done, in a sentence or more. Raises GraphEditError."""
         method = getattr(self._editor, request.verb)
-        keys = dict(zip(request.keys, map(parsed_value, request.values), strict=False))
+        keys = {
+            key: self._namespace.value(value) if key in request.variables else parsed_value(value)
+            for key, value in zip(request.keys, request.values, strict=False)
+        }
         signature = inspect.signature(method)
         try:
             call = signature.bind(*self._what(request, signature), **keys)
@@ -78,7 +83,8 @@ class EditRequests:
 
     def refusal_reply(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
-        return p.Refused(in_page_words(error.in_words), error.ops, self.offered(*error.mends))
+        argument = str(getattr(error, "argument", ""))
+        return p.Refused(in_page_words(error.in_words), error.ops, self.offered(*error.mends), argument)
 
     def offered(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
@@ -147,9 +153,9 @@ class EditRequests:
         names = {"added": difference.added, "removed": difference.removed, "changed": tuple(changed)}
         return tuple(p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops)
 
-    def probe(self, name: str) -> None:
+    def probe(self, name: str, feeds: dict[str, Any]) -> None:
         """Run the graph and look at what an op gives, or the selected ones."""
-        self._editor.probe(name or self._selection())
+        self._editor.probe(name or self._selection(), feeds)
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
@@ -164,12 +170,15 @@ class EditRequests:
             ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
             fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
+            alone = {op: outputs[0] for op, outputs in probed.items() if len(index.dtypes(index.ids[op])) == 1}
+            fields |= scenes.value_texts(scene, {op: range_text(stats) for op, stats in alone.items()})
         return fields
 
     def probe_text(self, tensor: str) -> p.Seen | None:
         """What the last probe found of a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
-        return next((describe_stats(stats) for stats in outputs if stats.name == tensor), None)
+        stats = next((stats for stats in outputs if stats.name == tensor), None)
+        return None if stats is None else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:

@@ -6,10 +6,11 @@ proxy's `__class__` or a lazy module's `__getattr__`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from typing import Any
 
-Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
+from tfgraphwidget.widget.kernel_namespace import Namespace
+
 _KINDS = {
     "tfgraphwidget.editor.graph_editor.GraphEditor": "editor",
     "keras.src.models.model.Model": "Keras model",
@@ -21,14 +22,6 @@ _KINDS = {
 }
 _MRO = type.__dict__["__mro__"].__get__
 _NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
-
-
-def user_namespace() -> Namespace:
-    """The variables of the notebook's cells; empty without IPython."""
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return {} if shell is None else shell.user_ns
 
 
 def graph_kind(thing: object) -> str:

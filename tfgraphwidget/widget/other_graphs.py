@@ -12,7 +12,8 @@ from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
-from tfgraphwidget.widget.notebook_variables import graphs_in, user_namespace
+from tfgraphwidget.widget.kernel_namespace import user_namespace
+from tfgraphwidget.widget.notebook_variables import graphs_in
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

@@ -18,13 +18,18 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import ROOT_ASPECT
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
+from tfgraphwidget.widget.cost_requests import CostRequests
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.edited_names import edited_names
 from tfgraphwidget.widget.exporter import Exporter, FileExists
+from tfgraphwidget.widget.feeds import FeedForms
 from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace
+from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
+from tfgraphwidget.widget.value_requests import ValueRequests
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -41,13 +46,20 @@ Answer = tuple[p.Reply, list[bytes]]
 class RequestHandler:
     """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints."""
 
-    def __init__(self, editor: GraphEditor, exporter: Exporter | None = None) -> None:
+    def __init__(
+        self, editor: GraphEditor, exporter: Exporter | None = None, namespace: KernelNamespace | None = None
+    ) -> None:
         self._editor, self._core = editor, editor.core
         self._exporter = exporter or Exporter(editor)
+        namespace = namespace or KernelNamespace()
         self._scene: scenes.Scene | None = None
         self._likely: tuple[str, ...] = ()
         self._clones = CloneRequests(editor)
-        self._edits = EditRequests(editor)
+        self._edits = EditRequests(editor, namespace)
+        self._ops = OpRequests(editor, namespace)
+        self._feeds = FeedForms(editor, namespace)
+        self._values = ValueRequests(editor, namespace)
+        self._costs = CostRequests(editor)
         self._selections = SelectionRequests(editor)
         self._others = OtherGraphs(editor)
         self._inspector = Inspector(editor)
@@ -69,22 +81,36 @@ class RequestHandler:
                 return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
-            case p.Script():
-                return p.Scripted(self._editor.code()), []
+            case p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs():
+                return self._form(request), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
             case (
                 p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping()
-                | p.Names() | p.Inputs() | p.Crossings()
+                | p.Script() | p.Names() | p.Inputs() | p.Crossings()
             ):  # fmt: skip
                 return self._without_state(request)
-            case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
+            case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Measure() | p.Colour():
                 self._choose(request)
                 return self._painting()
             case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
                 return self._apply_edit(request)
             case _:
                 return self._change_view(request)
+
+    def _form(self, request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs) -> p.Reply:
+        """What a form or a table lists and asks for."""
+        match request:
+            case p.Palette():
+                return self._ops.palette(request)
+            case p.Describe():
+                return self._ops.describe(request)
+            case p.Feedable():
+                return self._feeds.form(request)
+            case p.Assign():
+                return self._values.assign(request)
+            case p.Costs():
+                return self._costs.table(request)
 
     def _without_state(self, request: p.Question) -> Answer:
         match request:
@@ -98,6 +124,8 @@ class RequestHandler:
                 return self._others.inputs(source), []
             case p.Crossings(side, name):
                 return self._selections.crossings(side, name), []
+            case p.Script():
+                return p.Scripted(self._editor.code()), []
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
@@ -123,8 +151,10 @@ class RequestHandler:
         match request:
             case p.Compare(show, source):
                 self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
-            case p.Probe(name):
-                self._edits.probe(name)
+            case p.Probe(name, feeds):
+                self._edits.probe(name, self._feeds.values(feeds, name))
+            case p.Measure(feeds):
+                self._editor.measure(None, self._feeds.values(feeds, None))
             case p.Colour(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):

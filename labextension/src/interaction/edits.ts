@@ -1,5 +1,17 @@
 // Edits: each calls the editor's method of the same name. Also the queries that edit forms need.
-import type { ChangeRequest, Hit, Joints, Source, Targeted } from "../protocol/messages";
+import type {
+  ChangeRequest,
+  CostsRequest,
+  DescribeRequest,
+  Feed,
+  Hit,
+  Joints,
+  PaletteRequest,
+  Request,
+  Source,
+  Targeted,
+} from "../protocol/messages";
+import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
 import type { Store } from "../state/store";
 
@@ -25,10 +37,25 @@ export class Edits {
     this.#queue = turns;
   }
 
-  /** Edit `what`, or the selection if it is empty; resolves to whether the edit was made. */
-  async change(verb: ChangeVerb, what: readonly string[] = [], options: Options = {}): Promise<boolean> {
+  /**
+   * Edit `what`, or the selection if it is empty; resolves to whether the edit was made. The values of the options in
+   * `variables` are names of variables of the notebook.
+   */
+  async change(
+    verb: ChangeVerb,
+    what: readonly string[] = [],
+    options: Options = {},
+    variables: readonly string[] = [],
+  ): Promise<boolean> {
     const [keys, values] = [Object.keys(options), Object.values(options)];
-    const edit = () => ({ type: "change" as const, verb, what: [...what], keys, values });
+    const edit = () => ({
+      type: "change" as const,
+      verb,
+      what: [...what],
+      keys,
+      values,
+      variables: [...variables],
+    });
     return (await this.#queue.edit(edit)) !== null;
   }
 
@@ -80,9 +107,50 @@ export class Edits {
     return answer?.type === "joints" ? answer : null;
   }
 
-  /** Run the graph and show the outputs of an op, or of the selected ops. */
-  probe(name = ""): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "probe", name }));
+  /** Run the graph and show the outputs of an op, or of the selected ops; resolves to whether it ran. */
+  async probe(name = "", feeds: Feed[] = []): Promise<boolean> {
+    return (await this.#queue.reply(() => ({ type: "probe", name, feeds })))?.type === "painted";
+  }
+
+  /** Run the graph and measure the time of each op; resolves to whether it ran. */
+  async measure(feeds: Feed[] = []): Promise<boolean> {
+    return (await this.#queue.reply(() => ({ type: "measure", feeds })))?.type === "painted";
+  }
+
+  /** The placeholders that need a value; null if refused, which is shown. */
+  feedable(name: string, measure: boolean) {
+    return this.#ask({ type: "feedable", name, measure }, "feeds");
+  }
+
+  /** Make a value a variable of the notebook; `variable` "" proposes a name. */
+  assign(name: string, variable = "", overwrite = false) {
+    return this.#ask({ type: "assign", name, variable, overwrite }, "assigned");
+  }
+
+  /** Op types and functions of the notebook that fit a text. */
+  palette(request: Omit<PaletteRequest, "type">) {
+    return this.#ask({ type: "palette", ...request }, "listed");
+  }
+
+  /** The parameters of an op type or of a function of the notebook. */
+  describe(request: Omit<DescribeRequest, "type">) {
+    return this.#ask({ type: "describe", ...request }, "described");
+  }
+
+  /** The table of costs. */
+  costs(request: Omit<CostsRequest, "type">) {
+    return this.#ask({ type: "costs", ...request }, "costed");
+  }
+
+  /** Ask outside the queue; null if refused, which is shown. */
+  async #ask<T extends Answer["type"]>(
+    request: Request,
+    type: T,
+  ): Promise<Extract<Answer, { type: T }> | null> {
+    const answer = await this.#queue.query(request);
+    if (answer?.type === type) return answer as Extract<Answer, { type: T }>;
+    if (answer) this.#queue.accept(answer);
+    return null;
   }
 
   /** The possible targets of a tensor; null if refused, which is shown. */

@@ -36,6 +36,10 @@ export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: 
     });
   to.add("tint", "u1", read("tint"));
   to.addTexts(
+    "value",
+    items.map(() => ""),
+  );
+  to.addTexts(
     "note",
     read("note").map((code) => data.head.texts[code] ?? ""),
   );

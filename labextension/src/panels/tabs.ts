@@ -1,6 +1,7 @@
 // The tabs of the side panel. A new one is an entry here, with its id in state/store.ts.
 import { createCloneForm } from "./clone/clone-form";
 import { createCosts } from "./costs/costs";
+import { createPaletteSection } from "./forms/palette";
 import { createChanges } from "./history/changes";
 import { createHistory } from "./history/history";
 import { createInspector } from "./inspector/inspector";
@@ -19,7 +20,8 @@ export const TABS: readonly PanelTab[] = [
     id: "op",
     title: () => "Op",
     tooltip: "The op or scope that was clicked",
-    render: (parts) => [createInspector(parts)],
+    render: (parts) =>
+      parts.readOnly ? [createInspector(parts)] : [createInspector(parts), createPaletteSection(parts)],
   },
   {
     id: "history",

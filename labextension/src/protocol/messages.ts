@@ -74,6 +74,8 @@ export interface Seen {
   nans: number;
   infs: number;
   bars: number[];
+  sample: string;
+  images: Image[];
 }
 
 /** One input or output of an op; `peers` are the ops at the other end. */
@@ -127,27 +129,6 @@ export interface Slot {
   why: string;
 }
 
-/** A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed. */
-export interface Crossing {
-  tensor: string;
-  about: string;
-  marked: boolean;
-  proposed: boolean;
-}
-
-/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words. */
-export interface Source {
-  name: string;
-  kind: string;
-}
-
-/** An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or "". */
-export interface Joint {
-  input: string;
-  about: string;
-  tensor: string;
-}
-
 /** A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix. */
 export interface Image {
   title: string;
@@ -170,6 +151,76 @@ export interface Edited {
   offers: Offer[];
 }
 
+/** An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there. */
+export interface OpType {
+  name: string;
+  kind: "op type" | "function";
+  summary: string;
+  fits: boolean;
+}
+
+/** A parameter that a form asks for; `default` is Python, "" without one. */
+export interface Parameter {
+  name: string;
+  kind: "bool" | "int" | "float" | "string" | "type" | "shape" | "tensor" | "any";
+  many: boolean;
+  required: boolean;
+  default: string;
+  allowed: string[];
+  minimum: number | null;
+  about: string;
+}
+
+/** The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or from a `source`. */
+export interface Feed {
+  tensor: string;
+  kind: "zeros" | "ones" | "random" | "variable" | "file";
+  shape: string;
+  low: number;
+  high: number;
+  source: string;
+}
+
+/** A placeholder that needs a value: its dtype and static shape, and the value that a form begins with. */
+export interface FeedField {
+  tensor: string;
+  dtype: string;
+  shape: string;
+  feed: Feed;
+}
+
+/** What an op costs, or a scope, whose name ends with a slash; -1 where it is unknown. `time` is in µs. */
+export interface CostRow {
+  name: string;
+  type: string;
+  parameters: number;
+  flops: number;
+  bytes: number;
+  time: number;
+  rank: number;
+}
+
+/** A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed. */
+export interface Crossing {
+  tensor: string;
+  about: string;
+  marked: boolean;
+  proposed: boolean;
+}
+
+/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words. */
+export interface Source {
+  name: string;
+  kind: string;
+}
+
+/** An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or "". */
+export interface Joint {
+  input: string;
+  about: string;
+  tensor: string;
+}
+
 /** One argument that the form of a button asks for. */
 export interface FormField {
   key: string;
@@ -180,6 +231,7 @@ export interface FormField {
   python?: boolean;
   optional?: boolean;
   tensor?: boolean;
+  op_type?: boolean;
   hint?: string;
 }
 
@@ -326,12 +378,62 @@ export interface CompareRequest {
 export interface ProbeRequest {
   type: "probe";
   name: string;
+  feeds: Feed[];
+}
+
+/** Run the graph and measure the time of each op; `feeds` as in `Probe`. */
+export interface MeasureRequest {
+  type: "measure";
+  feeds: Feed[];
 }
 
 /** Color the drawing by one of the ways that the state names; "" is the usual, by family of op type. */
 export interface ColourRequest {
   type: "colour";
   by: string;
+}
+
+/** Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first. */
+export interface PaletteRequest {
+  type: "palette";
+  text: string;
+  verb: "" | "insert" | "replace";
+  what: string[];
+  limit: number;
+}
+
+/** The parameters of an op type, or of a function of the notebook, and a free name for its ops. */
+export interface DescribeRequest {
+  type: "describe";
+  name: string;
+  function: boolean;
+  verb: "insert" | "replace";
+  what: string[];
+}
+
+/** Which placeholders need a value for a `Probe` of this name, or for a `Measure`. */
+export interface FeedableRequest {
+  type: "feedable";
+  name: string;
+  measure: boolean;
+}
+
+/** Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a name. */
+export interface AssignRequest {
+  type: "assign";
+  name: string;
+  variable: string;
+  overwrite: boolean;
+}
+
+/** The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or "". */
+export interface CostsRequest {
+  type: "costs";
+  by: "name" | "parameters" | "flops" | "bytes" | "time";
+  what: "ops" | "scopes";
+  limit: number;
+  ascending: boolean;
+  current: string;
 }
 
 /** Send the drawing as it will be once a closed scope or group is opened; nothing changes. */
@@ -489,6 +591,7 @@ export interface ChangeRequest {
   what: string[];
   keys: string[];
   values: string[];
+  variables: string[];
 }
 
 /** Do what a refusal offered, by its line of Python. */
@@ -567,6 +670,48 @@ export interface Found {
   total: number;
   why: string;
   scopes: number;
+}
+
+/** The first op types and functions that fit a text, the best first; `total` counts all. */
+export interface Listed {
+  type: "listed";
+  types: OpType[];
+  total: number;
+}
+
+/** What the form of an op type or a function asks for; `scope` is a free name for its ops. */
+export interface Described {
+  type: "described";
+  name: string;
+  summary: string;
+  parameters: Parameter[];
+  scope: string;
+}
+
+/** The placeholders that need a value. `variables` are names of the notebook that can be fed. */
+export interface Feeds {
+  type: "feeds";
+  fields: FeedField[];
+  variables: string[];
+  remembered: boolean;
+}
+
+/** A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed. */
+export interface Assigned {
+  type: "assigned";
+  variable: string;
+  dtype: string;
+  shape: string;
+}
+
+/** The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows. */
+export interface Costed {
+  type: "costed";
+  rows: CostRow[];
+  total: CostRow;
+  rows_total: number;
+  measured: string;
+  notice: string;
 }
 
 /** What a clone would do, or the one sentence of its refusal. */
@@ -663,6 +808,7 @@ export interface Refused {
   why: string;
   ops: string[];
   mends: Offer[];
+  argument: string;
 }
 
 /** The editor is there; the number of its state, as in State. */
@@ -698,7 +844,13 @@ export type Request =
   | DeriveRequest
   | CompareRequest
   | ProbeRequest
+  | MeasureRequest
   | ColourRequest
+  | PaletteRequest
+  | DescribeRequest
+  | FeedableRequest
+  | AssignRequest
+  | CostsRequest
   | ForeseeRequest
   | CrossingsRequest
   | NamesRequest
@@ -730,6 +882,11 @@ export type Reply =
   | Inspected
   | Examined
   | Found
+  | Listed
+  | Described
+  | Feeds
+  | Assigned
+  | Costed
   | Previewed
   | Targeted
   | Crossed
@@ -751,8 +908,8 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
   {"verb": "place", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "hint": "If empty, TensorFlow chooses."}]},
   {"verb": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
-  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "hint": "A function of your own: editor.replace in a cell."}], "options": [["remove", "True"]]},
-  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"]}, {"key": "options", "label": "Options", "python": true, "optional": true, "hint": "Python, such as {\"dtype\": \"float16\"}. A function of your own: editor.insert in a cell."}]},
+  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "op_type": true}], "options": [["remove", "True"]]},
+  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"], "op_type": true}]},
   {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
   {"verb": "trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},

@@ -83,6 +83,8 @@ export interface Paint {
   readonly tint: Uint8Array;
   /** The text below the label in a coloring, or "". */
   readonly notes: readonly string[];
+  /** What a run found of an op's only output, or "". */
+  readonly values: readonly string[];
   /** Whether anything is colored. */
   readonly isColored: boolean;
   readonly selecting: boolean;
@@ -205,6 +207,7 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
     unused,
     tint,
     notes: reader.texts("note"),
+    values: reader.texts("value"),
     isColored: tint.some(Boolean),
     selecting,
     comparing: differs.some(Boolean),

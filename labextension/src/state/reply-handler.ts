@@ -59,6 +59,11 @@ export class ReplyHandler {
       case "exported":
       case "downloaded":
       case "editednames":
+      case "listed":
+      case "described":
+      case "feeds":
+      case "assigned":
+      case "costed":
       case "there":
         break; // the caller handles these
       default:
@@ -114,8 +119,13 @@ function isSameInspection(a: Inspected, b: Inspected | null): boolean {
   return text(a) === text(b);
 }
 
-function refusalStatus({ why, mends }: Refused): Status {
-  return { kind: "refused", text: why, ...(mends.length > 0 ? { mends } : {}) };
+function refusalStatus({ why, mends, argument }: Refused): Status {
+  return {
+    kind: "refused",
+    text: why,
+    ...(mends.length > 0 ? { mends } : {}),
+    ...(argument ? { argument } : {}),
+  };
 }
 
 /** The key of an op or scope after a rename; a pair for a scope is for all that is in it, too. */

@@ -58,7 +58,8 @@ export class RequestQueue {
       const answer = await this.send(message, this.#closed.signal, arrival);
       // "reveal" inspects its own op next; after a run the inspected op has new values.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
-      if ((drawn && !this.#isInspected(answer)) || message.type === "probe") void this.#refreshInspector();
+      if ((drawn && !this.#isInspected(answer)) || message.type === "probe" || message.type === "measure")
+        void this.#refreshInspector();
       return answer;
     });
     this.#last = reply;

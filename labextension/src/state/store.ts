@@ -20,6 +20,8 @@ export interface StatusAction {
 export interface Status {
   readonly kind: "notice" | "refused" | "error";
   readonly text: string;
+  /** The field of a form that a refusal is about. */
+  readonly argument?: string;
   /** Suggested fixes. */
   readonly mends?: readonly Offer[];
   /** Buttons beside a notice. */

@@ -21,6 +21,7 @@ describe("edits", () => {
         what: ["a:0"],
         keys: ["to", "only"],
         values: ['"b:0"', '["c"]'],
+        variables: [],
         inspected: "",
       },
     ]);
@@ -155,6 +156,8 @@ describe("values", () => {
     nans: 0,
     infs: 0,
     bars: [],
+    sample: "",
+    images: [],
   };
   test.each([
     [seen, "(2, 3) · -1 … 2, mean 0.5, std 1"],

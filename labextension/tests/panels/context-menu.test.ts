@@ -35,6 +35,7 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
     readOnly,
     form: (command: EditCommand) => void asked.push(["form", command.verb, command.what, command.options]),
     otherGraph: ({ name }) => void asked.push(["otherGraph", name]),
+    values: (name: string) => void asked.push(["values", name]),
     cloneForm: () => void asked.push(["cloneForm"]),
     anchor: () => undefined,
   };

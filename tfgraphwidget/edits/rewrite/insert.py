@@ -103,16 +103,7 @@ _OP_TYPES = ("Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckN
         order=60,
         needs=("outputs",),
         output=True,
-        fields=(
-            FormField("function", "Op type", "Identity", words=_OP_TYPES),
-            FormField(
-                "options",
-                "Options",
-                python=True,
-                optional=True,
-                hint='Python, such as {"dtype": "float16"}. A function of your own: editor.insert in a cell.',
-            ),
-        ),
+        fields=(FormField("function", "Op type", "Identity", words=_OP_TYPES, op_type=True),),
     )
 )
 @dataclass(frozen=True)

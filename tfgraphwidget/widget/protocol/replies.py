@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfgraphwidget.widget.protocol.requests import Init, Mode
+from tfgraphwidget.widget.protocol.requests import Feed, Init, Mode
 from tfgraphwidget.widget.save_formats import SaveFormat
 
 if TYPE_CHECKING:
-    from tfgraphwidget.runtime.measure import Stats
+    from tfgraphwidget.runtime.measure import Stats, images
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
+
+    title: str
+    width: int
+    height: int
+    pixels: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +30,7 @@ class Seen:
     """What a tensor was when the graph was run, in words: all of it when it is small, else its range.
 
     `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
+    `sample` are its first elements when they are not all there, `images` small pictures of it.
     """
 
     dtype: str
@@ -31,6 +43,8 @@ class Seen:
     nans: int
     infs: int
     bars: tuple[int, ...]
+    sample: str = ""
+    images: tuple[Image, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,16 +106,6 @@ class Inspected:
     value: str = ""
     doors: tuple[Door, ...] = ()
     around: tuple[Around, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Image:
-    """A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
-
-    title: str
-    width: int
-    height: int
-    pixels: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,11 +227,15 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
-def describe_stats(stats: Stats) -> Seen:
+def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
     """A tensor in words: its elements when they are few, else their range."""
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
         text = np.array2string(value, precision=4, separator=", ").replace("\n", "")[:_LONGEST]
+    sample = ""
+    if value is not None and value.size > _FEW:
+        first = np.array2string(value.ravel()[:_FEW], precision=4, separator=", ").replace("\n", "")
+        sample = f"{first[:_LONGEST].rstrip(']')}, …]"
     low, mean, std, high = (_number(number) for number in (stats.least, stats.mean, stats.std, stats.most))
     return Seen(
         dtype=stats.dtype,
@@ -240,7 +248,25 @@ def describe_stats(stats: Stats) -> Seen:
         nans=stats.nans,
         infs=stats.infs,
         bars=stats.histogram if low != high else (),
+        sample=sample,
+        images=pictures,
     )
+
+
+def range_text(stats: Stats) -> str:
+    """What a line says of a tensor: its only number, or the mean, then the range."""
+    bad = stats.nans + stats.infs
+    if stats.least is None:
+        return "NaN" if bad else ""
+    low, mean, high = (f"{float(number or 0):.4g}" for number in (stats.least, stats.mean, stats.most))
+    text = f"= {low}" if low == high else f"mean {mean}, {low} … {high}"
+    return f"{text}, {bad:,} NaN/Inf" if bad else text
+
+
+def image(picture: images.GrayImage) -> Image:
+    """A picture as a part of a reply."""
+    height, width = picture.pixels.shape
+    return Image(picture.title, width, height, base64.b64encode(picture.pixels.tobytes()).decode())
 
 
 def _number(number: Any) -> str:
@@ -290,6 +316,112 @@ class Foreseen:
 
     stamp: str = ""
     fields: tuple[Field, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class OpType:
+    """An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there."""
+
+    name: str
+    kind: Literal["op type", "function"]
+    summary: str
+    fits: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """The first op types and functions that fit a text, the best first; `total` counts all."""
+
+    types: tuple[OpType, ...]
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter that a form asks for; `default` is Python, "" without one.
+
+    See `sources.Parameter`.
+    """
+
+    name: str
+    kind: Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
+    many: bool
+    required: bool
+    default: str
+    allowed: tuple[str, ...]
+    minimum: int | None
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """What the form of an op type or a function asks for; `scope` is a free name for its ops."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    scope: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FeedField:
+    """A placeholder that needs a value: its dtype and static shape, and the value that a form begins with."""
+
+    tensor: str
+    dtype: str
+    shape: str
+    feed: Feed
+
+
+@dataclasses.dataclass(frozen=True)
+class Feeds:
+    """The placeholders that need a value. `variables` are names of the notebook that can be fed.
+
+    `remembered`: each has a value that was fed before.
+    """
+
+    fields: tuple[FeedField, ...]
+    variables: tuple[str, ...]
+    remembered: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Assigned:
+    """A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed."""
+
+    variable: str
+    dtype: str
+    shape: str
+
+
+@dataclasses.dataclass(frozen=True)
+class CostRow:
+    """What an op costs, or a scope, whose name ends with a slash; -1 where it is unknown. `time` is in µs.
+
+    `rank` is its place in the whole table, from 1.
+    """
+
+    name: str
+    type: str
+    parameters: float
+    flops: float
+    bytes: float
+    time: float
+    rank: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Costed:
+    """The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows.
+
+    `measured` says what the times are of, or ""; `notice` what the numbers assume.
+    """
+
+    rows: tuple[CostRow, ...]
+    total: CostRow
+    rows_total: int
+    measured: str
+    notice: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -473,11 +605,15 @@ class EditedNames:
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead."""
+    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead.
+
+    `argument` is the field of a form that the sentence is about, or "".
+    """
 
     why: str
     ops: tuple[str, ...]
     mends: tuple[Offer, ...] = ()
+    argument: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -506,6 +642,11 @@ Reply = (
     | Inspected
     | Examined
     | Found
+    | Listed
+    | Described
+    | Feeds
+    | Assigned
+    | Costed
     | Previewed
     | Targeted
     | Crossed

@@ -272,13 +272,38 @@ class Change(EditRequest):
     """Edit the graph by the editor's method `verb`.
 
     `what` are its first arguments, by name; nothing stands for the selection. Further arguments are named in `keys`;
-    `values` has a Python literal for each, and what is none is taken as text.
+    `values` has a Python literal for each, and what is none is taken as text. The values of the keys in `variables`
+    are names of variables of the notebook.
     """
 
     verb: Verb
     what: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Palette:
+    """Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first.
+
+    `what` is as in `Change`; without a verb the op types are for anything.
+    """
+
+    text: str
+    verb: Literal["", "insert", "replace"] = ""
+    what: tuple[str, ...] = ()
+    limit: int = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Describe:
+    """The parameters of an op type, or of a function of the notebook, and a free name for its ops."""
+
+    name: str
+    function: bool
+    verb: Literal["insert", "replace"]
+    what: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -323,10 +348,68 @@ class Compare:
 
 
 @dataclasses.dataclass(frozen=True)
+class Feed:
+    """The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or from a `source`.
+
+    The source is the name of a variable of the notebook, or the path of a .npy file.
+    """
+
+    tensor: str
+    kind: Literal["zeros", "ones", "random", "variable", "file"]
+    shape: str
+    low: float
+    high: float
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Probe:
-    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do."""
+    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do.
+
+    Placeholders that are not in `feeds` have the value that was fed last.
+    """
 
     name: str
+    feeds: tuple[Feed, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """Run the graph and measure the time of each op; `feeds` as in `Probe`."""
+
+    feeds: tuple[Feed, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Feedable:
+    """Which placeholders need a value for a `Probe` of this name, or for a `Measure`."""
+
+    name: str
+    measure: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Assign:
+    """Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a name.
+
+    `name` is that of a tensor of the last `Probe`, or of an op or scope that has a value. A variable that exists is
+    only replaced if `overwrite`.
+    """
+
+    name: str
+    variable: str
+    overwrite: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or ""."""
+
+    by: Literal["name", "parameters", "flops", "bytes", "time"]
+    what: Literal["ops", "scopes"] = "ops"
+    limit: int = 10
+    ascending: bool = False
+    current: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -389,7 +472,12 @@ class Ping:
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
 Edit = Clone | Add | Undo | Redo | Change | Mend | Jump
 Question = (
-    Foresee
+    Palette
+    | Describe
+    | Feedable
+    | Assign
+    | Costs
+    | Foresee
     | Crossings
     | Names
     | Inputs
@@ -406,5 +494,5 @@ Question = (
     | FindEdited
     | Ping
 )
-Choose = Boundary | Mark | Select | Derive | Compare | Probe | Colour
+Choose = Boundary | Mark | Select | Derive | Compare | Probe | Measure | Colour
 Request = Look | Choose | Question | Edit

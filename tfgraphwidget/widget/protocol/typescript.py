@@ -11,10 +11,13 @@ from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
     Attribute,
+    CostRow,
     Crossing,
     Door,
     Edited,
     Entry,
+    Feed,
+    FeedField,
     Field,
     Group,
     Held,
@@ -23,6 +26,8 @@ from tfgraphwidget.widget.protocol import (
     Joint,
     Legend,
     Offer,
+    OpType,
+    Parameter,
     Reply,
     Request,
     Seen,
@@ -35,27 +40,8 @@ from tfgraphwidget.widget.protocol import (
 from tfgraphwidget.widget.save_formats import SaveFormat
 
 _PARTS = (
-    *(
-        Field,
-        Group,
-        Entry,
-        Legend,
-        State,
-        Seen,
-        Tensor,
-        Door,
-        Around,
-        Attribute,
-        Hit,
-        Held,
-        Slot,
-        Crossing,
-        Source,
-        Joint,
-        Image,
-        Offer,
-        Edited,
-    ),
+    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
+    *(OpType, Parameter, Feed, FeedField, CostRow, Crossing, Source, Joint),
     *(FormField, EditButton, SaveFormat),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default

@@ -30,6 +30,8 @@ export interface MenuContext extends Parts {
   form(command: EditCommand): void;
   /** Show a form for another graph in place of the menu. */
   otherGraph(form: OtherGraphForm): void;
+  /** Run the graph for the outputs of an op, "" for the selected ones; the form for feeds takes the place of the menu. */
+  values(name: string): unknown;
   /** Lead to the form that clones the selection. */
   cloneForm(): void;
   /** Where an item is now, so that it stays there while it is opened. */
@@ -110,7 +112,7 @@ function opGroups(item: number, scene: Scene, details: Inspected | null, context
   const copies = [copy("Copy name", name, context)];
   if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
   for (const { name: other } of more.slice(0, 3)) copies.push(copy(`Copy ${portOf(other)}`, other, context));
-  const values = { text: "Values", act: () => actions.edits.probe(name) };
+  const values = { text: "Values", act: () => context.values(name) };
   return [
     at(scene.door, item) === 1 ? [enter] : [],
     readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
@@ -170,7 +172,7 @@ function edgeGroups(edge: number, scene: Scene, details: Inspected | null, conte
   };
   const values = {
     text: "Values",
-    act: () => actions.edits.probe(scene.names[source] ?? ""),
+    act: () => context.values(scene.names[source] ?? ""),
   };
   return [
     [go(source), go(consumer)],
@@ -182,7 +184,7 @@ function edgeGroups(edge: number, scene: Scene, details: Inspected | null, conte
 function selectionGroups(context: MenuContext): MenuGroups {
   const { store, actions, readOnly } = context;
   const { state } = store.value;
-  const values = { text: "Values", act: () => actions.edits.probe() };
+  const values = { text: "Values", act: () => context.values("") };
   const expression = state?.expression ?? "";
   return [
     readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],

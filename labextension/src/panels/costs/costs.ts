@@ -1,8 +1,10 @@
-// The costs: buttons that color the drawing by them.
+// The costs: buttons that color the drawing by them, and a table.
 import type { Parts } from "../../interaction/parts";
 import { element, taskButton } from "../dom";
+import { createCostTable } from "./cost-table";
 
-export function createCosts({ store, actions }: Parts): HTMLElement {
+export function createCosts(parts: Parts): HTMLElement {
+  const { store, actions } = parts;
   const list = element("div", { class: "tgw-derive", role: "group", "aria-label": "Color by cost" });
   const none = element("p", { class: "tgw-hint" }, "The costs of this graph are not known.");
   let shown = "";
@@ -24,5 +26,5 @@ export function createCosts({ store, actions }: Parts): HTMLElement {
     );
   });
   const title = element("p", { class: "tgw-label" }, "Color by");
-  return element("section", { "aria-label": "Costs" }, title, list, none);
+  return element("section", { "aria-label": "Costs" }, createCostTable(parts), title, list, none);
 }

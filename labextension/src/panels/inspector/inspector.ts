@@ -6,7 +6,7 @@ import type { Around, Door, Inspected } from "../../protocol/messages";
 import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
 import { commandsFor, GRAPH_COMMANDS } from "../controls/edit-commands";
-import { editButtons } from "../controls/edit-form";
+import { commandForm, editButtons, pencilButton } from "../controls/edit-form";
 import { breakableName, button, element, ICONS, icon, releaseFocus } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
 import { createOpDetails } from "./op-details";
@@ -43,7 +43,7 @@ function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTML
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
   const facts = element("dl", { class: "tgw-facts" });
-  if (isOp) addFact(facts, "Type", details.op_type);
+  if (isOp) facts.append(...typeFact(details, parts));
   if (details.device) addFact(facts, "Device", details.device);
   if (!isOp) addFact(facts, "Holds", sizeText(details.ops, details.variables));
   for (const state of edgeStates(details.name, parts.store)) addFact(facts, "Edges", state);
@@ -72,6 +72,18 @@ function edgeStates(name: string, { value: { scene, paint } }: Store): string[] 
     at(scene.isolated, item) === 1 ? "not connected" : "",
     unused ? "unused: edits have left it without consumers" : "",
   ].filter(Boolean);
+}
+
+/** The type of an op, which can be replaced by another. */
+function typeFact(details: Inspected, parts: Parts): HTMLElement[] {
+  const replace = commandsFor(details).find(({ verb }) => verb === "replace");
+  const slot = element("div", { class: "tgw-form-slot" });
+  const shown = element("div", { class: "tgw-titled" }, element("span", {}, breakableName(details.op_type)));
+  if (replace && !parts.readOnly)
+    shown.append(
+      pencilButton("Replace by another op type", slot, parts, (close) => commandForm(replace, parts, close)),
+    );
+  return [element("dt", {}, "Type"), element("dd", {}, shown), slot];
 }
 
 function commandButtons(details: Inspected, parts: Parts): HTMLElement {
