@@ -86,6 +86,11 @@ class Widget:
         """Bring a tab of the panel to the front."""
         self.root.get_by_role("tab", name=name, exact=True).click()
 
+    def show_python(self) -> None:
+        """Bring the history to the front, with its lines of Python."""
+        self.tab("History")
+        self.root.get_by_role("switch", name="Python").check()
+
     def clone(self, into: str) -> None:
         """Fill in the scope and press the button."""
         self.tab("Clone")

@@ -106,6 +106,7 @@ def test_an_op_is_bypassed_and_the_session_follows(widget: Widget) -> None:
     widget.settled()
     assert notebook.kernel_eval(OUTPUT) == [[6, 6, 6]]
 
+    widget.show_python()
     press(widget, "Insert as cell")
     cells = page.locator(".jp-Notebook:visible .jp-Cell")
     expect(cells).to_have_count(4)  # Shift+Enter in the last one has made an empty one
@@ -196,6 +197,7 @@ def test_a_script_becomes_a_cell_in_notebook_7_too(page: Page, jupyter_server: J
     notebook = open_notebook(page, jupyter_server, path, app="notebook")
     notebook.run_cell(0)
     widget = Widget(notebook, notebook.run_cell(1).locator(".tfgraphwidget"))
+    widget.show_python()
     press(widget, "Insert as cell")
     shown = page.locator(".jp-Notebook:visible .jp-Cell")
     expect(shown).to_have_count(4)

@@ -236,19 +236,23 @@ def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("where", "wanted"),
+    ("tab", "where", "wanted"),
     [
-        ("button:not([role])", {"Trace upstream", "Zoom in (+)", "Upstream", "Select all found"}),
-        ("[role^='menuitem']", {"Expand all scopesShift+E", "Control edgesT", "MinimapM"}),
+        ("Op", "button:not([role])", {"Trace upstream", "Zoom in (+)", "Select all matches"}),
+        ("Selection", "button:not([role])", {"Upstream", "Clear selection"}),
+        ("Costs", "button:not([role])", {"Zoom in (+)"}),
+        ("Op", "[role^='menuitem']", {"Expand all scopesShift+E", "Control edgesT", "MinimapM"}),
     ],
 )
-def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, where: str, wanted: set[str]) -> None:
+def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, tab: str, where: str, wanted: set[str]) -> None:
     editor = tgw.edit(called)
     view = opened(editor)
     page, door = view.page, doubled(editor)
     view.click(door)
     expect(view.inspector).to_have_attribute("data-name", door)
-    view.root.get_by_text("Change the selection").click()
+    view.root.get_by_role("tab", name=tab, exact=True).click()
+    if tab == "Selection":
+        view.root.get_by_text("Change the selection").click()
     view.root.get_by_role("combobox", name="Find ops").fill("add")
     expect(view.root.locator(".tgw-hits-total")).to_contain_text("found")
     if where.startswith("["):

@@ -20,7 +20,7 @@ import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
 import type { SceneTarget } from "../state/reply-handler";
 import { RequestQueue } from "../state/request-queue";
-import type { Mode, PanelTab, Status, Store, Tool } from "../state/store";
+import { bringForward, type Mode, type Status, type Store, type Tool } from "../state/store";
 import { Edits } from "./edits";
 import { Exports } from "./exports";
 import { Prefetch } from "./prefetch";
@@ -151,7 +151,7 @@ export class Actions {
   async inspectItem(item: number): Promise<void> {
     const { scene } = this.#store.value;
     if (scene && item > 0) {
-      this.bringForward("op");
+      bringForward(this.#store, "op");
       return this.inspect(keyOf(scene, item));
     }
     this.#queue.abortInspection();
@@ -187,11 +187,6 @@ export class Actions {
     const text = query.trim();
     if (text === "") this.#store.set({ found: null, hitNames: [] });
     else await this.#queue.send({ type: "search", text, limit }, this.#searching.signal);
-  }
-
-  /** Bring the tab of the panel to the front that shows what was done; the costs stay, which are linked with the drawing. */
-  bringForward(tab: PanelTab): void {
-    if (this.#store.value.tab !== "costs") this.#store.set({ tab });
   }
 
   setMode(mode: Mode): void {
@@ -235,6 +230,7 @@ export class Actions {
 
   /** Derive a new selection from the current one. */
   derive(verb: SelectionVerb): Promise<void> {
+    if (verb !== "clear") bringForward(this.#store, "clone");
     return this.#queue.enqueue(() => {
       const text = whyNot(verb, this.#store.value.state);
       if (text === "") return { type: "derive", verb };
@@ -274,7 +270,7 @@ export class Actions {
 
   /** Add an op to a side of the boundary; if the op or a tensor of it is there, remove that. */
   toggleBoundary(name: string, side: Side): Promise<void> {
-    this.bringForward("clone");
+    bringForward(this.#store, "clone");
     return this.#queue.enqueue(() => {
       const { inputs, outputs } = this.#boundary();
       const old = side === "inputs" ? inputs : outputs;
@@ -324,13 +320,14 @@ export class Actions {
 
   /** Once both sides are marked, a click marks no more. */
   async #mark(side: Side, name: string, tensors: string[] = []): Promise<void> {
+    bringForward(this.#store, "clone");
     const answer = await this.#queue.reply(() => ({ type: "mark", side, name, tensors }));
     const { inputs, outputs } = this.#boundary();
     if (answer?.type !== "refused" && inputs.length > 0 && outputs.length > 0) this.setMode("look");
   }
 
   #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
-    this.bringForward("clone");
+    bringForward(this.#store, "clone");
     return this.#queue.enqueue(() => ({ type: "select", verb, ops, scopes }));
   }
 }

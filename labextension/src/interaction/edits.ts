@@ -13,7 +13,7 @@ import type {
 } from "../protocol/messages";
 import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
-import type { Store } from "../state/store";
+import { bringForward, type Store } from "../state/store";
 
 export type ChangeVerb = ChangeRequest["verb"];
 /** Arguments by name, as Python expressions; see `quote`. */
@@ -81,12 +81,16 @@ export class Edits {
 
   /** Show or hide the differences from the original graph. */
   compare(show = !this.#store.value.state?.comparing): Promise<void> {
+    if (show) bringForward(this.#store, "history");
     return this.#queue.enqueue(() => ({ type: "compare", show, source: "" }));
   }
 
   /** Show the differences from another graph; resolves to whether it could be compared. */
   async compareWith(source: string): Promise<boolean> {
-    return (await this.#queue.reply(() => ({ type: "compare", show: true, source })))?.type !== "refused";
+    const answer = await this.#queue.reply(() => ({ type: "compare", show: true, source }));
+    if (answer?.type === "refused") return false;
+    bringForward(this.#store, "history");
+    return true;
   }
 
   /** Add another graph, with some of its inputs joined to tensors of this one; resolves to whether it was added. */

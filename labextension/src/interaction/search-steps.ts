@@ -1,14 +1,13 @@
 // Steps from one search hit to the next, and uses all hits at once.
 import type { GatherRequest } from "../protocol/messages";
 import { canHaveMore, MOST } from "../state/search-results";
-import type { PanelTab, Store } from "../state/store";
+import { bringForward, type Store } from "../state/store";
 
 interface SearchContext {
   readonly store: Store;
   readonly actions: {
     search(text: string, limit?: number): Promise<void>;
     reveal(name: string): Promise<void>;
-    bringForward(tab: PanelTab): void;
     changeView(message: GatherRequest): Promise<void>;
   };
 }
@@ -27,7 +26,7 @@ export async function goToHit({ store, actions }: SearchContext, place: number):
   const name = store.value.hitNames[place];
   if (name === undefined) return;
   store.set({ hit: place });
-  actions.bringForward("op");
+  bringForward(store, "op");
   await actions.reveal(name);
 }
 
@@ -39,5 +38,6 @@ export async function loadMore({ store, actions }: SearchContext): Promise<void>
 
 /** Select, hide or show only all hits, also those that are not in the list. */
 export function useAllHits({ store, actions }: SearchContext, use: GatherRequest["use"]): Promise<void> {
+  if (use === "select" || use === "add") bringForward(store, "clone");
   return actions.changeView({ type: "gather", text: store.value.query.trim(), use });
 }

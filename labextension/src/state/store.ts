@@ -181,3 +181,8 @@ export class Store {
     listener(this.#value);
   }
 }
+
+/** Bring the tab of the panel to the front that shows what was done; the costs stay, which are linked with the drawing. */
+export function bringForward(store: Store, tab: PanelTab): void {
+  if (store.value.tab !== "costs") store.set({ tab });
+}

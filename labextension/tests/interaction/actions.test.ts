@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Actions } from "../../src/interaction/actions";
 import type { Answer } from "../../src/rpc/model-channel";
+import type { PanelTab } from "../../src/state/store";
 import { drawn, painted, plainForm } from "../example-graph";
 import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "../kernel";
 
@@ -70,6 +72,28 @@ describe("boundary", () => {
     expect(store.value.status).toEqual({ kind: "refused", text: "There is no path." });
     expect(store.value.warned).toEqual(["input", "net"]);
     expect(store.value.state).toMatchObject({ inputs: ["input"], outputs: [] });
+  });
+});
+
+describe("the tab in front", () => {
+  test.each<[string, PanelTab, (actions: Actions) => unknown]>([
+    ["marked", "clone", (actions) => actions.mark(INPUT, "inputs")],
+    ["marked in the inspector", "clone", (actions) => actions.toggleBoundary("input", "inputs")],
+    ["selected", "clone", (actions) => actions.toggleSelected(INPUT)],
+    ["compared", "history", (actions) => actions.edits.compare(true)],
+  ])("shows the op that was clicked, and then what was %s", async (_, tab, act) => {
+    const { actions, store } = await opened();
+    await actions.inspectItem(INPUT);
+    expect(store.value.tab).toBe("op");
+    await act(actions);
+    expect(store.value.tab).toBe(tab);
+  });
+
+  test("is that of the costs until the user leaves it", async () => {
+    const { actions, store } = await opened();
+    store.set({ tab: "costs" });
+    await actions.inspectItem(INPUT);
+    expect(store.value.tab).toBe("costs");
   });
 });
 
