@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, cast
 
-import tensorflow as tf
 from google.protobuf.message import Message
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
@@ -24,6 +23,7 @@ from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.live.shapes import dimensions
 from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
 from tfgraphwidget.sources.source import Source
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_session
 from tfgraphwidget.tf_types import Session
 
@@ -141,7 +141,7 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
     if is_keras_model(thing):
         _refuse_choices("A Keras model", options, ("signature", "checkpoint", "tags"))
         return keras_source(thing)
-    if isinstance(thing, CONCRETE | FuncGraph):
+    if isinstance(thing, (CONCRETE, FuncGraph)):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
         if isinstance(thing, FuncGraph):
             return function_source(thing, f"Function {thing.name!r}")

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # Keys of collections, as in tf.compat.v1.GraphKeys (tests/sources/test_tf_protos.py compares them).
 GLOBAL_VARIABLES = "variables"
 TRAINABLE_VARIABLES = "trainable_variables"
+LOCAL_VARIABLES = "local_variables"
+SAVEABLE_OBJECTS = "saveable_objects"
 ASSET_FILEPATHS = "asset_filepaths"
 TABLE_INITIALIZERS = "table_initializer"
 STRING = cast("DataType.ValueType", 7)  # DT_STRING

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits import TracedFunction
@@ -40,6 +39,7 @@ from tfgraphwidget.sources import (
     tf_protos,
     wrap_tf_errors,
 )
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     PartitionedVariable,
     control_flow_context,
@@ -145,12 +145,12 @@ _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
 Options = Mapping[str, Any]
 _KNOWN: dict[str, Callable[..., Any]] = {
-    "Cast": tf.cast,
+    "Cast": lambda *args, **options: tf.cast(*args, **options),
     "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
-    "Identity": tf.identity,
+    "Identity": lambda *args, **options: tf.identity(*args, **options),
     "Print": lambda x, *, message="", summarize=3: tf.print(message, x, summarize=summarize),
-    "Reshape": tf.reshape,
-    "Transpose": tf.transpose,
+    "Reshape": lambda *args, **options: tf.reshape(*args, **options),
+    "Transpose": lambda *args, **options: tf.transpose(*args, **options),
 }
 
 

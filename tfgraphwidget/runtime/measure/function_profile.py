@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import BodyState, GraphIndex, build, forward, pairs, readers_of
 from tfgraphwidget.runtime.functions.module_clone import as_module
@@ -18,6 +16,7 @@ from tfgraphwidget.runtime.measure.profile import Measured, check_harmless, meas
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import freeze_function
 
 _INTO = "aside"

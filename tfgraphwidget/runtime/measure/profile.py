@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -26,6 +25,7 @@ from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeExecStats, Session, StepStats
 
 # TensorFlow runs a matrix product or a convolution, the addition after it and the activation as one op of a type like

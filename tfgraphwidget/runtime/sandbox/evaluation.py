@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
@@ -32,6 +31,7 @@ from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]

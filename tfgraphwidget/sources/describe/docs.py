@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.ops import attribute_text
 from tfgraphwidget.sources.inference.dtypes import dtype_name
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import OpDef
 
 _SECTION = re.compile(r"^(Args|Returns|Raises):$", re.MULTILINE)
