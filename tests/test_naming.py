@@ -46,7 +46,7 @@ def test_did_you_mean_is_a_sentence_or_nothing() -> None:
 
 
 def test_names_are_listed_as_people_do_and_of_many_the_first() -> None:
-    assert [naming.listed([*"abcdef"][:count]) for count in (1, 2, 3, 4, 6)] == [
+    assert [naming.names_text([*"abcdef"][:count]) for count in (1, 2, 3, 4, 6)] == [
         "'a'",
         "'a' and 'b'",
         "'a', 'b' and 'c'",

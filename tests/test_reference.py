@@ -38,7 +38,7 @@ WITHOUT = {
     "Selection.shared": "what `clone` asks of a part",
     "Selection.variables": IN_CLASS,
     "Selection.whole": "is of v1 loops, and takes a model to be seen; `GraphEditor.loops` has a small one",
-    "Selection.walked": "`upstream` and `downstream`, with options that were checked",
+    "Selection.walk_with": "`upstream` and `downstream`, with options that were checked",
 }
 
 

@@ -47,7 +47,7 @@ class Checked:
         super().__init_subclass__(**options)
         for name, member in list(vars(cls).items()):
             if isinstance(member, types.FunctionType) and (name == "__call__" or not name.startswith("_")):
-                setattr(cls, name, checked(member, refusal))
+                setattr(cls, name, check_arguments(member, refusal))
 
 
 def in_words(**meanings: str) -> Callable[[_Method], _Method]:
@@ -60,7 +60,7 @@ def in_words(**meanings: str) -> Callable[[_Method], _Method]:
     return mark
 
 
-def checked(function: Callable[..., Any], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
+def check_arguments(function: Callable[..., Any], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
     """The function, which refuses what its annotations do not allow with the error `refusal`."""
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
@@ -119,10 +119,10 @@ def check(
     """
     if not fits(value, hint):
         allowed = meaning or listed_words(hint)
-        raise refusal(f"{name}={shown(value)} is not what {taker} takes; give {allowed}.")
+        raise refusal(f"{name}={value_text(value)} is not what {taker} takes; give {allowed}.")
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """A value in a sentence: short, whatever it is and whatever its `repr` does.
 
     >>> shown(list(range(1000))), shown(1.5)
@@ -204,14 +204,14 @@ def _check_options(taker: str, parameters: Sequence[str], options: Iterable[str]
 
 def _takes_anything(function: Callable[..., Any], signature: inspect.Signature) -> bool:
     """Whether no annotation forbids a value; other names cannot be looked up while the module is being imported."""
-    known = function.__globals__
-    written = {p.annotation for p in signature.parameters.values()} - {inspect.Parameter.empty, "Any", "object"}
-    return all(known.get(name) is object for name in written)
+    module_names = function.__globals__
+    hints = {p.annotation for p in signature.parameters.values()} - {inspect.Parameter.empty, "Any", "object"}
+    return all(module_names.get(name) is object for name in hints)
 
 
 def _hints(function: Any) -> dict[str, Any]:
     """The annotations of the parameters; names that only a type checker knows are left out."""
-    written = inspect.unwrap(function).__globals__
+    namespace = inspect.unwrap(function).__globals__
     hints = {}
     for name, parameter in inspect.signature(function).parameters.items():
         hint = parameter.annotation
@@ -219,7 +219,7 @@ def _hints(function: Any) -> dict[str, Any]:
             continue
         if isinstance(hint, str):
             try:
-                hint = eval(hint, dict(written))
+                hint = eval(hint, dict(namespace))
             except NameError:
                 continue
         if not _allows_all(hint):

@@ -68,14 +68,14 @@ class Cancelling:
 
     def __enter__(self) -> Cancelling:
         if self._mine:
-            self._before = signal.signal(signal.SIGINT, self._interrupted)
+            self._before = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._mine:
             signal.signal(signal.SIGINT, self._before)
 
-    def _interrupted(self, *_: object) -> None:
+    def _interrupt(self, *_: object) -> None:
         if self._open:
             self._open = False
             raise KeyboardInterrupt

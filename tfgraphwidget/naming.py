@@ -102,15 +102,15 @@ def is_scope_name(name: object) -> bool:
     return isinstance(name, str) and bool(_SCOPE.match(name)) and not name.endswith("/") and "//" not in name
 
 
-def free_name(wanted: str, taken: Collection[str]) -> str:
-    """`wanted`, or `wanted_1`, `wanted_2` …: the first that is not in `taken`.
+def free_name(base: str, used_names: Collection[str]) -> str:
+    """`base`, or `wanted_1`, `wanted_2` …: the first that is not in `used_names`.
 
-    TensorFlow compares names without regard to case, so `taken` holds lower-case names.
+    TensorFlow compares names without regard to case, so `used_names` holds lower-case names.
     """
-    candidate, number = wanted, 0
-    while candidate.lower() in taken:
+    candidate, number = base, 0
+    while candidate.lower() in used_names:
         number += 1
-        candidate = f"{wanted}_{number}"
+        candidate = f"{base}_{number}"
     return candidate
 
 
@@ -126,37 +126,37 @@ def tried_before(name: str) -> Iterator[str]:
         yield from (f"{match[1]}_{number}" for number in range(1, int(match[2])))
 
 
-def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that are most like a name, best first, for "did you mean".
 
     Names that end with it come first: "Softmax" probably means "net/Predictions/Softmax".
 
     Args:
         name: The name that is not known.
-        known: The names that are.
+        choices: The names that are.
         count: How many names to return at most.
     """
-    known = list(known)
+    choices = list(choices)
     if len(name) > _LONGEST:
         return []
     low = name.lower()
-    tails = sorted((k for k in known if k.lower().endswith(low)), key=len)[:count]
-    if len(tails) == count or len(known) > 20_000:
+    tails = sorted((k for k in choices if k.lower().endswith(low)), key=len)[:count]
+    if len(tails) == count or len(choices) > 20_000:
         return tails
     last = last_part(low)
-    close = [k for k in known if last and last[:3] in k.lower()] or known
+    close = [k for k in choices if last and last[:3] in k.lower()] or choices
     return list(dict.fromkeys(tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)))[:count]
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """The end of a sentence: " Did you mean 'x', 'y' or 'z'?", or nothing when nothing is near."""
-    near = [repr(k) for k in nearest(name, known)]
+    near = [repr(k) for k in nearest(name, choices)]
     if not near:
         return ""
     return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"
 
 
-def listed(names: Sequence[str]) -> str:
+def names_text(names: Sequence[str]) -> str:
     """Names as a list in words; of many the first three.
 
     >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])

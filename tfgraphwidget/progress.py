@@ -28,7 +28,7 @@ def tell(what: str, done: int = 0, total: int = 0) -> None:
         listener(what, done, total)
 
 
-def counted(items: Collection[T], what: str, every: int = _EVERY) -> Iterable[T]:
+def report_each(items: Collection[T], what: str, every: int = _EVERY) -> Iterable[T]:
     """The same items, one after another; the listener gets their number now and then.
 
     Args:
@@ -40,10 +40,10 @@ def counted(items: Collection[T], what: str, every: int = _EVERY) -> Iterable[T]
         An iterable of the items.
     """
     listener = _listener.get()
-    return items if listener is None else _counted(items, what, every, listener)
+    return items if listener is None else _report_each(items, what, every, listener)
 
 
-def _counted(items: Collection[T], what: str, every: int, listener: Listener) -> Iterator[T]:
+def _report_each(items: Collection[T], what: str, every: int, listener: Listener) -> Iterator[T]:
     total = len(items)
     for done, item in enumerate(items):
         if not done % every:
@@ -52,7 +52,7 @@ def _counted(items: Collection[T], what: str, every: int, listener: Listener) ->
 
 
 @contextmanager
-def told_to(listener: Listener) -> Iterator[None]:
+def listen(listener: Listener) -> Iterator[None]:
     """Let `listener` hear of the work that is done inside, in this thread."""
     before = _listener.set(listener)
     try:

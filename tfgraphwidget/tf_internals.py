@@ -107,8 +107,8 @@ def operations_by_name(graph: tf.Graph) -> Mapping[str, tf.Operation]:
 
     Private: `Graph._nodes_by_name`. The public API has a list of ops, or one op by its name.
     """
-    named: Mapping[str, tf.Operation] = graph._nodes_by_name
-    return named
+    operations: Mapping[str, tf.Operation] = graph._nodes_by_name
+    return operations
 
 
 def used_names(graph: tf.Graph) -> dict[str, int]:
@@ -218,12 +218,12 @@ def check_new_operations(
     """
     create = graph._create_op_internal
 
-    def checked(op_type: str, inputs: Sequence[tf.Tensor], *arguments: Any, **options: Any) -> Any:
+    def check_and_create(op_type: str, inputs: Sequence[tf.Tensor], *arguments: Any, **options: Any) -> Any:
         attributes = options.get("attrs", arguments[3] if len(arguments) > 3 else None) or {}
         check(op_type, inputs, attributes, str(options.get("name") or ""))
         return create(op_type, inputs, *arguments, **options)
 
-    cast("Any", graph)._create_op_internal = checked
+    cast("Any", graph)._create_op_internal = check_and_create
     try:
         yield
     finally:
@@ -242,12 +242,12 @@ def graph_functions(graph: tf.Graph) -> Mapping[str, Any]:
     return library
 
 
-def add_function(graph: tf.Graph, called: Any) -> None:
+def add_function(graph: tf.Graph, library_function: Any) -> None:
     """Add a function of `functions_from_library` to the graph's library, and to nothing else.
 
     Private: `Graph._add_function`. The function's own `add_to_graph` enters it into the eager runtime, and only there.
     """
-    graph._add_function(called)
+    graph._add_function(library_function)
 
 
 def remove_function(graph: tf.Graph, name: str) -> None:
@@ -266,13 +266,13 @@ def functions_from_library(library: FunctionDefLibrary) -> list[Any]:
     return list(function.from_library(library))
 
 
-def function_definition_bytes(called: Any) -> bytes | None:
+def function_definition_bytes(library_function: Any) -> bytes | None:
     """Return the FunctionDef of a TensorFlow 1 function as bytes; None for other kinds of functions.
 
     Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
     function into the eager runtime too, where there may be another one of its name.
     """
-    function_handle = called._c_func if isinstance(called, function._DefinedFunction) else None
+    function_handle = library_function._c_func if isinstance(library_function, function._DefinedFunction) else None
     if function_handle is None:
         return None
     with c_api_util.tf_buffer() as buffer, function_handle.get() as c_function:
@@ -368,12 +368,12 @@ def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[st
         c_api.TF_DeleteBuffer(buffer)
 
 
-def copy_function(graph: Any, called: Any) -> None:
+def copy_function(graph: Any, library_function: Any) -> None:
     """Add a function of a graph's library to a graph of the C API.
 
     Private: `_c_func` of functions, the C API. The public API knows no graphs of the C API.
     """
-    with called._c_func.get() as c_function:
+    with library_function._c_func.get() as c_function:
         c_api.TF_GraphCopyFunction(graph, c_function, None)
 
 
@@ -824,9 +824,9 @@ def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[Any], bool]
     variable store can only grow publicly.
     """
     for store in graph.get_collection(variable_scope._VARSTORE_KEY):
-        for known in (store._vars, store._partitioned_vars):
-            for name in [name for name, variable in known.items() if is_gone(variable)]:
-                del known[name]
+        for store_variables in (store._vars, store._partitioned_vars):
+            for name in [name for name, variable in store_variables.items() if is_gone(variable)]:
+                del store_variables[name]
     for scopes in graph.get_collection(variable_scope._VARSCOPESTORE_KEY):
         count = scopes.variable_scopes_count
         for name in [name for name in count if name == scope or name.startswith(f"{scope}/")]:
@@ -1093,10 +1093,10 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
                 _attach_inside(graph, op.inputs[1:])
                 _copy_handle_data(graph.outputs, op.outputs)
         elif op.type in ("PartitionedCall", "StatefulPartitionedCall"):
-            called = _called_graph(op)
-            if called is not None:
-                _attach_inside(called, op.inputs)
-                _copy_handle_data(called.outputs, op.outputs)
+            body = _called_graph(op)
+            if body is not None:
+                _attach_inside(body, op.inputs)
+                _copy_handle_data(body.outputs, op.outputs)
         elif op.type in ("Identity", "IdentityN"):
             _copy_handle_data(op.inputs, op.outputs)
 
@@ -1108,9 +1108,9 @@ def _called_graph(op: tf.Operation) -> Any:
     """
     graph: Any = op.graph
     while graph is not None:
-        called = graph._get_function(op.get_attr("f").name)
-        if called is not None:
-            return getattr(called, "graph", None)
+        body = graph._get_function(op.get_attr("f").name)
+        if body is not None:
+            return getattr(body, "graph", None)
         graph = getattr(graph, "outer_graph", None)
     return None
 
@@ -1213,12 +1213,12 @@ def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], sp
     """
     types = trace_type.InternalTracingContext(is_legacy_signature=True)
     by_type = any(p.kind is p.KEYWORD_ONLY for p in parameters)
-    made = (_function_by_type() if by_type else polymorphic_function.Function)(body, body.__name__, autograph=False)
-    taken = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
-    typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in taken]
-    made._function_type = function_type.FunctionType(typed)
-    made._default_values = {p.name: p.default for p in parameters if p.default is not p.empty}
-    return made
+    new_function = (_function_by_type() if by_type else polymorphic_function.Function)(body, body.__name__, autograph=False)
+    typed_parameters = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
+    typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in typed_parameters]
+    new_function._function_type = function_type.FunctionType(typed)
+    new_function._default_values = {p.name: p.default for p in parameters if p.default is not p.empty}
+    return new_function
 
 
 def freeze_function(concrete: Any) -> Any:
@@ -1287,14 +1287,14 @@ def trackable_variables(trackable: Any) -> dict[str, tf.Variable]:
     a checkpoint that has been written.
     """
     objects, paths = graph_view.ObjectGraphView(trackable).breadth_first_traversal()
-    found = {}
+    result = {}
     for node in objects:
         variable = (
             node if isinstance(node, tf.Variable) else getattr(node, "value", None)
         )  # a variable of Keras has one
         if isinstance(variable, tf.Variable):
-            found["/".join(step.name for step in paths[node])] = variable
-    return found
+            result["/".join(step.name for step in paths[node])] = variable
+    return result
 
 
 # FLOPs

@@ -97,8 +97,8 @@ def reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
-    said = _SAID.findall(text)
-    return (said[-1] if said else text.splitlines()[0])[:200].rstrip(". :")
+    messages = _SAID.findall(text)
+    return (messages[-1] if messages else text.splitlines()[0])[:200].rstrip(". :")
 
 
 def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str], None] | None = None) -> None:
@@ -260,10 +260,10 @@ def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], loc
     locks.append(_Lock(folder))
     if not locks[-1].take(_PATIENCE):
         raise GraphEditError(f"Another save into {str(folder)!r} is under way; save again when it is done.")
-    written, entries = _files(new), sorted(entry.name for entry in new.iterdir())
-    gone = [name for name in replaced(written) if os.path.lexists(folder / name)]
-    _check_free(stage, written, gone)
-    for name in written:
+    new_files, entries = _files(new), sorted(entry.name for entry in new.iterdir())
+    replaced_names = [name for name in replaced(new_files) if os.path.lexists(folder / name)]
+    _check_free(stage, new_files, replaced_names)
+    for name in new_files:
         _flush(new / name)
         _keep_mode(folder / name, new / name)
     for inside in _folders(new):
@@ -271,17 +271,17 @@ def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], loc
     for inside in ("", *_folders(new)):
         _flush_folder(new / inside)
     with held_back():
-        if len(entries) == 1 and set(gone) <= set(entries):
+        if len(entries) == 1 and set(replaced_names) <= set(entries):
             (new / entries[0]).replace(folder / entries[0])
         else:
-            _move_together(stage, list(dict.fromkeys((*written, *gone))))
+            _move_together(stage, list(dict.fromkeys((*new_files, *replaced_names))))
         _flush_folder(folder)
 
 
-def _check_free(stage: Path, written: Collection[str], gone: Collection[str]) -> None:
+def _check_free(stage: Path, new_files: Collection[str], replaced_names: Collection[str]) -> None:
     """Raise GraphEditError for what a save must not replace: another's file, a link, a folder, a device."""
     folder, new = stage.parent, stage / "new"
-    for name in dict.fromkeys((*written, *gone)):
+    for name in dict.fromkeys((*new_files, *replaced_names)):
         for above in (*reversed(Path(name).parents[:-1]), Path(name)):
             place, is_file = folder / above, above == Path(name)
             if not os.path.lexists(place):
@@ -290,7 +290,7 @@ def _check_free(stage: Path, written: Collection[str], gone: Collection[str]) ->
                 why = "is a symbolic link, which a save does not replace; put what it leads to in its place"
             elif not (place.is_file() if is_file else place.is_dir()):
                 why = f"is no {'file' if is_file else 'folder'}, and a save would replace it by one; move it away"
-            elif is_file and name not in gone and not filecmp.cmp(place, new / name, shallow=False):
+            elif is_file and name not in replaced_names and not filecmp.cmp(place, new / name, shallow=False):
                 why = "is nothing that a save here has written, and one would replace it; move it away"
             else:
                 continue
@@ -414,8 +414,8 @@ def _put_in_place(stage: Path) -> list[str]:
     _prune(stage, whole)
     for inside in ("", *_folders(whole)):
         _flush_folder(folder / inside)
-    done = "finished now" if whole == new else "taken back"
-    return [f"A save of {_some(sorted(names))} into {str(folder)!r} had been broken off, and was {done}."]
+    outcome = "finished now" if whole == new else "taken back"
+    return [f"A save of {_some(sorted(names))} into {str(folder)!r} had been broken off, and was {outcome}."]
 
 
 def _put_back(stage: Path) -> list[str]:
@@ -463,8 +463,8 @@ def _folders(folder: Path) -> list[str]:
 
 def _flush(file: Path) -> None:
     """Have a file on the disk: a loss of power would else leave its name without its bytes."""
-    with file.open("rb+") as written:
-        os.fsync(written.fileno())
+    with file.open("rb+") as handle:
+        os.fsync(handle.fileno())
 
 
 def _flush_folder(folder: Path) -> None:

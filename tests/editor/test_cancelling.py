@@ -21,7 +21,7 @@ from tests.conftest import build_mlp, initialised
 from tests.front_end import FrontEnd, all_of, graph_of
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.progress import counted, tell, told_to
+from tfgraphwidget.progress import listen, report_each, tell
 
 T = TypeVar("T")
 PACKAGES = (str(Path(tgw.__file__).parent), str(Path(tf.__file__).parent))
@@ -252,9 +252,9 @@ def test_an_interrupt_of_the_main_thread_is_let_into_no_other() -> None:
 
 def test_progress_is_told_to_whoever_listens_and_to_nobody_else() -> None:
     heard: list[tuple[str, int, int]] = []
-    assert counted([1, 2], "Counting") == [1, 2]
-    with told_to(lambda *told: heard.append(told)):
-        assert list(counted(range(5), "Counting", every=2)) == [0, 1, 2, 3, 4]
+    assert report_each([1, 2], "Counting") == [1, 2]
+    with listen(lambda *told: heard.append(told)):
+        assert list(report_each(range(5), "Counting", every=2)) == [0, 1, 2, 3, 4]
         tell("Ending")
     tell("nobody")
     assert heard == [("Counting", 0, 5), ("Counting", 2, 5), ("Counting", 4, 5), ("Ending", 0, 0)]

@@ -55,7 +55,7 @@ def test_hiding_a_scope_that_has_no_frame_hides_what_is_in_it(editor, name):
 
 def seen(room: SimpleNamespace) -> VisibleGraph:
     """What a room shows; every open scope holds something."""
-    shown = build_visible_graph(room.index, room.shown)
+    shown = build_visible_graph(room.index, room.view_spec)
     assert set(np.flatnonzero(shown.kind == OPEN)[1:].tolist()) <= set(shown.parent.tolist())
     place(shown)
     return shown

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import initialised, v1
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.runtime.functions.edited_function import Edition, rewritten
+from tfgraphwidget.runtime.functions.edited_function import Edition, rewrite_definition
 
 X = tf.constant([-2.0, 3.0])
 
@@ -264,7 +264,7 @@ def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(de
     function = index.extras.function(name)
     edition = Edition(function, body, index, (body.arguments, {**body.returns, floats: counts}))
     with pytest.raises(GraphEditError, match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a"):
-        rewritten(function, edition, {})
+        rewrite_definition(function, edition, {})
 
 
 def test_a_saved_body_says_other_shapes_after_an_edit(deep: Deep, tmp_path: Path) -> None:

@@ -262,9 +262,9 @@ def test_a_function_whose_results_are_others_now_returns_a_tuple_or_a_dict_as_it
     assert of_pair is not None
     assert of_named is not None
     assert of_pair.with_results(("output_0", "output_1")) is of_pair
-    assert of_pair.with_results(("b", "a", "c")).packed([1, 2, 3]) == (1, 2, 3)
-    assert of_pair.with_results(("b",)).packed([1]) == 1
-    assert of_named.with_results(("b", "a", "c")).packed([1, 2, 3]) == {"b": 1, "a": 2, "c": 3}
+    assert of_pair.with_results(("b", "a", "c")).pack([1, 2, 3]) == (1, 2, 3)
+    assert of_pair.with_results(("b",)).pack([1]) == 1
+    assert of_named.with_results(("b", "a", "c")).pack([1, 2, 3]) == {"b": 1, "a": 2, "c": 3}
 
 
 def test_functions_of_a_loaded_model_are_called_as_they_were_saved(tmp_path: Path) -> None:

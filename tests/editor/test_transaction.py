@@ -173,7 +173,7 @@ def test_an_interrupt_comes_behind_steps_that_are_not_interrupted_and_does_not_u
 
     def interrupted() -> None:
         with transaction() as steps:
-            with steps.uninterrupted():
+            with steps.without_interrupts():
                 steps.on_failure(undone.append, "first")
                 signal.raise_signal(signal.SIGINT)
                 done.append("second")
@@ -208,7 +208,7 @@ def test_a_context_manager_sees_the_error_of_a_later_step() -> None:
             seen.append(kind)
 
     def entered(*, fails: bool) -> None:
-        with transaction() as steps, steps.uninterrupted():
+        with transaction() as steps, steps.without_interrupts():
             steps.enter_context(Manager())
             if fails:
                 raise ZeroDivisionError
@@ -222,13 +222,13 @@ def test_a_context_manager_sees_the_error_of_a_later_step() -> None:
 def test_collected_notifications_are_one_at_the_end_of_the_outermost() -> None:
     heard: list[int] = []
     listeners = Listeners([lambda: heard.append(1)])
-    with listeners.collected():
-        with listeners.collected():
+    with listeners.collect():
+        with listeners.collect():
             listeners.notify()
             listeners.notify()
         assert heard == []
     assert heard == [1]
-    with listeners.collected():
+    with listeners.collect():
         pass
     assert heard == [1]
     listeners.notify()

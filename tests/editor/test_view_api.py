@@ -137,7 +137,7 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
 ) -> None:
     monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_PICTURED", most)
     seen.open_all()
-    before = seen.core.view.shown, seen.svg()
+    before = seen.core.view.view_spec, seen.svg()
     data, *_ = seen._repr_mimebundle_()
     assert ("image/svg+xml" in data) is bool(names)
     if names:
@@ -145,7 +145,7 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
         texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
         assert names <= texts
         assert len(texts) < 30
-    assert (seen.core.view.shown, seen.svg()) == before
+    assert (seen.core.view.view_spec, seen.svg()) == before
 
 
 def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> None:

@@ -34,7 +34,7 @@ def test_the_handles_become_constants_under_their_own_names(resource: bool) -> N
     before = [node.SerializeToString(deterministic=True) for node in index.nodes]
     made = convert_variables(index, ["net/logits:0"], ones(index))
     assert made.variables == ("net/one/w", "net/one/b", "net/two/w", "net/two/b")
-    assert (made.cut, made.kept, made.functions) == ((), (), ())
+    assert (made.cut, made.remaining_state, made.functions) == ((), (), ())
     held = {node.name: node for node in made.nodes}
     assert held["net/one/w"].op == "Const"
     assert tf.make_ndarray(held["net/one/w"].attr["value"].tensor).tolist() == np.ones([3, 4]).tolist()
@@ -76,7 +76,7 @@ def test_other_state_is_kept_and_told() -> None:
         tf.add(table.lookup(tf.constant("a")), w, name="y")
     index = index_of(graph)
     made = convert_variables(index, ["y"], ones(index))
-    assert made.kept == (("hash_table", "hash table"),)
+    assert made.remaining_state == (("hash_table", "hash table"),)
     assert made.variables == ("w",)
 
 

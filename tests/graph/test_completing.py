@@ -383,7 +383,7 @@ def test_keys_of_copies_are_new_and_aliases_stay_aliases(graph: tf.Graph) -> Non
         tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], shared_name=key, name=name)
     index = tgw.edit(graph).index
     assert new_keys(index, ids(index, "one", "two", "four"), "c") == {"key": "c/key_1"}
-    assert new_keys(index, ids(index, "one"), "d", taken=["d/key"]) == {"key": "d/key_1"}
+    assert new_keys(index, ids(index, "one"), "d", reserved_keys=["d/key"]) == {"key": "d/key_1"}
 
 
 def test_a_key_is_free_when_no_op_has_it_as_its_shared_name_or_its_name(graph: tf.Graph) -> None:
@@ -394,7 +394,7 @@ def test_a_key_is_free_when_no_op_has_it_as_its_shared_name_or_its_name(graph: t
     assert used_keys(index) == {"key", "c/three", "c/three_1", "c/Three_2"}
     assert free_key("c/three", used_keys(index)) == "c/three_2"
     assert [free_key(name, used_keys(index)) for name in ("c/six", "one", "key")] == ["c/six", "one", "key_1"]
-    assert new_keys(index, ids(index, "one"), "c", taken=["c/key"]) == {"key": "c/key_1"}
+    assert new_keys(index, ids(index, "one"), "c", reserved_keys=["c/key"]) == {"key": "c/key_1"}
 
 
 def test_every_table_is_a_parameter_and_an_initialiser_that_is_added_later_counts(graph: tf.Graph) -> None:

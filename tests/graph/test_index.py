@@ -23,7 +23,7 @@ def test_edges_are_those_of_the_graph(mlp: tf.Graph) -> None:
 
 def test_growing_gives_the_same_index_as_building(mlp: tf.Graph) -> None:
     nodes = list(mlp.as_graph_def().node)
-    whole, grown = build(nodes), build(nodes[:9]).extended(nodes[9:], {}, ())
+    whole, grown = build(nodes), build(nodes[:9]).with_new_nodes(nodes[9:], {}, ())
     assert list(grown.names) == list(whole.names)
     for a, b in ((grown.inputs, whole.inputs), (grown.controls, whole.controls)):
         assert np.array_equal(a.start, b.start)
@@ -94,7 +94,7 @@ def test_ops_that_read_others_give_the_same_index_as_building_it(mlp: tf.Graph) 
         for op_type in ("Relu", "Other"):
             node = type(nodes[relu])(name="net/one/out", op=op_type, input=inputs)
             changed = {relu: node, 0: type(nodes[0])(name="x", op="Identity", input=["^net/logits"])}
-            assert same(index.rewired(changed), build([changed.get(i, n) for i, n in enumerate(nodes)]))
+            assert same(index.with_changed_nodes(changed), build([changed.get(i, n) for i, n in enumerate(nodes)]))
     assert same(index, build(nodes))
 
 
@@ -111,4 +111,4 @@ def test_taking_ops_out_gives_the_same_index_as_building_the_rest(mlp: tf.Graph)
 def test_an_op_cannot_be_made_to_read_what_is_not_there(mlp: tf.Graph) -> None:
     index = build(mlp.as_graph_def().node)
     with pytest.raises(UnknownName, match="reads 'gone'"):
-        index.rewired({3: type(index.nodes[0])(name=index.names[3], op="Relu", input=["gone"])})
+        index.with_changed_nodes({3: type(index.nodes[0])(name=index.names[3], op="Relu", input=["gone"])})

@@ -16,7 +16,7 @@ from tests.conftest import v1
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef, build
 from tfgraphwidget.graph.nx import networkx, write_graphml
-from tfgraphwidget.progress import told_to
+from tfgraphwidget.progress import listen
 
 
 @dataclass
@@ -155,7 +155,7 @@ def test_graphml_of_too_many_attributes_or_edges_is_refused_by_their_number(
 def test_writing_tells_how_far_it_is(tmp_path: Path) -> None:
     editor, told = tgw.example(), list[str]()
     for suffix in ("graphml", "dot", "html", "svg"):
-        with told_to(lambda what, *_: told.append(what)):
+        with listen(lambda what, *_: told.append(what)):
             editor.save(tmp_path / f"x.{suffix}")
     assert {"Taking the edges", "Writing GraphML", "Writing the edges", "Packing the outputs"} <= set(told)
     assert {"Packing the attributes", "Compressing the page", "Drawing the lines"} <= set(told)

@@ -6,7 +6,7 @@ import pytest
 
 import tfgraphwidget as tgw
 from tfgraphwidget.layout.layered import columns, phases
-from tfgraphwidget.progress import told_to
+from tfgraphwidget.progress import listen
 
 
 def test_a_drawing_of_many_lines_tells_how_far_it_is_and_can_be_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,8 +19,8 @@ def test_a_drawing_of_many_lines_tells_how_far_it_is_and_can_be_broken_off(monke
         if what == "Drawing the lines":
             raise KeyboardInterrupt
 
-    with told_to(break_off), pytest.raises(KeyboardInterrupt):
+    with listen(break_off), pytest.raises(KeyboardInterrupt):
         editor.scene()
     assert "Laying out the lines" in told
-    with told_to(lambda what, *_: told.append(what)):
+    with listen(lambda what, *_: told.append(what)):
         assert "x" in editor.scene().names  # what was broken off is drawn the next time

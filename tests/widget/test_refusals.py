@@ -35,7 +35,7 @@ def answer(handler: RequestHandler, request: p.Request) -> p.Reply:
     try:
         return handler.handle(request)[0]
     except GraphEditError as error:
-        return handler.refused(error)
+        return handler.refusal_reply(error)
 
 
 @pytest.mark.parametrize(

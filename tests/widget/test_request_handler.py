@@ -189,7 +189,7 @@ def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
     answers = RequestHandler(editor)
     with pytest.raises(GraphEditError) as caught:
         answers.handle(p.Change("connect", ("wide:0", "narrow"), ("k",), ("0",)))
-    refused = answers.refused(caught.value)
+    refused = answers.refusal_reply(caught.value)
     assert [offer.text for offer in refused.mends] == ["Insert a Cast"]
     assert editor.lines == ()
     reply = drawn(answers.handle(p.Mend(refused.mends[0].line)))

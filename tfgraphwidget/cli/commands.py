@@ -59,9 +59,9 @@ def export(options: argparse.Namespace) -> int:
         ):
             ends = {"signatures": _signature_ends(editor, options.signature)}
         _check_outputs(editor, options, **ends)
-        written = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends)
+        path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends)
     _print_notes(editor)
-    print_output(escape(str(written)))
+    print_output(escape(str(path)))
     return 0
 
 
@@ -74,8 +74,8 @@ def write_page(options: argparse.Namespace) -> int:
     with progress_bar():
         editor = _open_editor(options)
         tell("Writing")
-        written = _save(editor, options.html)
-    print_output(escape(str(written)))
+        path = _save(editor, options.html)
+    print_output(escape(str(path)))
     return 0
 
 
@@ -117,12 +117,12 @@ def run_script(options: argparse.Namespace) -> int:
             editor = _run(options.script, file)
             place = out if out is None or len(options.files) < 2 else Path(out) / Path(file).name
             prefix = f"{escape(file)}: " if file else ""
-            written = None if place is None else _save(editor, str(place))
+            output = None if place is None else _save(editor, str(place))
         _print_notes(editor)
         edits = format_count(len(editor.history.done), "edit")
         print_output(
             f"{prefix}{edits}, {format_count(len(editor.core.target.index), 'op')}"
-            + (f" → {escape(str(written))}" if written else "")
+            + (f" → {escape(str(output))}" if output else "")
         )
     return 0
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from tfgraphwidget.cli.console import write_text
-from tfgraphwidget.progress import told_to
+from tfgraphwidget.progress import listen
 
 _WIDE = 24
 _OFTEN = 0.1  # seconds between two pictures of the bar
@@ -23,7 +23,7 @@ class ProgressBar:
         self._out = out
         self._is_terminal = out is not None and out.isatty()
         self._what = ""
-        self._drawn = 0.0
+        self._last_time = 0.0
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
         """Show a step of long work.
@@ -36,11 +36,11 @@ class ProgressBar:
         if not self._is_terminal:
             if what != self._what:
                 self._draw(f"{what} …\n")
-        elif what != self._what or time.monotonic() - self._drawn >= _OFTEN:
+        elif what != self._what or time.monotonic() - self._last_time >= _OFTEN:
             full = _WIDE * min(done, total) // total if total else 0
             amount = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
             self._draw(f"{_CLEAR}{what}{amount}")
-            self._drawn = time.monotonic()
+            self._last_time = time.monotonic()
         self._what = what
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class ProgressBar:
 def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
     """A bar that shows the progress of the work inside the context."""
     bar = ProgressBar(sys.stderr)
-    with told_to((lambda *_: None) if quiet else bar.tell):
+    with listen((lambda *_: None) if quiet else bar.tell):
         try:
             yield bar
         finally:

@@ -99,12 +99,12 @@ class AnalysisAPI(Checked):
         return self._core.evaluator.difference
 
     @difference.setter
-    def difference(self, shown: Difference | None) -> None:
-        if shown is not None and not isinstance(shown, Difference):
+    def difference(self, value: Difference | None) -> None:
+        if value is not None and not isinstance(value, Difference):
             raise GraphEditError(
-                f"difference: {argument_checks.shown(shown)} is not a Difference; assign editor.diff(), or None."
+                f"difference: {argument_checks.value_text(value)} is not a Difference; assign editor.diff(), or None."
             )
-        self._core.evaluator.difference = shown
+        self._core.evaluator.difference = value
         self._core.listeners.notify()
 
     def compare(self, feeds: Mapping[Any, Any] | None = None, outputs: Any = None, other: Any = None) -> Comparison:

@@ -15,7 +15,7 @@ from tfgraphwidget.edits.rewire import is_scope, outputs_of
 from tfgraphwidget.edits.rewrite import Rename, RenameKey
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.naming import free_name, identifier, is_scope_name, listed, scope_around, split_tensor
+from tfgraphwidget.naming import free_name, identifier, is_scope_name, names_text, scope_around, split_tensor
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
 
@@ -56,33 +56,33 @@ class ArgumentResolver:
 
     # Names
 
-    def names(self, given: Any) -> tuple[str, ...]:
+    def names(self, argument: Any) -> tuple[str, ...]:
         """The names of ops and tensors."""
-        return self._view.names(given)
+        return self._view.names(argument)
 
-    def name(self, given: Any) -> str:
+    def name(self, argument: Any) -> str:
         """The name of one op or tensor."""
-        names = self.names(given)
+        names = self.names(argument)
         if len(names) != 1:
             raise UnknownName(f"{len(names)} ops were given where one is meant; name it: 'scope/op'.")
         return names[0]
 
-    def op(self, given: Any) -> str:
+    def op(self, argument: Any) -> str:
         """The name of one op; a tensor stands for the op that computes it."""
-        return self._index.names[self._index.op(self.name(given))]
+        return self._index.names[self._index.op(self.name(argument))]
 
-    def ops(self, given: Any) -> tuple[str, ...]:
+    def ops(self, argument: Any) -> tuple[str, ...]:
         """The names of ops; a tensor stands for the op that computes it."""
         index = self._index
-        return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(given)))
+        return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(argument)))
 
-    def items(self, given: Names) -> tuple[str, ...]:
+    def items(self, argument: Names) -> tuple[str, ...]:
         """The names of items of the drawing: those of scopes and groups unchanged, those of ops checked."""
-        if isinstance(given, str) and self._view.is_container(given):
-            return (given,)
-        if isinstance(given, Selection):
-            return given.on(self._index).ops
-        return self.names(given)
+        if isinstance(argument, str) and self._view.is_container(argument):
+            return (argument,)
+        if isinstance(argument, Selection):
+            return argument.on(self._index).ops
+        return self.names(argument)
 
     def boundary(self, inputs: Names | None, outputs: Names | None) -> Boundary:
         """The boundary that a call means: the one that it names, or the marked one if it names none at all.
@@ -92,8 +92,8 @@ class ArgumentResolver:
         """
         if inputs is None and outputs is None:
             return self._view.boundary
-        named = [() if side is None else self.names(side) for side in (inputs, outputs)]
-        return named[0], named[1]
+        sides = [() if side is None else self.names(side) for side in (inputs, outputs)]
+        return sides[0], sides[1]
 
     def selection(self, chosen: Any) -> Selection | None:
         """A selection, of the ops that were given if it is not one already."""
@@ -103,61 +103,61 @@ class ArgumentResolver:
 
     # Arguments of edits
 
-    def endpoints(self, given: Any) -> str | tuple[str, ...]:
+    def endpoints(self, argument: Any) -> str | tuple[str, ...]:
         """Names of tensors, ops, scopes and control edges: one, or several."""
-        if isinstance(given, Selection):
-            return tuple(map(self.endpoint, given.on(self._index).outputs))
-        return self.endpoint(given) if is_single(given) else tuple(map(self.endpoint, each(given)))
+        if isinstance(argument, Selection):
+            return tuple(map(self.endpoint, argument.on(self._index).outputs))
+        return self.endpoint(argument) if is_single(argument) else tuple(map(self.endpoint, each(argument)))
 
-    def endpoint(self, given: Any) -> str:
+    def endpoint(self, argument: Any) -> str:
         """The name of a tensor, an op, a scope, or "^op" for the control edges of an op."""
-        if isinstance(given, str) and given[:1] == "^" and given not in self._index.ids:
-            return f"^{self.op(given[1:])}"
-        return given if isinstance(given, str) and is_scope(self._index, given) else self.name(given)
+        if isinstance(argument, str) and argument[:1] == "^" and argument not in self._index.ids:
+            return f"^{self.op(argument[1:])}"
+        return argument if isinstance(argument, str) and is_scope(self._index, argument) else self.name(argument)
 
-    def part(self, given: Any, *, ops: bool = False) -> Any:
+    def part(self, argument: Any, *, ops: bool = False) -> Any:
         """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op."""
-        if isinstance(given, Selection):
-            return given.on(self._index)
-        if not is_single(given):
-            return selectors.ops(self._index, *(self.ops(given) if ops else self.names(given)))
-        name = self.endpoint(given)
+        if isinstance(argument, Selection):
+            return argument.on(self._index)
+        if not is_single(argument):
+            return selectors.ops(self._index, *(self.ops(argument) if ops else self.names(argument)))
+        name = self.endpoint(argument)
         return self.op(name) if ops and split_tensor(name)[1] is not None else name
 
-    def is_function(self, given: Any) -> bool:
+    def is_function(self, argument: Any) -> bool:
         """Whether an argument is a Python function, or written like an op type and not the name of an op or scope."""
-        if not isinstance(given, str):
-            return callable(given) and not isinstance(given, Selection)
-        named = given in self._index.ids or is_scope(self._index, given)
-        return not named and given.isidentifier() and given[0].isupper()
+        if not isinstance(argument, str):
+            return callable(argument) and not isinstance(argument, Selection)
+        is_name = argument in self._index.ids or is_scope(self._index, argument)
+        return not is_name and argument.isidentifier() and argument[0].isupper()
 
-    def replacement(self, given: Any) -> Any:
+    def replacement(self, argument: Any) -> Any:
         """The ops that replace others: a selection, or a list of one op's name."""
-        part = self.part(given, ops=True)
+        part = self.part(argument, ops=True)
         if isinstance(part, str) and is_scope(self._index, part):
             part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
         return part if isinstance(part, Selection) else (part,)
 
-    def consumers(self, given: Any) -> Any:
+    def consumers(self, argument: Any) -> Any:
         """Ops and name scopes by name, or a selection; several selections are taken as their ops."""
-        if isinstance(given, Selection):
-            return given.on(self._index)
+        if isinstance(argument, Selection):
+            return argument.on(self._index)
         index = self._index
-        found: list[str] = []
-        for item in each(given):
+        names: list[str] = []
+        for item in each(argument):
             if isinstance(item, str) and is_scope(index, item):
-                found.append(item)
+                names.append(item)
             else:
-                found += self.ops(item)
-        return tuple(dict.fromkeys(found))
+                names += self.ops(item)
+        return tuple(dict.fromkeys(names))
 
-    def tensor(self, given: Any) -> str:
+    def tensor(self, argument: Any) -> str:
         """The name of one tensor; an op stands for its only one."""
-        return self.output(self.name(given))
+        return self.output(self.name(argument))
 
-    def output(self, given: Any) -> str:
+    def output(self, argument: Any) -> str:
         """The name of one tensor: itself, or the only output of an op, a name scope or a selection."""
-        index, part = self._index, self.part(given)
+        index, part = self._index, self.part(argument)
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
             return part
         outputs = outputs_of(index, part)
@@ -166,8 +166,8 @@ class ArgumentResolver:
             outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
         if len(outputs) != 1:
             raise GraphEditError(
-                f"{str(part)!r} has {len(outputs)} output tensors{f' ({listed(outputs)})' if outputs else ''}, and one "
-                "is needed; name it.",
+                f"{str(part)!r} has {len(outputs)} output tensors{f' ({names_text(outputs)})' if outputs else ''}, "
+                "and one is needed; name it.",
                 [part] if isinstance(part, str) and part in index.ids else [],
             )
         return outputs[0]
@@ -213,12 +213,12 @@ class ArgumentResolver:
             A scope inside of the innermost scope around these ops that holds others too, and at the root where
             TensorFlow takes no such name.
         """
-        named = getattr(function, "__name__", getattr(function, "name", ""))  # Keras layers have a name
-        name = str(function if isinstance(function, str) else named)
-        wanted = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
-        scope = f"{self._scope_beside(beside)}/{wanted or 'inserted'}".removeprefix("/")
+        function_name = getattr(function, "__name__", getattr(function, "name", ""))  # Keras layers have a name
+        name = str(function if isinstance(function, str) else function_name)
+        base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
+        scope = f"{self._scope_beside(beside)}/{base or 'inserted'}".removeprefix("/")
         is_valid = is_scope_name(scope) and len(scope) <= _LONGEST
-        return self._executor.free_scope(scope if is_valid else wanted or "inserted")
+        return self._executor.free_scope(scope if is_valid else base or "inserted")
 
     def _scope_beside(self, names: Iterable[str]) -> str:
         """The innermost scope around all of these ops, of which it holds others too; "" for the root."""
@@ -235,29 +235,29 @@ class ArgumentResolver:
         """The command of `rename`: an op or a scope of that name goes before an input or output of a signature."""
         index = self._index
         name = old if isinstance(old, str) else self.op(old)
-        known = name in index.ids or name.rstrip("/") in index.scopes.ids
+        is_in_graph = name in index.ids or name.rstrip("/") in index.scopes.ids
         title, _, key = name.partition(":")
-        signature = next((s for s in self._executor.signatures if s.name == title and not known), None)
+        signature = next((s for s in self._executor.signatures if s.name == title and not is_in_graph), None)
         if signature is None or not key:
             return Rename(name, new)
         sides = [[known_key for known_key, _ in side] for side in (signature.inputs, signature.outputs)]
         if not any(key in side for side in sides):
-            keys = listed([*sides[0], *sides[1]])
+            keys = names_text([*sides[0], *sides[1]])
             raise GraphEditError(f"Signature {title!r} has no input or output {key!r}; it has {keys}.")
-        taken = next(side for side in sides if key in side)
-        if not new or new in taken:
-            free = free_name(new or key, {known_key.lower() for known_key in taken})
+        side_keys = next(side for side in sides if key in side)
+        if not new or new in side_keys:
+            free = free_name(new or key, {known_key.lower() for known_key in side_keys})
             raise GraphEditError(f"Signature {title!r} has {new!r} already; {free!r} is free.")
         return RenameKey(title, key, new)
 
-    def outputs(self, given: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
+    def outputs(self, argument: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
         """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
 
         Without `chosen` the marked ones do not count; see `boundary`. The marks that a file is opened with are those of
         one signature, and no choice.
         """
-        if given is not None:
-            return self.names(given)
+        if argument is not None:
+            return self.names(argument)
         executor, index, boundary = self._executor, self._index, self._view.boundary
         is_graph, signatures = self._view.body is self._source.body, executor.signatures
         is_chosen = not is_graph or export.is_chosen(boundary, index, self._source.signature, signatures)
@@ -269,32 +269,32 @@ class ArgumentResolver:
 
     # Arguments of runs
 
-    def fetches(self, given: Any) -> tuple[str, ...]:
+    def fetches(self, argument: Any) -> tuple[str, ...]:
         """The names of tensors; an op stands for all of its outputs, if it has any."""
         index = self._index
-        found: dict[str, None] = {}
-        for name in self.names(given):
+        tensors: dict[str, None] = {}
+        for name in self.names(argument):
             ports = range(len(index.dtypes(index.op(name)))) if name in index.ids else ()
-            found |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in index.ids else [name])
-        return tuple(found)
+            tensors |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in index.ids else [name])
+        return tuple(tensors)
 
     def readable(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
         """The tensors, with one that reads a variable in place of its handle; raises for those without a value."""
-        found = tuple(probe.readable_tensor(self._index, name) for name in tensors)
-        for name, tensor in zip(tensors, found, strict=True):
+        readable = tuple(probe.readable_tensor(self._index, name) for name in tensors)
+        for name, tensor in zip(tensors, readable, strict=True):
             if not tensor:
                 raise GraphEditError(
                     f"{name!r} refers to a resource and has no value in Python; name a tensor that is read from it.",
                     [split_tensor(name)[0]],
                 )
-        return found
+        return readable
 
-    def feeds(self, given: Mapping[Any, Any] | None) -> dict[str, Any]:
+    def feeds(self, feeds: Mapping[Any, Any] | None) -> dict[str, Any]:
         """Feeds by the name of the tensor."""
-        return {self._fed(key): value for key, value in (given or {}).items()}
+        return {self._fed_tensor(key): value for key, value in (feeds or {}).items()}
 
-    def _fed(self, given: Any) -> str:
-        name = self.name(given)
+    def _fed_tensor(self, argument: Any) -> str:
+        name = self.name(argument)
         name = name if split_tensor(name)[1] is not None and name not in self._index.ids else f"{name}:0"
         if probe.readable_tensor(self._index, name) != name:
             raise GraphEditError(
@@ -369,8 +369,8 @@ class ArgumentResolver:
         """The other graph that the copies go into, or None; this graph, also of another editor, is not another."""
         graph, session = options.get("graph"), options.get("session")
         target, own = target_of(graph), self._executor.target
-        held = graph if target is None else target.source.graph
-        if target is own or (held is not None and held is self._source.graph):
+        graph_of_target = graph if target is None else target.source.graph
+        if target is own or (graph_of_target is not None and graph_of_target is self._source.graph):
             graph = None
         if session is not None and (graph is None or target is not None):
             raise GraphEditError(
@@ -379,25 +379,25 @@ class ArgumentResolver:
             )
         return graph
 
-    def _modes(self, given: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
+    def _modes(self, argument: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
         scopes = self._index.scopes.ids
-        found: dict[str, Mode] = {}
-        for key, mode in given.items():
+        modes: dict[str, Mode] = {}
+        for key, mode in argument.items():
             if isinstance(key, Selection):
-                found.update((v.handle, mode) for v in key.on(self._index).variables)
+                modes.update((v.handle, mode) for v in key.on(self._index).variables)
             else:
                 is_scope_name = isinstance(key, str) and key.rstrip("/") in scopes
-                found[key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]] = mode
-        return tuple(found.items())
+                modes[key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]] = mode
+        return tuple(modes.items())
 
-    def _initial_values(self, given: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
-        return tuple((self.names(key)[0], value) for key, value in given.items())
+    def _initial_values(self, argument: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
+        return tuple((self.names(key)[0], value) for key, value in argument.items())
 
-    def _replacements(self, given: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
-        def named(new: Any) -> str:
+    def _replacements(self, argument: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
+        def name_of(new: Any) -> str:
             return str(getattr(new, "name", new)) if elsewhere else self.names(new)[0]
 
-        return tuple((self.names(old)[0], named(new)) for old, new in given.items())
+        return tuple((self.names(old)[0], name_of(new)) for old, new in argument.items())
 
 
 def _path(init: Any) -> Any:

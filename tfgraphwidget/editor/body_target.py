@@ -35,9 +35,9 @@ class BodyTarget:
         self.root: LiveTarget = outer if isinstance(outer, LiveTarget) else outer.root
         self._is_named = entrance.op not in outer.index.ids
         self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
-        self._seen: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_called`
-        self._called = ""
-        self._known: dict[str, edited_function.Edition] = {}
+        self._caller_index: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_called`
+        self._current_name = ""
+        self._editions: dict[str, edited_function.Edition] = {}
         self.first = self.index
 
     # What it is
@@ -48,24 +48,24 @@ class BodyTarget:
         if self._is_named:
             return self._handles[-1]
         index = self.outer.index
-        if self._seen is not index:
+        if self._caller_index is not index:
             at = index.ids.get(self._handles[-1])  # None after another editor has removed the op: the body stays then
-            found = () if at is None else called_functions(index.nodes[at], index.functions)
-            called = (door.function for door in found if self.entrance.label in ("", door.label))
-            self._seen, self._called = index, next(called, self._called)
-        return self._called
+            references = () if at is None else called_functions(index.nodes[at], index.functions)
+            functions = (door.function for door in references if self.entrance.label in ("", door.label))
+            self._caller_index, self._current_name = index, next(functions, self._current_name)
+        return self._current_name
 
     @property
     def edition(self) -> edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function
-        found = self._known.pop(name, None) or self._opened(name)
-        self._known[name] = found  # behind those that were used before
-        if len(self._known) > _MOST_KNOWN:
-            del self._known[next(iter(self._known))]
-        return found
+        edition = self._editions.pop(name, None) or self._open(name)
+        self._editions[name] = edition  # behind those that were used before
+        if len(self._editions) > _MOST_KNOWN:
+            del self._editions[next(iter(self._editions))]
+        return edition
 
-    def _opened(self, name: str) -> edited_function.Edition:
+    def _open(self, name: str) -> edited_function.Edition:
         caller = self.root.index if self._is_named else self.outer.index
         op = None if self._is_named else caller.ids.get(self._handles[-1])
         body = open_function(name, self.outer.body, caller, op)
@@ -91,10 +91,10 @@ class BodyTarget:
         """What `Patch.caller` of an edit here changes: the graph that it was entered from, or all of them at once."""
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
-    def fitted(self, patch: Patch) -> Patch:
+    def fit(self, patch: Patch) -> Patch:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
-            return replace(patch, caller=self.caller.fitted(Patch(signature_key_renames=patch.signature_key_renames)))
+            return replace(patch, caller=self.caller.fit(Patch(signature_key_renames=patch.signature_key_renames)))
         if patch.ends is not None or getattr(patch.traced, "captured", None):
             raise GraphEditError(
                 f"Function {self.function!r} is called by the graph that was opened, so it cannot get variables or "
@@ -103,7 +103,7 @@ class BodyTarget:
         graph, name, handle = self.root.index, self.function, self._handles[-1]
         edited_function.check_entered_once(graph, name)
         after = self.edition.after(patch)
-        new = edited_function.rewritten(
+        new = edited_function.rewrite_definition(
             graph.extras.function(name), after, dict(patch.renamed), keeps_shapes=not patch.shapes
         )
         if self.entrance.everywhere:
@@ -117,7 +117,7 @@ class BodyTarget:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
         if self.caller is self.root:
             call = edited_function.without_superseded(graph, call, self.root.first)
-        call = self.caller.fitted(
+        call = self.caller.fit(
             replace(call, notes=(*call.notes, *notes), signature_key_renames=patch.signature_key_renames)
         )
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
@@ -141,7 +141,7 @@ class BodyTarget:
         steps.on_failure(setattr, self, "_handles", self._handles)
         if self._is_named:
             definition = self.root.index.extras.function(old)
-            handle = edited_function.rewritten(
+            handle = edited_function.rewrite_definition(
                 definition, after, dict(patch.renamed), keeps_shapes=not patch.shapes
             ).signature.name
         elif self.outer is self.caller:
@@ -149,7 +149,7 @@ class BodyTarget:
                 handle, handle
             )  # a live graph's op may have become a new one
         self._handles = (*self._handles, handle)
-        self._known[self.function] = after
+        self._editions[self.function] = after
         return lost
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:

@@ -109,8 +109,8 @@ def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
 
 def variable_pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDef, VariableDef], ...]:
     """Each original variable with its copy."""
-    known, index = {copy: original for original, copy in patch.add.copies}, origin.index
-    handles = [index.ids[known[v.handle]] for v in patch.add.variables]
+    original_of, index = {copy: original for original, copy in patch.add.copies}, origin.index
+    handles = [index.ids[original_of[v.handle]] for v in patch.add.variables]
     originals = definitions(index, handles)
     return tuple((originals[i], v) for i, v in zip(handles, patch.add.variables, strict=True))
 
@@ -149,35 +149,35 @@ class VariableValues(ABC):
     def values(self) -> dict[str, Any]:
         """Value of each copy. Raises GraphEditError."""
         init = self.init
-        given = {} if isinstance(init, str) else self._given(init)
-        ways = {copy: init if isinstance(init, str) else given.get(copy, "current") for copy in self.originals}
-        found = {copy: way for copy, way in ways.items() if not isinstance(way, str)}
+        settings = {} if isinstance(init, str) else self._settings(init)
+        ways = {copy: init if isinstance(init, str) else settings.get(copy, "current") for copy in self.originals}
+        values = {copy: way for copy, way in ways.items() if not isinstance(way, str)}
         words = dict.fromkeys(way for way in ways.values() if isinstance(way, str))
         for way in sorted(words, key="initial".__eq__):  # last: it may depend on the others
             some = {c: v for c, v in self.originals.items() if isinstance(ways[c], str) and ways[c] == way}
             if way == "current":
-                found |= self.current(some)
+                values |= self.current(some)
             elif way == "initial":
-                found |= self.initial(some, found)
+                values |= self.initial(some, values)
             elif way != "none":
-                found |= self._restored(some, way)
-        return found
+                values |= self._restore(some, way)
+        return values
 
     @abstractmethod
     def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
         """The present values of originals, by their copies."""
 
     @abstractmethod
-    def initial(self, originals: Mapping[str, VariableDef], given: Mapping[str, Any]) -> dict[str, Any]:
-        """What the initializers of originals compute, by their copies; `given` are the values of other copies."""
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, Any]) -> dict[str, Any]:
+        """What the initializers of originals compute, by their copies; `others` are the values of other copies."""
 
-    def _restored(self, originals: Mapping[str, VariableDef], path: str) -> dict[str, Any]:
+    def _restore(self, originals: Mapping[str, VariableDef], path: str) -> dict[str, Any]:
         checkpoint = Checkpoint.of(path)
         missing = checkpoint.missing()
         if missing:
             raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
         keys = keys_by_handle(self.index.nodes, originals.values())
-        found = {}
+        values = {}
         for copy, original in originals.items():
             key = keys[original.handle]
             if key not in checkpoint.shapes:
@@ -187,25 +187,25 @@ class VariableValues(ABC):
                     f"value with init={{name: value}}.{hint}",
                     [original.handle],
                 )
-            found[copy] = self._fitting(
+            values[copy] = self._fitting(
                 original, variable_slice(checkpoint.value(key), original), f"Checkpoint {path!r}"
             )
-        return found
+        return values
 
-    def _given(self, pairs: Pairs) -> dict[str, Any]:
+    def _settings(self, pairs: Pairs) -> dict[str, Any]:
         """Copy -> the array, or the word, that was given for it."""
         originals = self.originals
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for name, value in pairs:
             copies = [copy for copy, original in originals.items() if original.handle == split_tensor(name)[0]]
             if not copies:
                 hint = did_you_mean(name, [v.handle for v in originals.values()])
                 raise GraphEditError(f"init names {name!r}, and the copy has no variable of its own for it.{hint}")
             if isinstance(value, str) and (value in INITS or is_checkpoint(value)):
-                found.update(dict.fromkeys(copies, value))
+                settings.update(dict.fromkeys(copies, value))
             else:
-                found.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)
-        return found
+                settings.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)
+        return settings
 
     def _fitting(self, variable: VariableDef, value: Any, where: str) -> Any:
         """The value as an array of the variable's dtype and static shape."""
@@ -239,13 +239,13 @@ class _GraphValues(VariableValues):
         self.patch, self.origin, self.target, self.names = patch, origin, target, names
         index = origin.index
         handles = {v.handle: index.ids[names[v.handle]] for v in patch.add.variables}
-        known = definitions(index, handles.values())
-        super().__init__(index, patch.init, {copy: known[i] for copy, i in handles.items()})
+        variables = definitions(index, handles.values())
+        super().__init__(index, patch.init, {copy: variables[i] for copy, i in handles.items()})
         self._copies = {v.handle: v for v in patch.add.variables}
 
-    def starters(self, names: list[str], given: Mapping[str, Any]) -> list[str]:
-        """Those that can run, proven in a graph of their own; `given` are the values of the copied variables."""
-        self._computed((), names, given)
+    def starters(self, names: list[str], values: Mapping[str, Any]) -> list[str]:
+        """Those that can run, proven in a graph of their own; `values` are the values of the copied variables."""
+        self._compute((), names, values)
         return names
 
     def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
@@ -268,24 +268,24 @@ class _GraphValues(VariableValues):
         variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
-    def initial(self, originals: Mapping[str, VariableDef], given: Mapping[str, Any]) -> dict[str, Any]:
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, Any]) -> dict[str, Any]:
         """What the copied initializers compute, or new values for each copy."""
-        found: dict[str, Any] = {}
-        drawn: list[Mapping[str, Any]] = []
+        result: dict[str, Any] = {}
+        fresh_values: list[Mapping[str, Any]] = []
         count: Counter[str] = Counter()
         fresh = self.origin.fresh
         for copy, original in originals.items() if fresh is not None else ():
-            if fresh is not None and count[original.handle] == len(drawn):
-                drawn.append(fresh())
-            values = drawn[count[original.handle]]
+            if fresh is not None and count[original.handle] == len(fresh_values):
+                fresh_values.append(fresh())
+            values = fresh_values[count[original.handle]]
             count[original.handle] += 1
             if original.handle in values:
-                found[copy] = values[original.handle]
-        rest = [self._copies[copy] for copy in originals if copy not in found]
-        return {**found, **self._computed(rest, (), {**given, **found})}
+                result[copy] = values[original.handle]
+        rest = [self._copies[copy] for copy in originals if copy not in result]
+        return {**result, **self._compute(rest, (), {**others, **result})}
 
-    def _computed(
-        self, copies: Iterable[VariableDef], starters: Iterable[str], given: Mapping[str, Any]
+    def _compute(
+        self, copies: Iterable[VariableDef], starters: Iterable[str], others: Mapping[str, Any]
     ) -> dict[str, Any]:
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
@@ -298,7 +298,7 @@ class _GraphValues(VariableValues):
             *self.patch.add.functions,
         ]
         return initial_values.compute_initial_values(
-            TimedSession(self.target.session), after, copies, starters, functions, self.names, given
+            TimedSession(self.target.session), after, copies, starters, functions, self.names, others
         )
 
 
@@ -312,41 +312,41 @@ class FunctionValues(VariableValues):
         self,
         index: GraphIndex,
         init: str | Pairs,
-        held: BodyState,
+        body_state: BodyState,
         names: Iterable[str],
         fresh: Callable[[], Mapping[str, Any]] | None,
     ) -> None:
         super().__init__(index, init, {name: index.defined_variables[name] for name in names})
-        self.held, self.fresh = held, fresh
+        self.body_state, self.fresh = body_state, fresh
 
     def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
         """Those of the function's variables, of the session or of the file."""
-        return present_values(self.held, [*originals])
+        return present_values(self.body_state, [*originals])
 
-    def initial(self, originals: Mapping[str, VariableDef], given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Those of a new model of the same configuration, or those that a file's initializers compute."""
-        drawn = {} if self.fresh is None else self.fresh()
-        far = [name for name in originals if name not in drawn]
-        live = [name for name in far if self.held.live(name) is not None]
+        fresh_values = {} if self.fresh is None else self.fresh()
+        far = [name for name in originals if name not in fresh_values]
+        live = [name for name in far if self.body_state.live(name) is not None]
         if live:
             raise SessionRefused(
                 f"Variable {live[0]!r} was made by Python, which keeps no initial value of it; clone with "
                 f'init="current", or init={{{live[0]!r}: array}}.',
                 live,
             )
-        computed = self.held.values(far, "initial") if far else {}
-        return {name: drawn[name] if name in drawn else computed[name] for name in originals}
+        computed = self.body_state.values(far, "initial") if far else {}
+        return {name: fresh_values[name] if name in fresh_values else computed[name] for name in originals}
 
 
 def _as_dtype(value: Any, dtype: Any) -> Any:
     """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300 no int8."""
     try:
-        given = np.asarray(value)
-        if dtype is object or given.dtype.kind in "USO":
-            texts = given.dtype.kind in "USO" and dtype is object
-            return given.astype(object) if texts else None
-        array = given.astype(dtype)
+        source_array = np.asarray(value)
+        if dtype is object or source_array.dtype.kind in "USO":
+            texts = source_array.dtype.kind in "USO" and dtype is object
+            return source_array.astype(object) if texts else None
+        array = source_array.astype(dtype)
         rounds = np.issubdtype(array.dtype, np.inexact) or array.dtype.kind == "V"
-        return array if rounds or np.array_equal(array, given) else None
+        return array if rounds or np.array_equal(array, source_array) else None
     except (TypeError, ValueError, OverflowError):
         return None

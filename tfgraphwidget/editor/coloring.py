@@ -35,7 +35,7 @@ class ColorModel:
         self._navigator, self._evaluator = navigator, evaluator
         self.current, self._batch = "", 1
         self._custom: dict[str, encodings.Encoding] = {}
-        self._known: tuple[Any, OpValues] | None = None
+        self._cached_values: tuple[Any, OpValues] | None = None
         self._tinted: WeakKeyDictionary[Scene, tuple[OpValues, Any]] = WeakKeyDictionary()
 
     @property
@@ -72,18 +72,18 @@ class ColorModel:
     @property
     def legend(self) -> Legend | None:
         """What the colors mean; None for the default ones."""
-        known = self._of(self._index)
-        return None if known is None else known.legend(self.current)
+        values = self._of(self._index)
+        return None if values is None else values.legend(self.current)
 
     def tints(self, scene: Scene) -> tuple[npt.NDArray[np.uint8], list[str]] | None:
         """A tint (uint8, see `scene.scene.PAINT_FIELDS`) and a note for each item of a scene; None for the default."""
-        known = self._of(scene.index)
-        if known is None:
+        values = self._of(scene.index)
+        if values is None:
             return None
-        found = self._tinted.get(scene)
-        if found is None or found[0] is not known:
-            found = self._tinted[scene] = known, scales.color_items(scene, known)
-        tinted: tuple[npt.NDArray[np.uint8], list[str]] = found[1]
+        cached = self._tinted.get(scene)
+        if cached is None or cached[0] is not values:
+            cached = self._tinted[scene] = values, scales.color_items(scene, values)
+        tinted: tuple[npt.NDArray[np.uint8], list[str]] = cached[1]
         return tinted
 
     def _of(self, index: GraphIndex) -> OpValues | None:
@@ -92,9 +92,9 @@ class ColorModel:
             return None
         measured = self._evaluator.measured if self.current in _MEASURED else None
         key = (index, self.current, self._batch, measured, self._custom.get(self.current))
-        if self._known is None or any(a is not b for a, b in zip(self._known[0], key, strict=True)):
-            self._known = key, self._computed(self.current, index, measured)
-        return self._known[1]
+        if self._cached_values is None or any(a is not b for a, b in zip(self._cached_values[0], key, strict=True)):
+            self._cached_values = key, self._compute(self.current, index, measured)
+        return self._cached_values[1]
 
     def without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[OpValues, Legend]]:
         """What is known of the ops, and its legend, for each encoding that is cheap, and for the present one.
@@ -102,19 +102,19 @@ class ColorModel:
         For another graph's index without what was measured, or has changed, in the current one.
         """
         current = self._index
-        index, found = current if other is None else other, dict[str, tuple[OpValues, Legend]]()
+        index, views = current if other is None else other, dict[str, tuple[OpValues, Legend]]()
         small, is_current = len(index) <= _MOST_AT_ONCE, index is current
         for by in self.names:
             chosen = by == self.current and (is_current or by not in (*_MEASURED, "diff"))
             if not chosen and (not small or by in (*_MEASURED, "FLOPs", "diff")):
                 continue
-            known = self._of(index) if chosen and is_current else self._computed(by, index, None)
-            legend = None if known is None else known.legend(by)
-            if known is not None and legend is not None and (chosen or legend.entries or legend.high):
-                found[by] = known, legend
-        return found
+            values = self._of(index) if chosen and is_current else self._compute(by, index, None)
+            legend = None if values is None else values.legend(by)
+            if values is not None and legend is not None and (chosen or legend.entries or legend.high):
+                views[by] = values, legend
+        return views
 
-    def _computed(self, by: str, index: GraphIndex, measured: Measured | None) -> OpValues:
+    def _compute(self, by: str, index: GraphIndex, measured: Measured | None) -> OpValues:
         if by in self._custom:
             return self._custom[by](index)
         if by in encodings.ENCODINGS:
@@ -149,13 +149,13 @@ class ColorModel:
         """See `AnalysisAPI.cost`."""
         _check_batch(batch)
         index = self._index
-        found: dict[str, list[Any]] = {"name": list(index.names), "type": list(index.types)}
+        table: dict[str, list[Any]] = {"name": list(index.names), "type": list(index.types)}
         for by in ("parameters", "output bytes", "FLOPs"):
-            found[by.lower().replace(" ", "_")] = _integers(self._costs(by, index, batch))
+            table[by.lower().replace(" ", "_")] = _integers(self._costs(by, index, batch))
         measured = self._evaluator.measured
         if measured is not None:
-            found |= {by: [None if np.isnan(v) else v for v in measured.column(index, by)] for by in _MEASURED}
-        return frame((dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)), found)
+            table |= {by: [None if np.isnan(v) else v for v in measured.column(index, by)] for by in _MEASURED}
+        return frame((dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table)
 
     def _measure(self) -> None:
         """Measure, if nothing has to be fed for it."""

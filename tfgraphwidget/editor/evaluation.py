@@ -26,7 +26,7 @@ from tfgraphwidget.graph import (
     mask_of,
     side_effects,
 )
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compare_outputs, measure_function, profile
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
@@ -80,26 +80,27 @@ class GraphRun:
         """Raise when the tensors need a placeholder that has no value."""
         probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
-    def values(self, outputs: Sequence[str], feeds: Feeds, known: Values) -> dict[Any, Any]:
+    def values(self, outputs: Sequence[str], feeds: Feeds, known_values: Values) -> dict[Any, Any]:
         """The values of the variables that the outputs need, by state.
 
         Args:
             outputs: The tensors to compute.
             feeds: Values by tensor.
-            known: Values by state. They are not read again.
+            known_values: Values by state. They are not read again.
 
         Returns:
-            The values by kind, container and key of the state, those of `known` included. A function's body has none.
+            The values by kind, container and key of the state, those of `known_values` included. A function's body has
+            none.
 
         Raises:
             SessionRefused: A variable has no value, or the session cannot run.
         """
         if self.is_body:
             return {}
-        wanted = {self._key(v): v for v in evaluation.variables_for(self.index, outputs, feeds)}
-        unknown = {key: v for key, v in wanted.items() if key not in known}
+        variables = {self._key(v): v for v in evaluation.variables_for(self.index, outputs, feeds)}
+        unknown = {key: v for key, v in variables.items() if key not in known_values}
         read = self._read(unknown.values()) if unknown else {}
-        return {**known, **{key: read[v.handle] for key, v in unknown.items()}}
+        return {**known_values, **{key: read[v.handle] for key, v in unknown.items()}}
 
     def _read(self, variables: Iterable[VariableDef]) -> Values:
         graph, session = self.source.graph, self.source.session
@@ -169,9 +170,11 @@ class Evaluator:
         """Another graph: the current one of another editor, an index, or what `tgw.edit` opens."""
         if isinstance(other, GraphIndex):
             return GraphRun(self._executor.source, self._executor.view.body, other)
-        known = navigator_of(other)
-        if known is not None:
-            return GraphRun(other.core.source, known.here.body, known.here.index, other.core.executor.patches())
+        other_navigator = navigator_of(other)
+        if other_navigator is not None:
+            return GraphRun(
+                other.core.source, other_navigator.here.body, other_navigator.here.index, other.core.executor.patches()
+            )
         source = open_source(other)
         navigator = opened_navigator(source)
         if len(self._executor.navigator.path) == 1:
@@ -197,8 +200,8 @@ class Evaluator:
         originals = {original_name(name, (patch.renamed for patch in patches)): name for name in renamed}
         bodies = partial(_open_body, executor.view.body), partial(_open_body, executor.view.body)
         is_whole = len(executor.navigator.path) == 1
-        found = difference(executor.view.target.first, index, originals, bodies, whole_library=is_whole)
-        return replace(found, between=("as it was opened", "as it is now"))
+        changes = difference(executor.view.target.first, index, originals, bodies, whole_library=is_whole)
+        return replace(changes, between=("as it was opened", "as it is now"))
 
     def compare(self, feeds: Mapping[Any, Any] | None, outputs: Any, other: Any) -> Comparison:
         """Run the graph before and after edits on the same feeds; see `AnalysisAPI.compare`.
@@ -228,7 +231,7 @@ class Evaluator:
             chosen = arguments.readable(arguments.fetches(marked if outputs is None else outputs))
             names = chosen or default_outputs(now.index, fed)
             ends = {name: original_name(name, (patch.renamed for patch in patches)) for name in names}
-        return _compared((before, now), {**originals, **ends}, tuple(ends), fed, must=outputs is not None)
+        return _compare_runs((before, now), {**originals, **ends}, tuple(ends), fed, must=outputs is not None)
 
     # Values
 
@@ -241,10 +244,10 @@ class Evaluator:
             run = None
             if not executor.in_function:
                 run = probing.session_runner(executor.target.graph(), executor.source.session, fed)
-            found = _probed(self.current_run(), fetches, fed, run)
-            self._probed = (*self._state, found)
+            result = _run_probe(self.current_run(), fetches, fed, run)
+            self._probed = (*self._state, result)
             executor.listeners.notify()
-        return found
+        return result
 
     @property
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
@@ -278,13 +281,13 @@ class Evaluator:
         executor = self._executor
         with executor.transaction():
             if metadata is not None:
-                found = profile.read_profile(metadata, executor.index)
+                result = profile.read_profile(metadata, executor.index)
             else:
                 fed = self._arguments.feeds(feeds)
-                found = self._run_traced(self._measurable(fetches, fed), fed, runs)
-            self._measured = (*self._state, found)
+                result = self._run_traced(self._measurable(fetches, fed), fed, runs)
+            self._measured = (*self._state, result)
             executor.listeners.notify()
-        return found
+        return result
 
     @property
     def measured(self) -> Measured | None:
@@ -332,9 +335,9 @@ def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -
     return build(opened.nodes(), *opened.collections(), **context)
 
 
-def original_name(name: str, moved: Iterable[Renames]) -> str:
+def original_name(name: str, renames: Iterable[Renames]) -> str:
     """What a tensor or an op was called before some edits, of which each says (old, new) names; oldest first."""
-    for names in reversed(list(moved)):
+    for names in reversed(list(renames)):
         name = follow(name, {new: old for old, new in names if new})
     return name
 
@@ -346,36 +349,36 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *control_flow_ops(index)])
     last &= ~mask_of(index, side_effects(index, np.flatnonzero(last).tolist()))
     names = ((index.names[i], index.dtypes(i)) for i in np.flatnonzero(last).tolist())
-    found = [
+    outputs = [
         f"{op}:{k}" for op, dtypes in names for k, dtype in enumerate(dtypes) if dtype and dtype not in HANDLE_DTYPES
     ]
-    if not found:
+    if not outputs:
         raise GraphEditError("Nothing here is computed from the feeds and read by no op; name outputs=[…] to compare.")
-    return found
+    return outputs
 
 
-def _compared(
-    runs: tuple[GraphRun, GraphRun], names: Mapping[str, str], wanted: Sequence[str], feeds: Feeds, *, must: bool
+def _compare_runs(
+    runs: tuple[GraphRun, GraphRun], names: Mapping[str, str], outputs: Sequence[str], feeds: Feeds, *, must: bool
 ) -> Comparison:
     """How far the outputs of two graphs are apart; `names` are of tensors now -> before.
 
     With `must`, an output that the graph before lacks is refused, else it is listed as missing.
     """
     before, now = runs
-    there = _names(before.index, now.index, {name: names.get(name, name) for name in (*wanted, *feeds)})
-    missing = tuple(name for name in wanted if name not in there)
-    if missing and (must or len(missing) == len(wanted)):
+    there = _names(before.index, now.index, {name: names.get(name, name) for name in (*outputs, *feeds)})
+    missing = tuple(name for name in outputs if name not in there)
+    if missing and (must or len(missing) == len(outputs)):
         raise GraphEditError(
-            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to compare with; name outputs "
-            "that both have: editor.compare(feeds, outputs=[…]).",
+            f"{names_text(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to compare with; name "
+            "outputs that both have: editor.compare(feeds, outputs=[…]).",
             [split_tensor(name)[0] for name in missing],
         )
-    kept = [name for name in wanted if name in there]
-    theirs = [there[name] for name in kept], {there[name]: value for name, value in feeds.items() if name in there}
-    now.check_fed(kept, feeds)
+    tensors = [name for name in outputs if name in there]
+    theirs = [there[name] for name in tensors], {there[name]: value for name, value in feeds.items() if name in there}
+    now.check_fed(tensors, feeds)
     before.check_fed(*theirs)
-    values = _values(before, now, theirs, (kept, feeds))
-    ran = compare_outputs(kept, partial(before.run, *theirs, values[0]), partial(now.run, kept, feeds, values[1]))
+    values = _values(before, now, theirs, (tensors, feeds))
+    ran = compare_outputs(tensors, partial(before.run, *theirs, values[0]), partial(now.run, tensors, feeds, values[1]))
     return replace(ran, missing=missing)
 
 
@@ -397,16 +400,16 @@ def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dic
     alike: dict[str, str] = {}
     if lost and before is not now:
         alike = {new: old for old, new in difference(before, now).renamed}
-    found = {}
+    pairs = {}
     for name, old in names.items():
         op, port = split_tensor(old)
-        known = op if op in before.ids else alike.get(split_tensor(name)[0])
-        if known is not None and (port or 0) < len(before.dtypes(before.ids[known])):
-            found[name] = f"{known}:{port or 0}"
-    return found
+        before_op = op if op in before.ids else alike.get(split_tensor(name)[0])
+        if before_op is not None and (port or 0) < len(before.dtypes(before.ids[before_op])):
+            pairs[name] = f"{before_op}:{port or 0}"
+    return pairs
 
 
-def _probed(now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: probing.Run | None) -> probing.Probe:
+def _run_probe(now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: probing.Run | None) -> probing.Probe:
     """What some tensors are; without `run` they are run aside."""
     probing.check_fetchable(now.index, tensors)
     now.check_fed(tensors, feeds)

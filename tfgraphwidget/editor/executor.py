@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
 from tfgraphwidget.editor.body_target import BodyTarget, change_of
 from tfgraphwidget.editor.navigator import opened_navigator
@@ -34,7 +34,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
-from tfgraphwidget.naming import did_you_mean, free_name, listed, split_tensor, tried_before
+from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
@@ -81,7 +81,7 @@ class Copies(dict[str, Any]):
         if isinstance(scope, str) and scope in self:
             return super().__getitem__(scope)
         near = did_you_mean(scope, self) if isinstance(scope, str) else ""
-        raise UnknownName(f"This editor has no copy {shown(scope)}, or it was undone.{near}")
+        raise UnknownName(f"This editor has no copy {value_text(scope)}, or it was undone.{near}")
 
 
 class EditExecutor:
@@ -138,15 +138,15 @@ class EditExecutor:
             return "current" if self.target.has_values() else "initial"
         return "none"
 
-    def free_scope(self, wanted: str = "copy") -> str:
-        """`wanted`, or with a number appended: a scope name that is not taken."""
+    def free_scope(self, base: str = "copy") -> str:
+        """`base`, or with a number appended: a scope name that is not taken."""
         copies = {scope.lower() for scope in self.copies}  # modules are in no graph
-        return free_name(wanted, taken_names(self.index, wanted) | self.target.left() | copies)
+        return free_name(base, taken_names(self.index, base) | self.target.names_after_failures() | copies)
 
     @property
     def copies(self) -> Copies:
         """What the steps that are done have made, by name scope."""
-        return Copies((copy.scope, copy) for step in self.history.done for copy in step.made)
+        return Copies((copy.scope, copy) for step in self.history.done for copy in step.results)
 
     def patches(self) -> tuple[Patch, ...]:
         """What edits have changed in the current graph, those of functions that it calls too; oldest first."""
@@ -154,16 +154,16 @@ class EditExecutor:
 
     def patches_of(self, view: GraphView) -> tuple[Patch, ...]:
         """What edits have changed in a graph, oldest first."""
-        found = (change_of(view.target, step.patch, step.place) for step in self.history.done)
-        return tuple(patch for patch in found if patch is not None)
+        changes = (change_of(view.target, step.patch, step.place) for step in self.history.done)
+        return tuple(patch for patch in changes if patch is not None)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of a SavedModel or MetaGraphDef after the edits, without those whose ends were removed."""
         if not self.source.signatures:
             return ()
-        found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        patches = (patch for patch in found if patch is not None)
+        changes = (change_of(self.target, step.patch, step.place) for step in self.history.done)
+        patches = (patch for patch in changes if patch is not None)
         ids = self.target.index.ids
         return tuple(
             signature
@@ -200,8 +200,8 @@ class EditExecutor:
         is imported inside is a file again. The history is put back by the step that records in it.
         """
         own = Snapshot(self, without=("history",))
-        views = Snapshot(self.navigator, *self.navigator.known, without=("known",))
-        with self.listeners.collected(), transaction_of_steps() as steps:
+        views = Snapshot(self.navigator, *self.navigator.views, without=("known",))
+        with self.listeners.collect(), transaction_of_steps() as steps:
             steps.on_failure(own.restore)
             steps.on_failure(views.restore)
             steps.on_failure(self.target.file_restorer())
@@ -218,12 +218,12 @@ class EditExecutor:
         command: Command,
         patch: Patch,
         target: EditTarget | None,
-        made: tuple[Any, ...],
+        results: tuple[Any, ...],
         lost: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
-        step = Step(command, patch, target, made, self.navigator.path, **options)
+        step = Step(command, patch, target, results, self.navigator.path, **options)
         self._set_history(steps, self.history.push(step))
         self._set_latest(step, patch, lost)
 
@@ -265,14 +265,14 @@ class EditExecutor:
             command = rebind_selections(command, context.index)  # planning may have imported the graph
             if self.in_function:
                 check_called(target.index, self.function_ends(), planned)
-            patch = target.fitted(planned)
+            patch = target.fit(planned)
             change = change_of(self.target, patch, target)
             assert change is not None  # every graph here is the source's, or in it
-            reserved_names = self._reserved(change)
+            reserved_names = self._names_in_use(change)
             is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
             is_imported = is_exchanged and self.source.revive is not None
             signatures = self.signatures
-            with steps.uninterrupted():
+            with steps.without_interrupts():
                 lost = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
                     "renewed": renew != "never",
@@ -281,9 +281,9 @@ class EditExecutor:
                 }
                 self._record(steps, command, patch, target, (), lost, **options)
                 self.listeners.notify()
-        kept = {signature.name for signature in self.signatures}
-        gone = [signature.name for signature in signatures if signature.name not in kept]
-        notes = [_SIGNATURES_GONE.format(listed(gone))] if gone else []
+        remaining = {signature.name for signature in self.signatures}
+        removed = [signature.name for signature in signatures if signature.name not in remaining]
+        notes = [_SIGNATURES_GONE.format(names_text(removed))] if removed else []
         return Edits.of(patch, lost, (*notes, *self._notes(change, renew)))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
@@ -304,19 +304,19 @@ class EditExecutor:
 
         return self.target.apply(patch, steps, load=initialize, renew=renew)
 
-    def _reserved(self, patch: Patch) -> tuple[str, ...]:
+    def _names_in_use(self, patch: Patch) -> tuple[str, ...]:
         """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
         target = self.target
-        taken = target.index.reserved if self.source.graph is not None else frozenset()
+        names_in_use = target.index.reserved if self.source.graph is not None else frozenset()
         functions = [function.signature.name for function in patch.add.functions]
         new = [node.name for node in patch.add.nodes]
         new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
-        found = {tried for name in new for tried in tried_before(name) if tried in taken}
-        if not found:
+        reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
+        if not reserved:
             return ()
         changes = (change_of(target, step.patch, step.place) for step in self.history.done)
         removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
-        return tuple(sorted(found - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
+        return tuple(sorted(reserved - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
     def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
         """What TensorFlow cannot follow; `patch` is what an edit changes in the source's own graph."""
@@ -375,7 +375,7 @@ class EditExecutor:
             if scope in self.copies:
                 raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
         modules = function_bodies.clone_modules(command, self.source, self.state(), self.view)
-        with self.transaction() as steps, steps.uninterrupted():
+        with self.transaction() as steps, steps.without_interrupts():
             self._record(steps, command, Patch(), None, modules)
             self.listeners.notify()
         return modules
@@ -414,15 +414,15 @@ class EditExecutor:
     def _planned_out(self, command: Clone, target: LiveTarget) -> _PlannedCopy:
         """The plan of a clone of a part of a function's body, which is made a graph first."""
         ends = self.function_ends()
-        made = LiveTarget(function_bodies.graph_source(self.source, self.state(), self.view, ends))
+        body_graph = LiveTarget(function_bodies.graph_source(self.source, self.state(), self.view, ends))
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
-        command = rebind_selections(command, made.index)
+        command = rebind_selections(command, body_graph.index)
 
         def plan(index: GraphIndex, into: GraphIndex) -> Patch:
             return command.plan(IndexContext(index, into))
 
-        return _planned_copy(plan, made, target, reseed=command.reseed)
+        return _planned_copy(plan, body_graph, target, reseed=command.reseed)
 
     def _target(self, command: Clone) -> LiveTarget:
         """The graph that the copies go into."""
@@ -455,7 +455,7 @@ class EditExecutor:
     ) -> tuple[Copy, ...]:
         """Apply what was planned for a command, and record it; mark that boundary."""
         origin, patch, load = planned
-        with steps.uninterrupted():
+        with steps.without_interrupts():
             target.apply(patch, steps, load=load, origin=origin.graph)
             copies = tuple(_copies(patch, origin, target))
             self._record(steps, command, patch, target, copies)
@@ -473,7 +473,7 @@ class EditExecutor:
         with self.transaction() as steps:
             planned = self._planned_out(command, target) if self.in_function else None
             origin, patch, load = planned or _planned_copy(partial(self._plans.plan, command), self.target, target)
-            with steps.uninterrupted():
+            with steps.without_interrupts():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
     def copy(self, command: Clone) -> Edits:
@@ -514,7 +514,7 @@ class EditExecutor:
         with self.transaction() as steps:
             self.target.graph()
             patch, outputs = traced_growth.grow(self.target, command, steps)
-            with steps.uninterrupted():
+            with steps.without_interrupts():
                 ops = tuple(node.name for node in patch.add.nodes)
                 grown = Grown(command.into, outputs, self.target.variables(patch), ops)
                 self._record(steps, command, patch, self.target, (grown,))
@@ -525,11 +525,11 @@ class EditExecutor:
         """Add what a function makes to the current function."""
         with self.transaction() as steps:
             target = self.view.target
-            patch = target.fitted(plan(command, self.plan_context()))
+            patch = target.fit(plan(command, self.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
             live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
             grown = Grown(command.into, command.outputs(patch), tuple(live), ops)
-            with steps.uninterrupted():
+            with steps.without_interrupts():
                 self._apply(patch, target, steps, renew=True)
                 self._record(steps, command, patch, target, (grown,))
                 self.listeners.notify()
@@ -539,7 +539,7 @@ class EditExecutor:
 
     def undo(self) -> str:
         """Undo the last step; the line of code that it was. Raises NothingTo."""
-        with self.transaction() as steps, steps.uninterrupted():
+        with self.transaction() as steps, steps.without_interrupts():
             step, lost = self.history.last(), tuple[str, ...]()
             inverse = step.patch.inverse()  # of a module: the graph is unchanged
             if step.place is not None:
@@ -549,7 +549,7 @@ class EditExecutor:
 
     def redo(self) -> str:
         """Apply again the step that was undone last; its line of code. Raises NothingTo."""
-        with self.transaction() as steps, steps.uninterrupted():
+        with self.transaction() as steps, steps.without_interrupts():
             step, lost = self.history.next(), tuple[str, ...]()
             if step.place is not None:
                 present_ops = step.place.index.ids
@@ -568,11 +568,11 @@ class EditExecutor:
 
     def jump(self, to: int) -> str:
         """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
-        edits, done = len(self.history.done) + len(self.history.undone), len(self.history.done)
+        edits, position = len(self.history.done) + len(self.history.undone), len(self.history.done)
         if type(to) is not int or not 0 <= to <= edits:
             raise NothingTo(f"There are {edits} edits to jump among; give a number from 0 to {edits}.")
         with self.transaction() as steps:
-            steps.on_failure(self._step_to, done)
+            steps.on_failure(self._step_to, position)
             return self._step_to(to)
 
     def _step_to(self, number: int) -> str:
@@ -659,9 +659,9 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
         names = dict((*share(patch.add.copies, k), *preview.replaced))
         for key, tensor in origin.ends.items():
             op, port = split_tensor(tensor)
-            found = names.get(tensor) or (f"{names[op]}:{port or 0}" if op in names else "")
-            if found:
-                names.setdefault(key, found)
+            new_name = names.get(tensor) or (f"{names[op]}:{port or 0}" if op in names else "")
+            if new_name:
+                names.setdefault(key, new_name)
         return names
 
     def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:

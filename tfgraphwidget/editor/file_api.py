@@ -128,10 +128,10 @@ class FileAPI(Checked):
         source = open_source(graph, session)
         source.notices += unused_inputs_notice(unused_inputs(index, ends[0], part.mask), ends[1])
         editor: Any = type(self)
-        taken = editor(source, core.show)
-        there = taken.index.ids
-        taken.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
-        return taken
+        extracted = editor(source, core.show)
+        there = extracted.index.ids
+        extracted.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
+        return extracted
 
     def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Any:
         """An editor of a part of the current function, as a function with its own variables."""
@@ -139,9 +139,9 @@ class FileAPI(Checked):
         command = core.arguments.clone(inputs, outputs, "part", {})
         (module,) = function_bodies.clone_modules(command, core.source, core.executor.state(), core.view)
         editor: Any = type(self)
-        taken = editor(open_source(module.run), core.show)
-        taken.core.extracted = module
-        return taken
+        part = editor(open_source(module.run), core.show)
+        part.core.extracted = module
+        return part
 
     def networkx(self) -> Any:
         """Convert the current graph to networkx.

@@ -106,14 +106,14 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
         NotClonable: The body reads state that cannot be reached.
         SessionRefused: A variable has no value.
     """
-    made = body_graph.body_source(view.index, state, *ends, source.title)
-    made.initial_values = source.initial_values
-    structure, signature = _structure(source, view.body), made.signature
+    source_of_body = body_graph.body_source(view.index, state, *ends, source.title)
+    source_of_body.initial_values = source.initial_values
+    structure, signature = _structure(source, view.body), source_of_body.signature
     if structure is not None and signature is not None and len(structure.tensor_parameters) == len(signature.inputs):
         pairs = zip(structure.tensor_parameters, signature.inputs, strict=True)
-        named = tuple((name, tensor) for name, (_, tensor) in pairs if name)
-        made.signature = dataclasses.replace(signature, inputs=(*signature.inputs, *named))
-    return made
+        keyword_inputs = tuple((name, tensor) for name, (_, tensor) in pairs if name)
+        source_of_body.signature = dataclasses.replace(signature, inputs=(*signature.inputs, *keyword_inputs))
+    return source_of_body
 
 
 def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -> Preview:
@@ -135,14 +135,14 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    found = module_clone.preview(
+    copy_preview = module_clone.preview(
         *(view.index, state, (inputs, outputs), command.into, variables, also, ends),
         _structure(source, body),
     )
-    return dataclasses.replace(_with_notices(found, notices), scopes=command.scopes)
+    return dataclasses.replace(_with_notices(copy_preview, notices), scopes=command.scopes)
 
 
-def _edited(
+def _copy_body(
     state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: CallStructure | None
 ) -> module_clone.ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
@@ -150,10 +150,10 @@ def _edited(
     `index` is the body as edits have left it.
     """
     arguments, returns = ends
-    given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
+    arguments_left = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
     return module_clone.as_module(
-        *(index, state, given if structure is None else (), (), into),
+        *(index, state, arguments_left if structure is None else (), (), into),
         variables="shared" if is_live else "own",
         also=frozenset(index.op(name) for name in returns.values()),  # takes arguments that nothing here reads, too
         arguments=arguments,
@@ -203,7 +203,7 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
     arguments, returns = executor.function_ends()
     ends = arguments, _by_key(executor, returns)
     state = executor.state()
-    return _edited(state, executor.index, ends, name, _structure(executor.source, executor.view.body))
+    return _copy_body(state, executor.index, ends, name, _structure(executor.source, executor.view.body))
 
 
 def _by_key(executor: EditExecutor, returns: dict[str, str]) -> dict[str, str]:

@@ -118,7 +118,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
         from tfgraphwidget.scene.rendering import svg
 
         view = self._core.view
-        for opened in (view.shown.opened, default_open(view.index), frozenset[str]()):
+        for opened in (view.view_spec.opened, default_open(view.index), frozenset[str]()):
             if len(build_visible_graph(view.index, view.shown_with(opened))) <= _MOST_PICTURED:
                 scene = view.scene(opened)
                 return svg(scene, paint=self._core.paint(scene))
@@ -144,10 +144,10 @@ def _method(editor: GraphEditor, kind: type[Command]) -> Callable[..., Edits]:
     fields = inspect.signature(kind)
     option = inspect.Parameter("renew", inspect.Parameter.KEYWORD_ONLY, default="always")
 
-    def method(*values: Any, renew: Renew = "always", **named: Any) -> Edits:
-        given = fields.bind(*values, **named).arguments
+    def method(*values: Any, renew: Renew = "always", **keywords: Any) -> Edits:
+        arguments = fields.bind(*values, **keywords).arguments
         field_value = editor.core.arguments.field_value
-        return editor.edit(kind(**{name: field_value(value) for name, value in given.items()}), renew=renew)
+        return editor.edit(kind(**{name: field_value(value) for name, value in arguments.items()}), renew=renew)
 
     method.__name__, method.__doc__ = kind.verb(), kind.__doc__
     method.__signature__ = fields.replace(parameters=[*fields.parameters.values(), option])  # type: ignore[attr-defined]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import GraphIndex, Op, Selection, as_selection, between, check_ports, selectors
 from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
-from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
+from tfgraphwidget.naming import by_new_name, enclosing_scopes, names_text, split_tensor
 from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import Direction, ViewSpec, find_shown_ops, visible_graph
@@ -47,7 +47,7 @@ class EditTarget(Protocol):
     def index(self) -> GraphIndex:
         """The graph as it is now."""
 
-    def fitted(self, patch: Patch) -> Patch:
+    def fit(self, patch: Patch) -> Patch:
         """What a patch comes to here."""
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class GraphView:
         self.title, self.target, self._layout = title, target, layout
         self._marked: Boundary = _UNMARKED
         self._chosen: Selection | None = None
-        self._found: tuple[GraphIndex, Selection | None, str] | None = None
+        self._between_cache: tuple[GraphIndex, Selection | None, str] | None = None
         self.opened = visible_graph.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
@@ -118,38 +118,38 @@ class GraphView:
 
         Nothing is raised for what an edit has cut or removed: `selection_notice` describes it.
         """
-        return self._selected()[0]
+        return self._current_selection()[0]
 
     @property
     def selection_notice(self) -> str:
         """What edits have removed from the selection, and how to get it back; "" for nothing."""
-        return self._selected()[1]
+        return self._current_selection()[1]
 
-    def _selected(self) -> tuple[Selection | None, str]:
+    def _current_selection(self) -> tuple[Selection | None, str]:
         """The selection on the graph as it is now, and its notice; found once for each state of the graph."""
         index = self.index
-        if self._found is None or self._found[0] is not index:
-            self._found = (index, *(self._between(index) if any(self._marked) else self._still_selected(index)))
-        return self._found[1:]
+        if self._between_cache is None or self._between_cache[0] is not index:
+            self._between_cache = (index, *(self._between(index) if any(self._marked) else self._still_selected(index)))
+        return self._between_cache[1:]
 
     def _between(self, index: GraphIndex) -> tuple[Selection | None, str]:
         inputs, outputs = self.boundary
-        gone = [name for side in self._marked for name in side if not _is_in(index, name)]
-        lost = _gone(gone)
+        missing = [name for side in self._marked for name in side if not _is_in(index, name)]
+        lost = _missing_text(missing)
         if not (inputs and outputs):
-            return None, _lost(lost, nothing=all(self._marked))
+            return None, _loss_text(lost, nothing=all(self._marked))
         try:
-            return between(index, inputs, outputs) or None, _lost(lost)
+            return between(index, inputs, outputs) or None, _loss_text(lost)
         except NoPath as error:
             why = error.why.partition(";")[0]
-            return None, _lost(lost or f"{why[0].lower()}{why[1:]} any more", nothing=True)
+            return None, _loss_text(lost or f"{why[0].lower()}{why[1:]} any more", nothing=True)
 
     def _still_selected(self, index: GraphIndex) -> tuple[Selection | None, str]:
         if self._chosen is None:
             return None, ""
         there = self._chosen.on(index)
-        gone = [name for name in (*self._chosen.ops, *self._chosen.tensors) if not _is_in(index, name)]
-        return there or None, _lost(_gone(gone), nothing=not there)
+        missing = [name for name in (*self._chosen.ops, *self._chosen.tensors) if not _is_in(index, name)]
+        return there or None, _loss_text(_missing_text(missing), nothing=not there)
 
     @property
     def choice(self) -> Choice:
@@ -159,14 +159,14 @@ class GraphView:
     @choice.setter
     def choice(self, choice: Choice) -> None:
         self._marked, self._chosen = choice
-        self._found = None
+        self._between_cache = None
 
     def mark(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Selection | None:
         """Choose the boundary, and with it what lies between; raises NoPath and changes nothing."""
         index = self.index
-        found = between(index, inputs, outputs) if inputs and outputs else None
+        selection = between(index, inputs, outputs) if inputs and outputs else None
         self.choice = (inputs, outputs), None
-        self._found = (index, found or None, "")
+        self._between_cache = (index, selection or None, "")
         return self.selection
 
     def follow(self, renamed: Iterable[tuple[str, str]]) -> None:
@@ -190,7 +190,7 @@ class GraphView:
     # What is seen
 
     @property
-    def shown(self) -> ViewSpec:
+    def view_spec(self) -> ViewSpec:
         """What there is to see, and how."""
         return self.with_open(())
 
@@ -249,18 +249,18 @@ class GraphView:
 
     def _node(self, name: str) -> int:
         """The number in the outline of a scope or group. Raises UnknownName."""
-        found = self.outline.ids.get(name.rstrip("/"))
-        return self.index.scopes.scope(name) if found is None else int(self.outline.merged_into[found])
+        node = self.outline.ids.get(name.rstrip("/"))
+        return self.index.scopes.scope(name) if node is None else int(self.outline.merged_into[node])
 
     def _names(self, nodes: Iterable[int]) -> frozenset[str]:
         names = self.outline.names
         return frozenset(names[node] for node in nodes if node)
 
     def _inside(self, nodes: list[int]) -> list[int]:
-        found, children = list(nodes), self.outline.children
-        for node in found:
-            found += children[node]
-        return found
+        nodes_below, children = list(nodes), self.outline.children
+        for node in nodes_below:
+            nodes_below += children[node]
+        return nodes_below
 
     def hide(self, names: tuple[str, ...]) -> None:
         """Leave these out of the drawing."""
@@ -274,19 +274,19 @@ class GraphView:
     def show_only(self, names: tuple[str, ...]) -> None:
         """Leave all but these out of the drawing; the scopes around them are drawn."""
         tree = self.index.scopes
-        kept = {part.rstrip("/") for name in names for part in self._real(name)}
-        around = {outer for name in kept for outer in enclosing_scopes(name)}
+        visible = {part.rstrip("/") for name in names for part in self._real(name)}
+        around = {outer for name in visible for outer in enclosing_scopes(name)}
         hidden: set[str] = set()
         level = [0]
         while level:
             scope = level.pop()
             ops = np.flatnonzero(tree.scope_of == scope)
-            hidden |= {self.index.names[op] for op in ops.tolist()} - kept
+            hidden |= {self.index.names[op] for op in ops.tolist()} - visible
             for inner in tree.children[scope]:
                 name = tree.names[inner]
-                if name in around and name not in kept:
+                if name in around and name not in visible:
                     level.append(inner)
-                elif name not in kept:
+                elif name not in visible:
                     hidden.add(f"{name}/" if name in self.index.ids else name)
         self.hidden = frozenset(hidden)
 
@@ -326,19 +326,19 @@ class GraphView:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
         index = self.index
         if not isinstance(name, str):
-            raise UnknownName(f"{shown(name)} is no name; write that of an op, a tensor or a scope.")
+            raise UnknownName(f"{value_text(name)} is no name; write that of an op, a tensor or a scope.")
         if self.is_container(name):
             node = self._node(name)
-            found, around = self.outline.names[node], self.outline.ancestors(node)
+            full_name, around = self.outline.names[node], self.outline.ancestors(node)
         else:
             op = index.op(name)
             node = int(self.outline.home[op])
-            found, around = index.names[op], [node, *self.outline.ancestors(node)]
+            full_name, around = index.names[op], [node, *self.outline.ancestors(node)]
         self.opened |= self._names(around)
         # What is asked for is shown, though it, or what is around it, was hidden.
-        wanted = {found, name, *self._names(around), *self._names([node])}
-        self.hidden = frozenset(hidden for hidden in self.hidden if hidden.removesuffix("/") not in wanted)
-        return found
+        visible_names = {full_name, name, *self._names(around), *self._names([node])}
+        self.hidden = frozenset(path for path in self.hidden if path.removesuffix("/") not in visible_names)
+        return full_name
 
     # The drawing
 
@@ -349,19 +349,19 @@ class GraphView:
 
     def scene(self, opened: frozenset[str] | None = None) -> Scene:
         """The drawing; with `opened`, as it is with just these scopes and groups open."""
-        spec = self.shown if opened is None else self.shown_with(opened)
+        spec = self.view_spec if opened is None else self.shown_with(opened)
         return scenes.build(self.index, spec, layout=self._layout, cache=self.memo)
 
     def shown_with(self, opened: frozenset[str]) -> ViewSpec:
         """What there is to see with just these scopes and groups open."""
-        return replace(self.shown, opened=opened)
+        return replace(self.view_spec, opened=opened)
 
     def prefetch_candidates(self, scene: Scene) -> tuple[str, ...]:
         """The closed scopes of the drawing that are worth laying out before they are opened.
 
         The largest first, of 60 to 1,200 boxes each, 12,000 boxes in all.
         """
-        return candidates(scene, self.shown) if self._layout is None else ()
+        return candidates(scene, self.view_spec) if self._layout is None else ()
 
     def prefetch(self, scope: str) -> Scene | None:
         """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.
@@ -369,18 +369,18 @@ class GraphView:
         None where that takes long: of more than 1,200 new boxes or 2,500 in all, or with a layout of the user's.
         """
         after = self.with_open([scope])
-        return prefetch(self.index, self.shown, after, self.memo) if self._layout is None else None
+        return prefetch(self.index, self.view_spec, after, self.memo) if self._layout is None else None
 
     # Names
 
-    def names(self, given: Names) -> tuple[str, ...]:
+    def names(self, argument: Names) -> tuple[str, ...]:
         """Op and tensor names of what was given: names, tensors, ops, selections, one or many; each is in this graph.
 
         Raises UnknownName.
         """
         index, body = self.index, self.body
         flat: list[Any] = []
-        for item in each(given):
+        for item in each(argument):
             if isinstance(item, Selection):
                 here = item.on(index)  # refuses those of other graphs and editors
                 flat += (*here.ops, *here.tensors)
@@ -391,39 +391,39 @@ class GraphView:
         return names
 
 
-def is_single(given: Any) -> bool:
+def is_single(argument: Any) -> bool:
     """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned."""
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
-    return isinstance(given, str | Selection) or (hasattr(given, "name") and not _is_in_parts(given))
+    return isinstance(argument, str | Selection) or (hasattr(argument, "name") and not _is_in_parts(argument))
 
 
-def each(given: Any) -> list[Any]:
+def each(argument: Any) -> list[Any]:
     """The items of an argument; a `.ref()` is dereferenced, a partitioned variable gives its partitions."""
-    if is_single(given):
-        return [given]
+    if is_single(argument):
+        return [argument]
     try:
-        found = list(given)
+        items = list(argument)
     except Exception:  # whatever it raises that is nothing to go through
-        found = [given]
-    found = [one.deref() if isinstance(getattr(one, "deref", None), MethodType) else one for one in found]
-    return [item for one in found for item in (one if _is_in_parts(one) else [one])]
+        items = [argument]
+    items = [one.deref() if isinstance(getattr(one, "deref", None), MethodType) else one for one in items]
+    return [item for one in items for item in (one if _is_in_parts(one) else [one])]
 
 
-def _is_in_parts(given: Any) -> bool:
+def _is_in_parts(argument: Any) -> bool:
     """Whether this is a PartitionedVariable, whose own name no op has."""
-    return hasattr(given, "as_tensor") and hasattr(given, "__iter__")
+    return hasattr(argument, "as_tensor") and hasattr(argument, "__iter__")
 
 
 def _name(item: Any, index: GraphIndex, body: Body) -> str:
     name = str(item) if isinstance(item, str) else _name_of(item, getattr(body, "graph", None))
     if not isinstance(name, str):
-        raise UnknownName(f"{shown(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
+        raise UnknownName(f"{value_text(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
     if name in index.ids:
         return name
     op, port = split_tensor(name)
-    found = body.alias.get(op, op)
-    index.op(found)
-    return found if port is None else f"{found}:{port}"
+    op_name = body.alias.get(op, op)
+    index.op(op_name)
+    return op_name if port is None else f"{op_name}:{port}"
 
 
 def _name_of(item: Any, mine: Any) -> Any:
@@ -448,12 +448,12 @@ def _is_in(index: GraphIndex, name: str) -> bool:
     return name in index.ids or _op(name) in index.ids
 
 
-def _gone(names: list[str]) -> str:
+def _missing_text(names: list[str]) -> str:
     """That ops or tensors of these names are not there; "" for none."""
-    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more" if names else ""
+    return f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more" if names else ""
 
 
-def _lost(why: str, *, nothing: bool = False) -> str:
+def _loss_text(why: str, *, nothing: bool = False) -> str:
     """The sentence for what edits have taken from the selection; "" for nothing."""
-    left = "Nothing is selected" if nothing else "What is selected is not all that was chosen"
-    return f"{left}: {why}; undo the edit, or choose again." if why else ""
+    problem = "Nothing is selected" if nothing else "What is selected is not all that was chosen"
+    return f"{problem}: {why}; undo the edit, or choose again." if why else ""

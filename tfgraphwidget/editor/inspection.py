@@ -123,8 +123,8 @@ class Inspection:
             return ()
         core = self._core
         function, old = core.navigator.function, self._original_name(self.name)
-        if core.source.stored is not None and (found := core.source.stored.created(old, function)):
-            return found
+        if core.source.stored is not None and (lines := core.source.stored.creation_lines(old, function)):
+            return lines
         return live_origin(core.source.body, core.view.body, (old, self.op_type), function)
 
     @cached_property
@@ -137,11 +137,11 @@ class Inspection:
 
     def _signature(self) -> Iterator[tuple[str, str, str]]:
         core, index = self._core, self._core.view.index
-        for called in self.functions:
+        for reference in self.functions:
             op = index.ids[self.name]
-            shapes = [] if called.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            for sort, name, text in definition_signature(index.extras.function(called.function), shapes):
-                yield f"{called.label} {sort}" if len(self.functions) > 1 else sort, name, text
+            shapes = [] if reference.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
+            for sort, name, text in definition_signature(index.extras.function(reference.function), shapes):
+                yield f"{reference.label} {sort}" if len(self.functions) > 1 else sort, name, text
         arguments, returns = core.executor.function_ends()
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if self.name in ends or (self.name.strip("/") == "" and ends):
@@ -168,7 +168,7 @@ class Inspection:
                 yield section, tensor.name, f"{tensor.dtype} {tensor.shape}".strip()
         yield from (("control input", name, "") for name in self.control_inputs)
         yield from (("attribute", each.name, each.text) for each in self.attributes)
-        yield from (("function", called.function, called.label) for called in self.functions)
+        yield from (("function", reference.function, reference.label) for reference in self.functions)
         yield from ((type(each).__name__.lower(), each.name, f"{len(each.ops):,} ops") for each in self.frames)
         if self.value is not None:
             names = ("dtype", "shape", "minimum", "mean", "maximum", "", "histogram")

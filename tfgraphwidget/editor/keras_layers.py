@@ -39,7 +39,7 @@ def edited_model(executor: EditExecutor) -> Any:
     return new
 
 
-def _refused(line: str, why: str) -> GraphEditError:
+def _refusal(line: str, why: str) -> GraphEditError:
     return GraphEditError(f"{line} cannot be said in layers: {why}; editor.module() is the edited model.")
 
 
@@ -63,7 +63,7 @@ class _Layers:
         self._calls: dict[int | str, _Call] = {}
         self._ports: dict[int | str, int] = {}
         self._tensors: dict[str, int | str] = {}
-        self._moved: dict[int | str, int | str] = {}
+        self._replacements: dict[int | str, int | str] = {}
         self._results: list[tuple[str, str]] = []
         for node in functional_nodes(model):
             call = _Call(node.operation, (node.arguments.args, node.arguments.kwargs))
@@ -89,29 +89,29 @@ class _Layers:
         """Do in layers what a step did in ops."""
         line, patch, command = step.line, step.patch, step.command
         if not is_root:
-            raise _refused(line, "it is inside a function that the model calls")
+            raise _refusal(line, "it is inside a function that the model calls")
         if getattr(command, "only", ()) or getattr(command, "never", ()):
-            raise _refused(line, "only some of the consumers change")
+            raise _refusal(line, "only some of the consumers change")
         if patch.traced is not None:
             self._add(line, patch, getattr(command, "function", getattr(command, "by", None)), command)
         elif patch.add.nodes:
-            raise _refused(line, "it adds ops that are of no layer")
+            raise _refusal(line, "it adds ops that are of no layer")
         for old, new in dict.fromkeys((*_moves(line, patch.changed), *patch.output_renames)):
             if old != new:
                 self._move(line, old, new)
 
     def _add(self, line: str, patch: Patch, layer: Any, command: Any) -> None:
         if not is_keras_model(layer):
-            raise _refused(line, "the function is no keras.layers.Layer")
+            raise _refusal(line, "the function is no keras.layers.Layer")
         scope, outputs = patch.scopes[0], patch.traced.outputs
         if len(outputs) != 1:
-            raise _refused(line, "the layer has several outputs")
+            raise _refusal(line, "the layer has several outputs")
         at = getattr(command, "at", None)
-        given = [at] if isinstance(at, str) else list(at or _outside(patch))
-        if at is None and len(given) != 1:
-            raise _refused(line, "the part has several inputs")
+        inputs = [at] if isinstance(at, str) else list(at or _outside(patch))
+        if at is None and len(inputs) != 1:
+            raise _refusal(line, "the part has several inputs")
         new = f"{scope}/{split_tensor(outputs[0])[0]}:{split_tensor(outputs[0])[1] or 0}"
-        read = [self._tensor(line, name) for name in given]
+        read = [self._tensor(line, name) for name in inputs]
         self._calls[new], self._ports[new], self._tensors[new] = _Call(layer, (tuple(map(_Name, read)), {})), 0, new
         if patch.ends is not None:
             self._results.append((scope, new))
@@ -121,12 +121,12 @@ class _Layers:
         was, now = self._tensor(line, old), self._tensor(line, new)
         for call in self._calls.values():
             if call is not self._calls.get(now):
-                call.arguments = _exchanged(call.arguments, was, now)
-        self._moved = {of: now if to == was else to for of, to in self._moved.items()} | {was: now}
+                call.arguments = _exchange(call.arguments, was, now)
+        self._replacements = {of: now if to == was else to for of, to in self._replacements.items()} | {was: now}
 
     def _tensor(self, line: str, name: str) -> int | str:
         if name not in self._tensors:
-            raise _refused(line, f"{name!r} is inside of a layer")
+            raise _refusal(line, f"{name!r} is inside of a layer")
         return self._tensors[name]
 
     # The model
@@ -135,32 +135,32 @@ class _Layers:
         """A new Functional model of the same inputs."""
         keras = sys.modules["keras"]
         inputs, ends = functional_ends(self._model)
-        known: dict[int | str, Any] = dict(self._inputs)
+        tensors: dict[int | str, Any] = dict(self._inputs)
         outputs = keras.tree.map_structure(
-            lambda tensor: self._value(self._moved.get(id(tensor), id(tensor)), known), ends
+            lambda tensor: self._value(self._replacements.get(id(tensor), id(tensor)), tensors), ends
         )
-        more = {key: self._value(self._moved.get(name, name), known) for key, name in self._results}
+        more = {key: self._value(self._replacements.get(name, name), tensors) for key, name in self._results}
         if more and isinstance(outputs, dict):
             outputs = {**outputs, **more}
         elif more:
             outputs = [*(outputs if isinstance(outputs, list | tuple) else [outputs]), *more.values()]
         return keras.Model(inputs, outputs, name=self._model.name)
 
-    def _value(self, tensor: int | str, known: dict[int | str, Any]) -> Any:
+    def _value(self, tensor: int | str, tensors: dict[int | str, Any]) -> Any:
         """The KerasTensor that a tensor is in the new model."""
         stack = [tensor]  # a model may be deeper than Python's recursion
         while stack:
             call = self._calls.get(stack[-1])
-            missing = [] if call is None else [of for of in _tensors(call.arguments) if of not in known]
-            if call is None or stack[-1] in known:
+            missing = [] if call is None else [of for of in _tensors(call.arguments) if of not in tensors]
+            if call is None or stack[-1] in tensors:
                 stack.pop()
             elif missing:
                 stack += missing
             else:
-                args, kwargs = _mapped(call.arguments, known.__getitem__)
+                args, kwargs = _map_tensors(call.arguments, tensors.__getitem__)
                 results = sys.modules["keras"].tree.flatten(call.layer(*args, **kwargs))
-                known.update((of, results[self._ports[of]]) for of, other in self._calls.items() if other is call)
-        return known[tensor]
+                tensors.update((of, results[self._ports[of]]) for of, other in self._calls.items() if other is call)
+        return tensors[tensor]
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class _Name:
     tensor: int | str
 
 
-def _mapped(arguments: Any, value: Any) -> Any:
+def _map_tensors(arguments: Any, value: Any) -> Any:
     """Arguments with something else in place of each tensor."""
     keras = sys.modules["keras"]
 
@@ -183,13 +183,13 @@ def _mapped(arguments: Any, value: Any) -> Any:
 
 
 def _tensors(arguments: Any) -> list[int | str]:
-    found: list[int | str] = []
-    _mapped(arguments, found.append)
-    return found
+    tensors: list[int | str] = []
+    _map_tensors(arguments, tensors.append)
+    return tensors
 
 
-def _exchanged(arguments: Any, old: int | str, new: int | str) -> Any:
-    return _mapped(arguments, lambda tensor: _Name(new if tensor == old else tensor))
+def _exchange(arguments: Any, old: int | str, new: int | str) -> Any:
+    return _map_tensors(arguments, lambda tensor: _Name(new if tensor == old else tensor))
 
 
 def _moves(line: str, changed: Iterable[NodeChange]) -> Iterable[tuple[str, str]]:
@@ -198,7 +198,7 @@ def _moves(line: str, changed: Iterable[NodeChange]) -> Iterable[tuple[str, str]
         before, after = edited.before, edited.after
         keys = {key for key in (*before.attr, *after.attr) if key != "_output_shapes"}
         if before.op != after.op or any(before.attr[key] != after.attr[key] for key in keys):
-            raise _refused(line, f"it changes the op {edited.name!r}")
+            raise _refusal(line, f"it changes the op {edited.name!r}")
         for old, new in zip(_data(before.input), _data(after.input), strict=True):
             if old != new:
                 yield old, new
@@ -225,9 +225,9 @@ def _check_same(model: Any, executor: EditExecutor) -> None:
     batch = [rng.normal(size=(shape[0] or _BATCH, *shape[1:])).astype(dtype) for shape, dtype in specs]
     results = model(keras.tree.pack_sequence_as(functional_ends(model)[0], batch), training=False)
     keys = list(executor.function_ends()[1])
-    found = results if isinstance(results, dict) else dict(zip(keys, keras.tree.flatten(results), strict=True))
+    outputs = results if isinstance(results, dict) else dict(zip(keys, keras.tree.flatten(results), strict=True))
     expected = function_bodies.edited_module(executor, "edited").signature(*batch)
-    for key, value in found.items():
+    for key, value in outputs.items():
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(
                 f"Keras model {model.name!r} with the edits in its layers computes another {key!r} than the edited "

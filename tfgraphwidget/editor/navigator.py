@@ -21,7 +21,7 @@ class Navigator:
 
     def __init__(self, first: GraphView) -> None:
         self.stack: tuple[GraphView, ...] = (first,)
-        self._known: dict[tuple[str, ...], GraphView] = {}
+        self._views: dict[tuple[str, ...], GraphView] = {}
 
     @property
     def here(self) -> GraphView:
@@ -72,30 +72,30 @@ class Navigator:
             raise UnknownName(f"Op {name!r} calls no function that one could enter; {others}.", [name])
         way = next((d for d in ways if label in ("", d.label, d.function)), None)
         if way is None:
-            known = " or ".join(repr(d.label) for d in ways)
-            raise UnknownName(f"Op {name!r} calls no function as {label!r}; enter {known}.", [name])
+            choices = " or ".join(repr(d.label) for d in ways)
+            raise UnknownName(f"Op {name!r} calls no function as {label!r}; enter {choices}.", [name])
         self._go_in(Entrance(index.names[index.op(name)], "" if len(ways) == 1 else way.label, everywhere))
 
     def _go_in(self, entrance: Entrance) -> None:
         path, outer = (*self.path, entrance.title), self.here.target
         assert isinstance(outer, LiveTarget | BodyTarget)  # there are no others
-        if path not in self._known:
-            self._known[path] = GraphView(entrance.title, BodyTarget(outer, entrance), self.outermost.layout)
-        self.stack = (*self.stack, self._known[path])
+        if path not in self._views:
+            self._views[path] = GraphView(entrance.title, BodyTarget(outer, entrance), self.outermost.layout)
+        self.stack = (*self.stack, self._views[path])
 
     @property
-    def known(self) -> tuple[GraphView, ...]:
+    def views(self) -> tuple[GraphView, ...]:
         """The view of each graph that was entered, the graph itself included."""
-        return self.outermost, *self._known.values()
+        return self.outermost, *self._views.values()
 
     def inside(self, path: tuple[str, ...]) -> dict[str, GraphView]:
         """The views of functions that were entered from the graph of that path, by their titles."""
-        return {known[-1]: view for known, view in self._known.items() if known[:-1] == path}
+        return {titles[-1]: view for titles, view in self._views.items() if titles[:-1] == path}
 
     def go(self, path: tuple[str, ...]) -> None:
         """Make the graph of that path current, which was entered before; the graph itself if there is none."""
-        known = [self._known[path[:depth]] for depth in range(2, len(path) + 1) if path[:depth] in self._known]
-        self.stack = (self.outermost, *(known if len(known) == len(path) - 1 else ()))
+        views = [self._views[path[:depth]] for depth in range(2, len(path) + 1) if path[:depth] in self._views]
+        self.stack = (self.outermost, *(views if len(views) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
         """Return to the calling graph, or to that level of the path; raises NothingTo if there is none."""

@@ -52,7 +52,7 @@ class PlanCache:
         Raises:
             GraphEditError: The clone cannot be right. A refusal is not kept.
         """
-        patch = self._known(command, index, target)
+        patch = self._lookup(command, index, target)
         if patch is None:
             patch = command.plan_sample(IndexContext(index, target))
             self._plans = (_Plan(command, index, target, patch), *self._plans)[:_SIZE]
@@ -72,12 +72,12 @@ class PlanCache:
         Raises:
             GraphEditError: The clone cannot be right.
         """
-        known = self._known(command, index, target)
-        if known is not None and len(command.scopes) == command.sample_size:
-            return known
+        cached = self._lookup(command, index, target)
+        if cached is not None and len(command.scopes) == command.sample_size:
+            return cached
         return command.plan(IndexContext(index, target))
 
-    def _known(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch | None:
+    def _lookup(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch | None:
         return next((plan.patch for plan in self._plans if plan.is_for(command, index, target)), None)
 
 

@@ -22,11 +22,11 @@ def replay(executor: EditExecutor, edits: Any) -> int:
     `edits` are a list as `editor.edits()` gives it, a document, or the path of its file. All are read before the first
     is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
     """
-    wanted = records_from(_content(edits))
+    records = records_from(_content(edits))
     with executor.transaction() as steps:
         steps.on_failure(_undo_since, executor, executor.history)
-        for number, edit in enumerate(wanted, 1):
-            tell("Doing the edits", number - 1, len(wanted))
+        for number, edit in enumerate(records, 1):
+            tell("Doing the edits", number - 1, len(records))
             try:
                 _enter(executor, edit.rooms)
                 _prepare(executor, edit)
@@ -37,7 +37,7 @@ def replay(executor: EditExecutor, edits: Any) -> int:
             except Exception as error:  # what TensorFlow or Python say of a value that no command takes
                 message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}".rstrip(".: ")
                 raise GraphEditError(f"Edit {number} ({edit.verb}) cannot be done: {message}.") from error
-    return len(wanted)
+    return len(records)
 
 
 def _content(edits: Any) -> Any:

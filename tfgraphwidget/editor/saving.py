@@ -53,7 +53,7 @@ def save(
     request = export.ExportRequest(
         index=core.index,
         envelope=target.envelope if is_graph else core.view.body.envelope,
-        nodes_as_in_file=target.written if is_graph else list,
+        nodes_as_in_file=target.as_in_file if is_graph else list,
         file_meta_graph=None if source.stored is None else source.stored.meta,
         unedited_folder=lambda: _unedited_folder(core, inputs, outputs, signatures),
         edited=lambda: _edited_saved_model(core, request, inputs, outputs, signatures),
@@ -72,10 +72,10 @@ def save(
         feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
         add_notice=notices.append,
     )
-    known, restore_file = len(source.notices), target.file_restorer()
+    notices_before, restore_file = len(source.notices), target.file_restorer()
     try:
         saved = export.save(Path(path), request, folder=str(path).endswith("/"))
-        notices += source.notices[known:]  # of what has another name in TensorFlow's graph
+        notices += source.notices[notices_before:]  # of what has another name in TensorFlow's graph
     finally:
         restore_file()
     for notice in notices:
@@ -108,9 +108,9 @@ def requested_signatures(core: EditorCore, inputs: Any, outputs: Any, signatures
         raise GraphEditError("Give inputs= and outputs=, or signatures=, but not both.")
     if signatures is inputs is outputs is None:
         inputs, outputs = boundary = core.view.boundary
-        known = core.executor.signatures if len(core.navigator.path) == 1 else ()
-        if known and not export.is_chosen(boundary, core.index, core.source.signature, known):
-            signatures = known
+        own_signatures = core.executor.signatures if len(core.navigator.path) == 1 else ()
+        if own_signatures and not export.is_chosen(boundary, core.index, core.source.signature, own_signatures):
+            signatures = own_signatures
     return export.parse_signatures(core.index, core.arguments.names, inputs, outputs, signatures)
 
 
@@ -120,7 +120,7 @@ def page_input(core: EditorCore) -> export.PageInput:
     inputs, outputs = view.boundary
     return export.PageInput(
         index=core.index,
-        shown=view.shown,
+        view_spec=view.view_spec,
         path=core.navigator.path,
         memo=view.memo,
         layout=view.layout,
@@ -146,7 +146,7 @@ def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
-    return stored.folder() if core.target.unedited() else None
+    return stored.folder() if core.target.is_unedited() else None
 
 
 def _edited_saved_model(
@@ -168,7 +168,7 @@ def _edited_saved_model(
         request,
         index=target.index,
         envelope=target.envelope,
-        nodes_as_in_file=target.written,
+        nodes_as_in_file=target.as_in_file,
         find_signatures=lambda: core.executor.signatures,
         module=None,
         read_only="",

@@ -500,8 +500,10 @@ class SelectionAPI(Checked):
     def _by_name(
         self, method: str, blocks: Iterable[control_flow.Loop | control_flow.Conditional]
     ) -> dict[str, Selection]:
-        named: dict[str, Selection] = {}
+        blocks_by_name: dict[str, Selection] = {}
         for block in blocks:
-            name = free_name(block.name, {known.lower() for known in named})  # after two imports, two have one name
-            named[name] = Selection.of(self.index, sorted(block.ops), f"editor.{method}()[{name!r}]")
-        return named
+            name = free_name(
+                block.name, {existing.lower() for existing in blocks_by_name}
+            )  # after two imports, two have one name
+            blocks_by_name[name] = Selection.of(self.index, sorted(block.ops), f"editor.{method}()[{name!r}]")
+        return blocks_by_name

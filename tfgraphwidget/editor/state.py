@@ -96,8 +96,8 @@ class EditorCore:
         index, selection, boundary = scene.index, self.view.selection, self.view.boundary
         latest = traversal.mask_of(index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids))
         # Another thread may have added ops since the scene was made: what is painted is what is drawn.
-        known = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
-        inputs, outputs = ([index.op(name) for name in side] for side in known)
+        marked = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
+        inputs, outputs = ([index.op(name) for name in side] for side in marked)
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
         paint, tints = scenes.paint(scene, selected, inputs, outputs, latest), self.coloring.tints(scene)
         return paint if tints is None else scenes.with_colors(paint, *tints)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotAGraph
 from tfgraphwidget.graph import ChangedValue, build
@@ -108,9 +108,9 @@ def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: Any, *,
         if names is not None:
             raise GraphEditError(f"{call}: by_order=True pairs all variables; leave names= out.")
         return match_in_order(ours.variables, theirs.variables)
-    named = _plain_names(names)
+    renames = _plain_names(names)
     try:
-        pairs = _matched(ours, theirs, named)
+        pairs = _match(ours, theirs, renames)
     except GraphEditError:
         pairs = _matched_by_path(ours, theirs) if names is None else ()
         if not pairs:
@@ -130,7 +130,7 @@ def _matched_by_path(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, 
     return tuple((variable, by_path[variable.path]) for variable in ours.variables) if is_same else ()
 
 
-def _matched(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pair, ...]:
+def _match(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pair, ...]:
     """Pairs by name: with the names as they are, or else without the scopes that hold all of each model."""
     try:
         return match_variables(
@@ -203,7 +203,7 @@ def store_of(model: Any, *, slots: bool = False) -> VariableStore:
     if store is not None:
         return store
     if model is None or (isinstance(model, str | os.PathLike) and not os.fspath(model)):
-        raise NotAGraph(f"{shown(model)} is not a model; give an editor, a model or a path.")
+        raise NotAGraph(f"{value_text(model)} is not a model; give an editor, a model or a path.")
     if isinstance(model, str | os.PathLike) and is_checkpoint(model):
         return checkpoint_store(Checkpoint.of(model))
     source = open_source(model)

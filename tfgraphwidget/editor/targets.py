@@ -59,21 +59,21 @@ class NodeDefTarget:
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = self.first = index
-        self._done: list[Patch] = []
+        self._patches: list[Patch] = []
         self._states: dict[int, GraphIndex] = {}  # by how many edits were done then
 
     def copy(self) -> NodeDefTarget:
         """The same, to be edited on its own."""
         same = NodeDefTarget(self.first)
-        same.index, same._done, same._states = self.index, list(self._done), dict(self._states)
+        same.index, same._patches, same._states = self.index, list(self._patches), dict(self._states)
         return same
 
     @property
     def patches(self) -> tuple[Patch, ...]:
         """The edits that are in force, oldest first."""
-        return tuple(self._done)
+        return tuple(self._patches)
 
-    def fitted(self, patch: Patch) -> Patch:
+    def fit(self, patch: Patch) -> Patch:
         """The patch itself: NodeDefs can be changed in every way."""
         return patch
 
@@ -92,20 +92,20 @@ class NodeDefTarget:
         Returns:
             (), as nothing is lost.
         """
-        number, before = len(self._done), self.index
+        number, before = len(self._patches), self.index
         self.index = apply_patch(before, patch)
         self._states[number] = before
-        self._done.append(patch)
+        self._patches.append(patch)
         steps.on_failure(self._drop, before)
-        old = len(self._done) - _KEPT
+        old = len(self._patches) - _KEPT
         if old % _KEPT:
             self._states.pop(old, None)
         return ()
 
     def _drop(self, before: GraphIndex) -> None:
         """Forget the last edit; the graph is the one before it."""
-        self._done.pop()
-        self._states.pop(len(self._done), None)
+        self._patches.pop()
+        self._states.pop(len(self._patches), None)
         self.index = before
 
     def revert(
@@ -125,27 +125,27 @@ class NodeDefTarget:
         Returns:
             The patch that undoes the edit, and (), as nothing is lost.
         """
-        assert self._done[-1] is patch  # a history is the only one that edits its draft
-        after, self.index = self.index, self._state(len(self._done) - 1)
-        self._done.pop()
+        assert self._patches[-1] is patch  # a history is the only one that edits its draft
+        after, self.index = self.index, self._state(len(self._patches) - 1)
+        self._patches.pop()
         steps.on_failure(self._put_back, patch, after)
         return patch.inverse(), ()
 
     def _put_back(self, patch: Patch, after: GraphIndex) -> None:
         """Let an edit that was undone be done again; the graph is the one after it."""
-        self._states[len(self._done)] = self.index
-        self._done.append(patch)
+        self._states[len(self._patches)] = self.index
+        self._patches.append(patch)
         self.index = after
 
     def _state(self, number: int) -> GraphIndex:
         """The graph after so many edits."""
         if number in self._states:
             return self._states.pop(number)
-        start = max(known for known in self._states if known < number)
+        start = max(earlier for earlier in self._states if earlier < number)
         index = self._states[start]
         for at in range(start, number):
             self._states[at] = index
-            index = apply_patch(index, self._done[at])
+            index = apply_patch(index, self._patches[at])
         return index
 
 
@@ -225,7 +225,7 @@ class LiveTarget:
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
                 for patch in draft.patches:
-                    with transaction() as edit, edit.uninterrupted():
+                    with transaction() as edit, edit.without_interrupts():
                         self.apply(patch, edit, renew=False)
                 if renewal:
                     renewal.apply()
@@ -257,21 +257,21 @@ class LiveTarget:
 
     def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
-        found: GraphDef = self.source.body.envelope()
+        graph_def: GraphDef = self.source.body.envelope()
         if self._form is not None:
-            found = self._form.envelope(found)
-        return found
+            graph_def = self._form.envelope(graph_def)
+        return graph_def
 
-    def written(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
-    def unedited(self) -> bool:
+    def is_unedited(self) -> bool:
         """Whether a file's graph, its variables and its tables are still those of the file."""
         if self._form is None or self._imported is None:
             return self.source.graph is None and self.index is self.first
         index, imported = self.index, self._imported
-        if self.written(index.nodes) != list(self.first.nodes) or index.collections != imported.collections:
+        if self.as_in_file(index.nodes) != list(self.first.nodes) or index.collections != imported.collections:
             return False
         return not any(kind.startswith("Mutable") for kind in index.types) and self._has_saved_values()
 
@@ -297,10 +297,10 @@ class LiveTarget:
 
     def _take(self, stamp: _Stamp, *, grown: bool) -> None:
         """Read the graph, and store the result in one step: if reading fails, nothing has changed."""
-        base, known = (self._reading.index, self._reading.ops) if grown else (None, 0)
+        base, read_before = (self._reading.index, self._reading.ops) if grown else (None, 0)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
-        whole = body.nodes(known)
+        whole = body.nodes(read_before)
         read = whole if self.source.graph is None else in_place_changes.without_veils(self.source.graph, whole)
         there = base.ids if base is not None else {}
         nodes = list({node.name: node for node in read if node.name not in there}.values())
@@ -317,15 +317,15 @@ class LiveTarget:
             record.failed_functions &= record.functions
         functions = body.functions() - record.functions
         if base is not None:
-            index = base.extended(nodes, collections, variables, functions)
+            index = base.with_new_nodes(nodes, collections, variables, functions)
         else:
-            taken = reserved_names(hidden - record.failed.keys()) | self._reserved
-            taken |= {name.lower() for name in record.functions - record.failed_functions}
-            typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
+            reserved = reserved_names(hidden - record.failed.keys()) | self._reserved
+            reserved |= {name.lower() for name in record.functions - record.failed_functions}
+            typing = body.typing.with_shapes(self._shapes) if self._shapes else body.typing
             index = build(
-                nodes, collections, variables, taken, typing=typing, functions=functions, extras=body, origin=self
+                nodes, collections, variables, reserved, typing=typing, functions=functions, extras=body, origin=self
             )
-        self._reading = _Reading(index, known + len(whole), stamp)
+        self._reading = _Reading(index, read_before + len(whole), stamp)
         self._built_on_hidden = built_on_hidden
 
     def apply(
@@ -375,7 +375,7 @@ class LiveTarget:
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
-        return renewal.lost if renewal else ()
+        return renewal.losses if renewal else ()
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
@@ -391,7 +391,7 @@ class LiveTarget:
         """A sentence for each device that a patch pins ops to and that is not there."""
         return placement.device_notices(self.source.session, self.source.graph, patch)
 
-    def fitted(self, patch: Patch) -> Patch:
+    def fit(self, patch: Patch) -> Patch:
         """What a patch comes to here: a live graph's ops cannot be changed in every way."""
         return patch if self.source.graph is None else replace_fixed_ops(self.index, patch)
 
@@ -401,11 +401,11 @@ class LiveTarget:
         Raises when the graph is not one that it can be carried out in just now.
         """
         check_not_growing(self.graph())
-        fitted = self.fitted(patch)
-        check_unchanged(self.index, fitted)
-        if fitted is not patch:
-            self._fitted[id(patch)] = patch, fitted
-        return fitted
+        fitted_patch = self.fit(patch)
+        check_unchanged(self.index, fitted_patch)
+        if fitted_patch is not patch:
+            self._fitted[id(patch)] = patch, fitted_patch
+        return fitted_patch
 
     def _renewal(self) -> Renewal | None:
         """What the session holds, to be carried over into its renewed self; None without a session."""
@@ -447,8 +447,8 @@ class LiveTarget:
         contexts = COLLECTIONS.values() if patch.add.contexts or patch.remove.contexts else ()
 
         def is_right(key: str) -> bool:
-            held, holds = then.get(key, ()), now.get(key, ())
-            return len(holds) - len(held) == grown[key] if key in grown else holds == held
+            had, holds = then.get(key, ()), now.get(key, ())
+            return len(holds) - len(had) == grown[key] if key in grown else holds == had
 
         return all(is_right(key) for key in {*then, *now}.difference(contexts))
 
@@ -498,7 +498,7 @@ class LiveTarget:
         ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
         return GraphSession(self.index, graph, self.source.session, ends=ends)
 
-    def left(self) -> frozenset[str]:
+    def names_after_failures(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
         return reserved_names(self._record().failed.keys() - self._record().ungrown)
 
@@ -518,8 +518,8 @@ class LiveTarget:
 
     def variables(self, patch: Patch) -> tuple[Any, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""
-        return self.named(v.handle for v in patch.add.variables)
+        return self.variables_of(v.handle for v in patch.add.variables)
 
-    def named(self, handles: Iterable[str]) -> tuple[Any, ...]:
+    def variables_of(self, handles: Iterable[str]) -> tuple[Any, ...]:
         """The `tf.Variable`s of some handle ops."""
         return patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

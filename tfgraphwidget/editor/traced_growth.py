@@ -49,8 +49,8 @@ class Grow(Command):
         """The name of the tensor that the function gave in a function's body, or of several."""
         traced, names = patch.traced, []
         for op, port in map(split_tensor, traced.outputs):
-            given = op in traced.inputs
-            names.append(self.at[traced.inputs.index(op)] if given else f"{self.into}/{op}:{port or 0}")
+            is_input = op in traced.inputs
+            names.append(self.at[traced.inputs.index(op)] if is_input else f"{self.into}/{op}:{port or 0}")
         return names[0] if len(names) == 1 else tuple(names)
 
 
@@ -104,10 +104,10 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
     except GraphEditError:
         raise
     except Exception as error:
-        called = getattr(command.function, "__name__", "The function")
+        function_name = getattr(command.function, "__name__", "The function")
         what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise GraphEditError(
-            f"{called} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
+            f"{function_name} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
         ) from error
     return patch, result
 
@@ -119,7 +119,7 @@ def _withdraw(
     graph = target.graph()
     patch_application.restore_collections(graph, collections, patch_application.is_entry_of(added))
     traced_ops.forget(graph, scope, added)
-    patch_application.hide_failed(graph, *_left(target, before, added))
+    patch_application.hide_failed(graph, *_leftovers(target, before, added))
     patch_application.record_of(graph).ungrown |= added
     target.reread()
     placement.keep_running(target.source.session, graph, added)
@@ -137,18 +137,18 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
     Returns:
         The patch that adds the ops, with their variables, functions and members of collections.
     """
-    known = before.defined_variables
+    variables_before = before.defined_variables
 
     def is_own(kind: str, name: str) -> bool:
         # What another thread is making may be in the graph before, and in its collections after.
         op = split_tensor(name)[0]
-        return op in own or (op in known if kind == "variable" else op in before.ids)
+        return op in own or (op in variables_before if kind == "variable" else op in before.ids)
 
     nodes = tuple(node for node, name in zip(after.nodes, after.names, strict=True) if name in own)
     members = []
-    for key, held in after.collections.items():
+    for key, entries in after.collections.items():
         old = set(before.collections.get(key, ()))
-        members += [(key, member) for member in held if member not in old and is_own(*member)]
+        members += [(key, member) for member in entries if member not in old and is_own(*member)]
     variables = tuple(v for v in after.variable_defs if v.handle in own)
     functions = _functions(after, nodes, before)
     return Patch(add=Change(nodes, tuple(members), variables, functions=functions), scopes=(scope,))
@@ -156,11 +156,11 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
 
 def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex) -> tuple[Any, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
-    called = reachable_functions(library.functions, library.extras, nodes)
-    return tuple(library.extras.function(name) for name in called if name not in before.functions)
+    reachable = reachable_functions(library.functions, library.extras, nodes)
+    return tuple(library.extras.function(name) for name in reachable if name not in before.functions)
 
 
-def _left(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
+def _leftovers(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
     """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
     graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]

@@ -30,7 +30,7 @@ class Listeners(list[Callable[[], None]]):
             _call(listener)
 
     @contextmanager
-    def collected(self) -> Iterator[None]:
+    def collect(self) -> Iterator[None]:
         """Send one notification for all that come inside, at the end of the outermost of these."""
         outer = self._is_collecting
         try:
@@ -72,7 +72,7 @@ class Transaction(ExitStack):
             self.__exit__(*sys.exc_info())
 
     @contextmanager
-    def uninterrupted(self) -> Iterator[None]:
+    def without_interrupts(self) -> Iterator[None]:
         """Make the steps inside all at once, and commit: an interrupt comes behind them, or behind their undoing.
 
         Steps may let an interrupt in between them (`cancellation.let_in`); it is a failure like any other.

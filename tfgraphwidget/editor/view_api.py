@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfgraphwidget.argument_checks import Checked, shown
+from tfgraphwidget.argument_checks import Checked, value_text
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
@@ -206,10 +206,10 @@ class ViewAPI(Checked):
             ('net/hidden/Relu', ['net', 'net/hidden'])
         """
         view = self._core.view
-        before, found = view.shown, view.reveal(name)
-        if view.shown != before:
+        before, op_name = view.view_spec, view.reveal(name)
+        if view.view_spec != before:
             self._core.listeners.notify()
-        return found
+        return op_name
 
     # Hidden items
 
@@ -308,7 +308,7 @@ class ViewAPI(Checked):
     @direction.setter
     def direction(self, direction: Direction) -> None:
         if direction not in ("down", "right"):
-            raise GraphEditError(f"direction: Tensors flow 'down' or 'right', not {shown(direction)}.")
+            raise GraphEditError(f"direction: Tensors flow 'down' or 'right', not {value_text(direction)}.")
         self._core.view.direction = direction
         self._core.listeners.notify()
 

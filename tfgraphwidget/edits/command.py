@@ -70,14 +70,14 @@ class Edits:
         )
 
     def __str__(self) -> str:
-        counts = [(len(names), what) for names, what in self._counted() if names]
-        done = ", ".join(f"{count} op{'s' if count > 1 else ''} {what}" for count, what in counts) or "no op changed"
-        done = _renaming_text(self.renamed) if self.renamed else done
+        counts = [(len(names), what) for names, what in self._counts() if names]
+        text = ", ".join(f"{count} op{'s' if count > 1 else ''} {what}" for count, what in counts) or "no op changed"
+        text = _renaming_text(self.renamed) if self.renamed else text
         shapes = [f"{s.op}:{s.port} {shape_text(s.before)} → {shape_text(s.after)}" for s in self.shapes[:5]]
         more = [f"and {len(self.shapes) - 5} more shapes"] if len(self.shapes) > 5 else []
-        return "\n".join((done, *shapes, *more, *self.lost, *self.notes))
+        return "\n".join((text, *shapes, *more, *self.lost, *self.notes))
 
-    def _counted(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+    def _counts(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         return (self.added, "added"), (self.removed, "removed"), (self.changed, "changed")
 
     def __repr__(self) -> str:
@@ -177,9 +177,9 @@ class Command(ABC):
         Returns:
             One line of Python.
         """
-        called = self.as_called()
-        options = filter(None, [arguments(called, writer), "" if renewed else 'renew="never"'])
-        call, name = f"editor.{called.verb()}({', '.join(options)})", called.result_name()
+        command = self.as_called()
+        options = filter(None, [arguments(command, writer), "" if renewed else 'renew="never"'])
+        call, name = f"editor.{command.verb()}({', '.join(options)})", command.result_name()
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
     def result_name(self) -> str:
@@ -207,13 +207,13 @@ class ValueWriter:
         """A Python function: its name, or the source of a lambda."""
         return function_expression(function) or identifier(str(getattr(function, "__name__", "function")))
 
-    def array(self, array: Array, called: str) -> str:  # noqa: ARG002
-        """An array with many elements, the value of the tensor or field `called`."""
-        return f"values[{literal(called)}]"
+    def array(self, array: Array, name: str) -> str:  # noqa: ARG002
+        """An array with many elements, the value of the tensor or field `name`."""
+        return f"values[{literal(name)}]"
 
-    def external(self, value: object, called: str) -> str:  # noqa: ARG002
-        """Anything else, such as a graph, by the name `called` that the command has for it."""
-        return called
+    def external(self, value: object, name: str) -> str:  # noqa: ARG002
+        """Anything else, such as a graph, by the name `name` that the command has for it."""
+        return name
 
     def selection(self, part: Part) -> str:
         """A selection: the expression that makes it."""
@@ -254,27 +254,27 @@ def arguments(command: Any, writer: ValueWriter | None = None) -> str:
         elif field.name == "selection":
             parts.insert(0, writer.selection(value))  # the first argument of the call
         else:
-            called = str(getattr(command, "tensor", field.name))
-            parts.append(f"{field.name}={_field_text(value, field, writer, called)}")
+            name = str(getattr(command, "tensor", field.name))
+            parts.append(f"{field.name}={_field_text(value, field, writer, name)}")
     return ", ".join(parts)
 
 
-def _field_text(value: object, field: dataclasses.Field[object], writer: ValueWriter, called: str) -> str:
+def _field_text(value: object, field: dataclasses.Field[object], writer: ValueWriter, name: str) -> str:
     if "external" in field.metadata and not isinstance(value, str):
         return writer.external(value, str(field.metadata["external"]))
     if "callable" in field.metadata and callable(value):
         return writer.function(value)
     if "pairs" in field.metadata and isinstance(value, tuple):
-        return "{" + ", ".join(f"{literal(key)}: {literal(held, str(key), writer)}" for key, held in value) + "}"
-    return literal(value, called, writer)
+        return "{" + ", ".join(f"{literal(key)}: {literal(item, str(key), writer)}" for key, item in value) + "}"
+    return literal(value, name, writer)
 
 
-def literal(value: object, called: str = "", writer: ValueWriter | None = None) -> str:
+def literal(value: object, name: str = "", writer: ValueWriter | None = None) -> str:
     """Write a field's value as Python, with strings in double quotes.
 
     Args:
         value: The value.
-        called: The name of the value; a large array is written as this entry of `values`.
+        name: The name of the value; a large array is written as this entry of `values`.
         writer: How values that are not literals are written.
 
     Returns:
@@ -289,9 +289,9 @@ def literal(value: object, called: str = "", writer: ValueWriter | None = None) 
     if hasattr(value, "tolist"):
         array: Any = value
         small = 0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"  # no literal is a long double
-        return literal(array.tolist()) if small else writer.array(array, called)
+        return literal(array.tolist()) if small else writer.array(array, name)
     if isinstance(value, tuple | list):
-        return f"[{', '.join(literal(item, called, writer) for item in value)}]"
+        return f"[{', '.join(literal(item, name, writer) for item in value)}]"
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):

@@ -39,7 +39,7 @@ class TracedFunction:
         captured: The live `tf.Variable`s and tensors that ops of the trace stand for, by op; only in a function's body.
         graph: The FuncGraph of the trace; None but in a function's body.
         alias: The names that ops of `graph` are shown by, where they have others.
-        given: The tensors that take the place of the placeholders, by these, once that is known.
+        input_sources: The tensors that take the place of the placeholders, by these, once that is known.
     """
 
     index: GraphIndex
@@ -49,7 +49,7 @@ class TracedFunction:
     captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
     graph: Any = field(default=None, repr=False)
     alias: Mapping[str, str] = field(default_factory=dict, repr=False)
-    given: Mapping[str, str] = field(default_factory=dict, repr=False)
+    input_sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def has_state(self) -> bool:
@@ -171,10 +171,10 @@ class FunctionContext(PlanContext, Protocol):
     """The body of a function as one op calls it: an argument that is given a Const is one here."""
 
     @property
-    def given(self) -> Mapping[str, str]:
+    def caller_handles(self) -> Mapping[str, str]:
         """The ops of the caller that hold the variables which ops here stand for, by these."""
 
-    def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
+    def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
         """Return the function after an edit of its body, and the constant arguments that it does not read any more.
 
         Args:

@@ -104,8 +104,8 @@ def _content(nested: ControlFlowContextDef) -> ContextDef:
 
 
 def _set_content(nested: ControlFlowContextDef, context: ContextDef) -> None:
-    held: Message = nested.while_ctxt if hasattr(context, "loop_enter_names") else nested.cond_ctxt
-    held.CopyFrom(context)
+    definition: Message = nested.while_ctxt if hasattr(context, "loop_enter_names") else nested.cond_ctxt
+    definition.CopyFrom(context)
 
 
 def _empty_copy(context: ContextDef) -> ContextDef:
@@ -162,18 +162,18 @@ def contexts_around(
 def _chain(context: ContextDef, tensor: str) -> list[ContextDef]:
     """The contexts around a tensor, outermost first; [] when it does not lie in this one."""
     for inner in nested_contexts(context):
-        found = _chain(inner, tensor)
-        if found:
-            return [context, *found]
+        inner_chain = _chain(inner, tensor)
+        if inner_chain:
+            return [context, *inner_chain]
     return [context] if tensor in context.values_def.values else []
 
 
 def _nest(chain: list[ContextDef], values: Collection[str]) -> tuple[ContextDef, ...]:
-    made: ContextDef | None = None
+    nested: ContextDef | None = None
     for context in reversed(chain):
         new = _empty_copy(context)
         new.values_def.values.extend(values)
-        if made is not None:
-            _set_content(new.nested_contexts.add(), made)
-        made = new
-    return () if made is None else (made,)
+        if nested is not None:
+            _set_content(new.nested_contexts.add(), nested)
+        nested = new
+    return () if nested is None else (nested,)

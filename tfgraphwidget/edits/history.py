@@ -23,7 +23,7 @@ class Step:
     command: Command
     patch: Patch
     place: Any = None
-    made: tuple[Any, ...] = ()
+    results: tuple[Any, ...] = ()
     path: tuple[str, ...] = ()
     renewed: bool = True
     reserved: tuple[str, ...] = ()

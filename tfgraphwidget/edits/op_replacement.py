@@ -19,16 +19,18 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
     fixed = [edited for edited in patch.changed if _is_fixed(index, edited)]
     if not fixed:
         return patch
-    taken = {name.lower() for name in (*index.names, *(node.name for node in patch.add.nodes))} | set(index.reserved)
+    names_in_use = {name.lower() for name in (*index.names, *(node.name for node in patch.add.nodes))} | set(
+        index.reserved
+    )
     names: dict[str, str] = {}
     for edited in fixed:
-        names[edited.name] = free_name(edited.name, taken)
-        taken.add(names[edited.name].lower())
+        names[edited.name] = free_name(edited.name, names_in_use)
+        names_in_use.add(names[edited.name].lower())
     old = [index.ids[name] for name in names]
-    gone = removal_of(index, old)
-    stays = [(key, member) for key, member in gone.members if (key, member) not in set(patch.remove.members)]
+    removal = removal_of(index, old)
+    stays = [(key, member) for key, member in removal.members if (key, member) not in set(patch.remove.members)]
     members = tuple((key, _member(member, names)) for key, member in stays if member.kind != "variable")
-    remove = {field: (*getattr(patch.remove, field), *getattr(gone, field)) for field in ("nodes", "members")}
+    remove = {field: (*getattr(patch.remove, field), *getattr(removal, field)) for field in ("nodes", "members")}
     remove["members"] = tuple(dict.fromkeys(remove["members"]))
     return replace(
         patch,
@@ -55,35 +57,35 @@ def _is_fixed(index: GraphIndex, edited: NodeChange) -> bool:
     return before.op != after.op or counts[0] != counts[1] or dtypes[0] != dtypes[1]
 
 
-def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], gone: set[str]) -> tuple[NodeChange, ...]:
+def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], removed: set[str]) -> tuple[NodeChange, ...]:
     """What is changed in place: as planned, and the ops that name one of the old ops."""
     changed = {edited.name: edited for edited in patch.changed if edited.name not in names}
-    found = []
+    changes = []
     for node in index.nodes:
-        if node.name in gone:
+        if node.name in removed:
             continue
         edited = changed.get(node.name, NodeChange(node, node))
         after = _renamed_node(edited.after, names)
         if node.name in changed or after is not edited.after:
-            found.append(NodeChange(edited.before, after))
-    return tuple(found)
+            changes.append(NodeChange(edited.before, after))
+    return tuple(changes)
 
 
 def _renamed_node(node: NodeDef, names: Mapping[str, str]) -> NodeDef:
     """A NodeDef that goes by its new name and reads others by theirs; itself when it names none of them."""
     own = names.get(node.name, node.name)
     beside = [f"loc:@{name}".encode() for name in names]
-    held = list(node.attr["_class"].list.s) if "_class" in node.attr else []
+    classes = list(node.attr["_class"].list.s) if "_class" in node.attr else []
     inputs = [_input(text, names) for text in node.input]
-    if own == node.name and inputs == list(node.input) and not set(beside) & set(held):
+    if own == node.name and inputs == list(node.input) and not set(beside) & set(classes):
         return node
     new = type(node)()
     new.CopyFrom(node)
     new.name = own
     new.input[:] = inputs
-    if held:
+    if classes:
         new.attr["_class"].list.s[:] = [
-            f"loc:@{names[value[5:].decode()]}".encode() if value in beside else value for value in held
+            f"loc:@{names[value[5:].decode()]}".encode() if value in beside else value for value in classes
         ]
     return new
 

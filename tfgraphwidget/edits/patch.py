@@ -198,11 +198,11 @@ class Patch:
         if self.changed:  # what is changed back does not read any more what is removed
             index = apply_patch(index, replace(self, remove=Change(), shapes=()))
         removed = _dependents(index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids))
-        found, asked = removal_of(index, removed), self.remove
-        members = tuple(dict.fromkeys((*asked.members, *found.members)))
-        started = (*asked.runners, *(runner for runner in found.runners if runner not in asked.runners))
-        functions = _uncalled_functions(index, removed, asked.functions)
-        remove = replace(found, members=members, runners=started, functions=functions, gradients=asked.gradients)
+        dependents, own = removal_of(index, removed), self.remove
+        members = tuple(dict.fromkeys((*own.members, *dependents.members)))
+        started = (*own.runners, *(runner for runner in dependents.runners if runner not in own.runners))
+        functions = _uncalled_functions(index, removed, own.functions)
+        remove = replace(dependents, members=members, runners=started, functions=functions, gradients=own.gradients)
         return replace(self, remove=remove)
 
 
@@ -211,15 +211,15 @@ def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     names = {index.names[i] for i in ops}
     members = tuple(
         (key, member)
-        for key, held in index.collections.items()
-        for member in held
+        for key, entries in index.collections.items()
+        for member in entries
         if split_tensor(member.name)[0] in names or member.name in names
     )
     variables = tuple(v for v in index.variable_defs if v.handle in names)
     nodes = tuple(index.nodes[i] for i in sorted(ops))
-    same, held = {name: name for name in names}, index.extras
-    contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else rename_contexts(held.contexts(), same, {})
-    return Change(nodes, members, variables, contexts, queue_runners.rename_runners(held.runners(), same))
+    same, entries = {name: name for name in names}, index.extras
+    contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else rename_contexts(entries.contexts(), same, {})
+    return Change(nodes, members, variables, contexts, queue_runners.rename_runners(entries.runners(), same))
 
 
 def _uncalled_functions(
@@ -228,10 +228,10 @@ def _uncalled_functions(
     """Those of some functions that have no caller once some ops are removed."""
     if not functions:
         return ()
-    called = reachable_functions(
+    reachable = reachable_functions(
         index.functions, index.extras, (node for i, node in enumerate(index.nodes) if i not in ops)
     )
-    return tuple(function for function in functions if function.signature.name not in called)
+    return tuple(function for function in functions if function.signature.name not in reachable)
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
@@ -283,15 +283,15 @@ def _colocated_ops(index: GraphIndex) -> dict[str, list[int]]:
 
 def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after the patch; `index` itself stays as it is."""
-    add, gone = patch.add, set(patch.remove.members)
+    add, removed_members = patch.add, set(patch.remove.members)
     if patch.renamed and patch.remove.nodes:
         return _apply_renames(index, patch)
     lost = {function.signature.name for function in patch.remove.functions}
-    if add.nodes or add.members or gone or add.functions or lost:
+    if add.nodes or add.members or removed_members or add.functions or lost:
         functions = (index.functions - lost) | {function.signature.name for function in add.functions}
-        left = {v.handle for v in patch.remove.variables}
-        variables = (*(v for v in index.variable_defs if v.handle not in left), *add.variables)
-        index = index.extended(add.nodes, _collections(index, patch, gone), variables, functions)
+        removed_handles = {v.handle for v in patch.remove.variables}
+        variables = (*(v for v in index.variable_defs if v.handle not in removed_handles), *add.variables)
+        index = index.with_new_nodes(add.nodes, _collections(index, patch, removed_members), variables, functions)
         index = (
             replace(index, extras=with_functions(index.extras, add.functions, add.gradients))
             if add.functions
@@ -301,7 +301,7 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
     index = _apply_node_changes(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
-    return index.reshaped(patch.new_shapes) if patch.shapes else index
+    return index.with_shapes(patch.new_shapes) if patch.shapes else index
 
 
 def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
@@ -312,26 +312,26 @@ def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
         node = None if at is None else changed.get(at, index.nodes[at])
         if node is not None and port < len(node.attr[OUTPUT_SHAPES].list.shape if OUTPUT_SHAPES in node.attr else ()):
             changed[index.ids[op]] = with_output_shape(node, port, shape)
-    return index.rewired(changed) if changed else index
+    return index.with_changed_nodes(changed) if changed else index
 
 
 def _apply_renames(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after a patch that gives ops other names and changes who names them, and nothing else."""
-    new, gone = {node.name: node for node in patch.add.nodes}, {v.handle for v in patch.remove.variables}
+    new, removed_handles = {node.name: node for node in patch.add.nodes}, {v.handle for v in patch.remove.variables}
     index = replace(
         index,
         collections=_collections(index, patch, set(patch.remove.members)),
-        variable_defs=(*(v for v in index.variable_defs if v.handle not in gone), *patch.add.variables),
+        variable_defs=(*(v for v in index.variable_defs if v.handle not in removed_handles), *patch.add.variables),
     )
-    index = index.renamed({index.ids[old]: new[name] for old, name in patch.renamed})
+    index = index.with_renamed_nodes({index.ids[old]: new[name] for old, name in patch.renamed})
     index = _apply_node_changes(index, patch)
-    return index.reshaped(patch.new_shapes) if patch.shapes else index
+    return index.with_shapes(patch.new_shapes) if patch.shapes else index
 
 
-def _collections(index: GraphIndex, patch: Patch, gone: set[tuple[str, Member]]) -> dict[str, tuple[Member, ...]]:
+def _collections(index: GraphIndex, patch: Patch, removed: set[tuple[str, Member]]) -> dict[str, tuple[Member, ...]]:
     collections = dict(index.collections)
-    for key in {key for key, _ in gone}:
-        collections[key] = tuple(member for member in collections.get(key, ()) if (key, member) not in gone)
+    for key in {key for key, _ in removed}:
+        collections[key] = tuple(member for member in collections.get(key, ()) if (key, member) not in removed)
     new: dict[str, list[Member]] = {}
     for key, member in patch.add.members:
         new.setdefault(key, []).append(member)
@@ -346,12 +346,12 @@ def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
 
     `nodes` in graph order.
     """
-    found: set[str] = set()
+    dependents: set[str] = set()
     for node in nodes:
-        known = [split_input(text)[0] for text in node.input] + colocated_with(node)
-        if any(name in hidden or name in found for name in known):
-            found.add(node.name)
-    return found - hidden
+        sources = [split_input(text)[0] for text in node.input] + colocated_with(node)
+        if any(name in hidden or name in dependents for name in sources):
+            dependents.add(node.name)
+    return dependents - hidden
 
 
 def without_hidden(
@@ -367,11 +367,11 @@ def without_hidden(
     Returns:
         The other members and variables.
     """
-    kept = {
+    remaining = {
         key: tuple(member for member in members if split_tensor(member.name)[0] not in hidden)
         for key, members in collections.items()
     }
-    return kept, tuple(v for v in variables if v.handle not in hidden)
+    return remaining, tuple(v for v in variables if v.handle not in hidden)
 
 
 def reserved_names(hidden: set[str]) -> frozenset[str]:

@@ -31,7 +31,7 @@ class PatchedGraph:
         self.shapes: dict[Tensor, Shape] = {}
         self._before = {edited.name: edited.before for edited in patch.changed}
         self.own = {node.name: node for node in (*patch.add.nodes, *(edited.after for edited in patch.changed))}
-        self._gone = frozenset(node.name for node in patch.remove.nodes)
+        self._removed_names = frozenset(node.name for node in patch.remove.nodes)
         self._original = {copy: of for of, copy in patch.add.copies if copy in self.own and of in index.ids}
         self._functions = {function.signature.name: function for function in patch.add.functions}
         self._tells: dict[str, bool] = {}
@@ -58,8 +58,8 @@ class PatchedGraph:
 
     def dtype(self, tensor: Tensor) -> str:
         """The dtype of a tensor; "" when it is not known."""
-        told = self.dtypes(tensor[0])
-        return told[tensor[1]] if tensor[1] < len(told) else ""
+        dtypes = self.dtypes(tensor[0])
+        return dtypes[tensor[1]] if tensor[1] < len(dtypes) else ""
 
     def functions(self) -> frozenset[str]:
         """The names of the functions in the graph's library."""
@@ -73,15 +73,15 @@ class PatchedGraph:
         """The ops that read an op, each once."""
         at = self.index.ids.get(op)
         old = [] if at is None else [self.index.names[i] for i in dict.fromkeys(self.index.consumer_lists[at])]
-        return [r for r in old if r not in self.own and r not in self._gone] + self._own_readers.get(op, [])
+        return [r for r in old if r not in self.own and r not in self._removed_names] + self._own_readers.get(op, [])
 
     @cached_property
     def _own_readers(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        readers: dict[str, list[str]] = {}
         for name in self.own:
             for source in dict.fromkeys(op for op, _ in self.inputs(name)):
-                found.setdefault(source, []).append(name)
-        return found
+                readers.setdefault(source, []).append(name)
+        return readers
 
     def slots(self, op: str) -> list[tuple[Tensor, Tensor]] | None:
         """For each tensor that an op reads what it read before, and what it reads now.
@@ -104,11 +104,11 @@ class PatchedGraph:
 
     def may_know_value(self, op: str, depth: int = 0) -> bool:
         """Whether TensorFlow may know something of the numbers that an op gives while nothing runs."""
-        known = self._tells.get(op)
-        if known is None:
+        may_know = self._tells.get(op)
+        if may_know is None:
             self._tells[op] = False  # round a loop nothing is known
-            known = self._tells[op] = depth < _DEEPEST and self._may_tell(op, depth)
-        return known
+            may_know = self._tells[op] = depth < _DEEPEST and self._may_tell(op, depth)
+        return may_know
 
     def _may_tell(self, op: str, depth: int) -> bool:
         if op not in self.own and op not in self.index.ids:
@@ -121,10 +121,10 @@ class PatchedGraph:
         read = _inputs(node)
         if node.op in SHAPE_QUERIES:
             return any(self.shape(*tensor) is not None for tensor in read)
-        told = (self.may_know_value(source, depth + 1) for source, _ in read)
+        may_tell = (self.may_know_value(source, depth + 1) for source, _ in read)
         if node.op in SIZE_VECTORS:
-            return any(told)
-        return bool(read) and all(told) and not self._is_stateful(node.op)
+            return any(may_tell)
+        return bool(read) and all(may_tell) and not self._is_stateful(node.op)
 
     def _is_stateful(self, op_type: str) -> bool:
         definition = self.index.typing.definition(op_type)
@@ -151,36 +151,36 @@ class PatchedGraph:
         """A rank for every op that is higher than those of what it reads, but for what comes round in v1 loops."""
         ranks: dict[str, Rank] = {name: (i, 0) for i, name in enumerate(self.index.names)}
         new = [node.name for node in self.patch.add.nodes]
-        for name in self.sorted(new):
+        for name in self.in_topological_order(new):
             at, level = max((ranks[op] for op, _ in self.inputs(name) if op in ranks), default=(-1, 0))
             ranks[name] = (at, level + 1)
         own = ((op, name) for name in self.own for op, _ in self.inputs(name))
         if _is_topologically_sorted(self.index) and all(ranks[op] < ranks[name] for op, name in own):
             return ranks
-        return {name: (i, 0) for i, name in enumerate(self.sorted([*self.index.names, *new]))}
+        return {name: (i, 0) for i, name in enumerate(self.in_topological_order([*self.index.names, *new]))}
 
-    def sorted(self, names: Iterable[str]) -> list[str]:
+    def in_topological_order(self, names: Iterable[str]) -> list[str]:
         """Some ops, each behind those of them that it reads; what comes round in a loop is read later."""
-        names = [name for name in dict.fromkeys(names) if name not in self._gone or name in self.own]
-        known = set(names)
-        sources = {name: self._sources(name, known) for name in names}
+        names = [name for name in dict.fromkeys(names) if name not in self._removed_names or name in self.own]
+        among = set(names)
+        sources = {name: self._sources(name, among) for name in names}
         waiting = {name: len(read) for name, read in sources.items()}
         readers: dict[str, list[str]] = {name: [] for name in names}
         for name, read in sources.items():
             for source in read:
                 readers[source].append(name)
-        done = [name for name in names if not waiting[name]]
-        for name in done:  # grows
+        order = [name for name in names if not waiting[name]]
+        for name in order:  # grows
             for reader in readers[name]:
                 waiting[reader] -= 1
                 if not waiting[reader]:
-                    done.append(reader)
-        return done if len(done) == len(names) else list(dict.fromkeys([*done, *names]))
+                    order.append(reader)
+        return order if len(order) == len(names) else list(dict.fromkeys([*order, *names]))
 
     def _sources(self, name: str, among: set[str]) -> set[str]:
         node = self.node(name)
-        found = {op for op, _ in _inputs(node) if op in among}
-        return {op for op in found if self.node(op).op not in NEXT} if node.op in MERGE else found
+        sources = {op for op, _ in _inputs(node) if op in among}
+        return {op for op in sources if self.node(op).op not in NEXT} if node.op in MERGE else sources
 
 
 def _inputs(node: NodeDef) -> list[Tensor]:

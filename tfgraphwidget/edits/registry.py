@@ -144,13 +144,13 @@ def register(kind: Any = None, *, requested: bool = True, operands: int = 1, but
 
     def registered_as(kind: type[Command]) -> type[Command]:
         verb = kind.verb()
-        known = _REGISTRATIONS.get(verb)
-        if known is not None and _name(known.kind) != _name(kind):
-            taken = _name(known.kind)
-            raise ValueError(f"register({_name(kind)}): the verb {verb!r} is taken by {taken}; rename the class.")
-        hidden = [field.name for field in fields(cast("Any", kind)) if hasattr(Command, field.name)]
-        if hidden:
-            raise ValueError(f"register({_name(kind)}): {hidden[0]!r} is a method of a command; rename the field.")
+        existing = _REGISTRATIONS.get(verb)
+        if existing is not None and _name(existing.kind) != _name(kind):
+            owner = _name(existing.kind)
+            raise ValueError(f"register({_name(kind)}): the verb {verb!r} is taken by {owner}; rename the class.")
+        clashing = [field.name for field in fields(cast("Any", kind)) if hasattr(Command, field.name)]
+        if clashing:
+            raise ValueError(f"register({_name(kind)}): {clashing[0]!r} is a method of a command; rename the field.")
         _REGISTRATIONS[verb] = Registration(verb, kind, requested, operands, button)
         return kind
 
@@ -179,8 +179,8 @@ def requested_verbs() -> tuple[str, ...]:
 
 def buttons() -> tuple[tuple[str, EditButton], ...]:
     """The panel's buttons with the verb of each, in their order."""
-    known = ((verb, registration.button) for verb, registration in _REGISTRATIONS.items())
-    return tuple(sorted(((verb, button) for verb, button in known if button), key=lambda pair: pair[1].order))
+    registered = ((verb, registration.button) for verb, registration in _REGISTRATIONS.items())
+    return tuple(sorted(((verb, button) for verb, button in registered if button), key=lambda pair: pair[1].order))
 
 
 def _name(kind: type) -> str:

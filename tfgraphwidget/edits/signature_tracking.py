@@ -31,18 +31,18 @@ class KeyedTensors(Protocol):
 _Signature = TypeVar("_Signature", bound=KeyedTensors)
 
 
-def follow(name: str, moved: Mapping[str, str]) -> str:
+def follow(name: str, renames: Mapping[str, str]) -> str:
     """The tensor that stands for one of this name after an edit; "" when there is none.
 
-    `moved` maps ops and tensors, as `Patch.fed` and `Patch.given` do.
+    `renames` maps ops and tensors, as `Patch.fed` and `Patch.given` do.
 
     >>> follow("a:1", {"a": "b"}), follow("a:1", {"a:0": "c:0"}), follow("a:0", {"a": ""})
     ('b:1', 'a:1', '')
     """
     op, port = split_tensor(name)
-    if name in moved or op not in moved:
-        return moved.get(name, name)
-    return f"{moved[op]}:{port or 0}" if moved[op] else ""
+    if name in renames or op not in renames:
+        return renames.get(name, name)
+    return f"{renames[op]}:{port or 0}" if renames[op] else ""
 
 
 def track_boundary(arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]) -> FunctionBoundary:
@@ -58,9 +58,9 @@ def track_boundary(arguments: Iterable[str], returns: Mapping[str, str], patches
     """
     arguments, returns = tuple(arguments), dict(returns)
     for patch in patches:
-        fed, given = dict(patch.input_renames), dict(patch.output_renames)
+        fed, results = dict(patch.input_renames), dict(patch.output_renames)
         arguments = tuple(follow(name, fed) for name in arguments)
-        returns = {key: follow(name, given) for key, name in returns.items()}
+        returns = {key: follow(name, results) for key, name in returns.items()}
         arguments, returns = patch.ends or (arguments, returns)
     return arguments, returns
 
@@ -76,12 +76,12 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
     Raises:
         GraphEditError: An argument or result would be gone, or captured state would be renamed.
     """
-    gone = {node.name for node in patch.remove.nodes}
-    fed, given = dict(patch.input_renames), dict(patch.output_renames)
+    removed = {node.name for node in patch.remove.nodes}
+    fed, results = dict(patch.input_renames), dict(patch.output_renames)
     if patch.ends is not None:
         ends = (), {}  # callers of the function know the new ones
     for name in ends[0]:
-        if split_tensor(name)[0] in gone and follow(name, fed) in ("", name):
+        if split_tensor(name)[0] in removed and follow(name, fed) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
                 f"{op!r} is an argument of the function, which its callers give; let its readers read another tensor, "
@@ -89,7 +89,7 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
                 [op],
             )
     for key, name in ends[1].items():
-        if split_tensor(name)[0] in gone and follow(name, given) in ("", name):
+        if split_tensor(name)[0] in removed and follow(name, results) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
                 f"{op!r} is what the function gives as {key!r}; let another op give it first: editor.replace.", [op]
@@ -105,16 +105,17 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
 
 def track_signatures(signatures: Iterable[_Signature], patches: Iterable[Patch]) -> Iterator[_Signature]:
     """Signatures (with name, inputs, outputs) as they are after some patches, those without an output left out."""
-    held = list(signatures)
+    result = list(signatures)
     for patch in patches:
-        held = [_track_signature(signature, patch) for signature in held]
-    return (signature for signature in held if signature.outputs)
+        result = [_track_signature(signature, patch) for signature in result]
+    return (signature for signature in result if signature.outputs)
 
 
 def _track_signature(signature: _Signature, patch: Patch) -> _Signature:
     keys = {old: new for name, old, new in patch.signature_key_renames if name == signature.name}
     sides = (signature.inputs, dict(patch.input_renames)), (signature.outputs, dict(patch.output_renames))
     inputs, outputs = (
-        tuple((keys.get(key, key), now) for key, name in side if (now := follow(name, moved))) for side, moved in sides
+        tuple((keys.get(key, key), now) for key, name in side if (now := follow(name, renames)))
+        for side, renames in sides
     )
     return cast("_Signature", replace(cast("Any", signature), inputs=inputs, outputs=outputs))

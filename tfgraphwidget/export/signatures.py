@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
@@ -44,10 +44,12 @@ def parse_signatures(
         return (default,) if default.outputs else ()
     parsed = []
     pairs_by_name = (
-        signatures.items() if isinstance(signatures, Mapping) else ((given.name, given) for given in signatures)
+        signatures.items()
+        if isinstance(signatures, Mapping)
+        else ((signature.name, signature) for signature in signatures)
     )
-    for name, given in pairs_by_name:
-        tensors = (dict(given.inputs), dict(given.outputs)) if isinstance(given, Signature) else given
+    for name, signature in pairs_by_name:
+        tensors = (dict(signature.inputs), dict(signature.outputs)) if isinstance(signature, Signature) else signature
         if not isinstance(tensors, tuple | list) or len(tensors) != 2 or not isinstance(name, str) or not name:
             raise GraphEditError(
                 f"signatures[{name!r}] is no pair of inputs and outputs; write signatures={{{DEFAULT!r}: "
@@ -63,7 +65,7 @@ def is_chosen(
     boundary: tuple[tuple[str, ...], tuple[str, ...]],
     index: GraphIndex,
     opened: Signature | None,
-    known: Iterable[Signature],
+    signatures: Iterable[Signature],
 ) -> bool:
     """Whether the user chose the boundary, or it is that of the signature by which the file was opened.
 
@@ -71,12 +73,12 @@ def is_chosen(
         boundary: The names of the inputs and of the outputs.
         index: The graph.
         opened: The signature by which the file was opened, as it was then.
-        known: The signatures now; edits may have changed their tensors.
+        signatures: The signatures now; edits may have changed their tensors.
 
     Returns:
         Whether the boundary is neither empty nor that of `opened`.
     """
-    marks = [opened, *(s for s in known if s.name == opened.name)] if opened is not None else []
+    marks = [opened, *(s for s in signatures if s.name == opened.name)] if opened is not None else []
     sides = [tuple(_tensors_in(index, side) for side in (mark.inputs, mark.outputs)) for mark in marks]
     return boundary not in (((), ()), *sides)
 
@@ -104,7 +106,9 @@ def _tensors_by_key(index: GraphIndex, names: Names, argument: Any) -> tuple[tup
     for key, value in argument.items():
         tensors = _tensors(index, names(value))
         if not isinstance(key, str) or not key or len(tensors) != 1:
-            raise GraphEditError(f"{key!r}: {shown(value)} is no key with one tensor; write {{'x': 'scope/op:0'}}.")
+            raise GraphEditError(
+                f"{key!r}: {value_text(value)} is no key with one tensor; write {{'x': 'scope/op:0'}}."
+            )
         parsed.append((key, tensors[0]))
     return tuple(parsed)
 
@@ -146,43 +150,43 @@ def _check_frames(index: GraphIndex, signature: Signature) -> None:
             )
 
 
-def signature_def(index: GraphIndex, signature: Signature, written: Signature) -> SignatureDef:
+def signature_def(index: GraphIndex, signature: Signature, file_signature: Signature) -> SignatureDef:
     """The SignatureDef of a signature.
 
     Args:
         index: The graph, for dtypes and shapes.
         signature: The signature with the names of tensors in the graph.
-        written: The signature with the names of tensors in the file.
+        file_signature: The signature with the names of tensors in the file.
     """
     message: SignatureDef = tf_protos.SignatureDef(
-        inputs=_tensor_infos(index, signature.inputs, written.inputs),
-        outputs=_tensor_infos(index, signature.outputs, written.outputs),
+        inputs=_tensor_infos(index, signature.inputs, file_signature.inputs),
+        outputs=_tensor_infos(index, signature.outputs, file_signature.outputs),
         method_name=tf.compat.v1.saved_model.signature_constants.PREDICT_METHOD_NAME,
     )
     return message
 
 
-def set_signature_def(proto: Any, was: Signature, now: Signature, called: Signature, index: GraphIndex) -> None:
+def set_signature_def(proto: Any, was: Signature, now: Signature, file_signature: Signature, index: GraphIndex) -> None:
     """Let a SignatureDef name other tensors, and keep what else it says.
 
     Args:
         proto: The SignatureDef of `was`.
         was: The signature that it describes.
         now: The signature that it will describe, by the tensors of `index`.
-        called: The same, by the names that the tensors have where it is written.
+        file_signature: The same, by the names that the tensors have where it is written.
         index: The graph.
     """
     for infos, old, new, names in (
-        (proto.inputs, was.inputs, now.inputs, called.inputs),
-        (proto.outputs, was.outputs, now.outputs, called.outputs),
+        (proto.inputs, was.inputs, now.inputs, file_signature.inputs),
+        (proto.outputs, was.outputs, now.outputs, file_signature.outputs),
     ):
         # A sparse or ragged value is several tensors under one key: "key/values", "key/0".
         plain = {key for key, info in infos.items() if info.WhichOneof("encoding") == "name"}
         parts = {key for key, _ in old} - plain
         for key in plain - dict(new).keys():
             del infos[key]
-        made = _tensor_infos(index, new, names)
-        for key, info in made.items():
+        new_infos = _tensor_infos(index, new, names)
+        for key, info in new_infos.items():
             if key in parts:
                 _set_part(infos[key.rpartition("/")[0]], key.rpartition("/")[2], info.name)
             else:
@@ -197,10 +201,10 @@ def _set_part(info: Any, part: str, tensor: str) -> None:
 
 
 def _tensor_infos(
-    index: GraphIndex, tensors: Iterable[tuple[str, str]], written: Iterable[tuple[str, str]]
+    index: GraphIndex, tensors: Iterable[tuple[str, str]], file_tensors: Iterable[tuple[str, str]]
 ) -> dict[str, tf.compat.v1.TensorInfo]:
     infos = {}
-    for (key, tensor), (_, name) in zip(tensors, written, strict=True):
+    for (key, tensor), (_, name) in zip(tensors, file_tensors, strict=True):
         op, port = pairs(index, [tensor])[0]
         dtype = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
         shape = shape_proto(index.shape(op, port))

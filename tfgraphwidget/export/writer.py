@@ -56,17 +56,17 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
             write_files(place, lambda new: write(new, request), lambda _: files_of(place), request.add_notice)
         else:
             into = lambda new: write(new / place.name, request)  # noqa: E731
-            write_files(place.parent, into, lambda written: _files_to_replace(place, written), request.add_notice)
+            write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), request.add_notice)
     except (OSError, tf.errors.OpError) as error:
         raise unwritable(path, error) from error
     return path
 
 
-def _files_to_replace(place: Path, written: Collection[str]) -> list[str]:
+def _files_to_replace(place: Path, file_names: Collection[str]) -> list[str]:
     """The old files to replace: the file with its checkpoint, or with its arrays."""
     if not place.is_file():
         return []
     if place.suffix.lower() == ".meta":
         return [file.name for file in siblings(place)]
-    arrays = [name for name in written if name != place.name and name.encode() in place.read_bytes()]
+    arrays = [name for name in file_names if name != place.name and name.encode() in place.read_bytes()]
     return [place.name, *arrays]

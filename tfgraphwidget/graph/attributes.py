@@ -54,29 +54,31 @@ class AttributeDigests:
         bare.CopyFrom(node)
         for field in _NOT_KIND:
             bare.ClearField(field)
-        held = bare.attr
+        attributes = bare.attr
         for name in _NOT_COMPARED:
-            if name in held:
-                del held[name]
+            if name in attributes:
+                del attributes[name]
         key = bare.SerializeToString(deterministic=True)
-        found = self._kinds.get(key)
-        if found is None:
-            told = repr((node.op, sorted(self.meant(bare).items())))
-            found = blake2b(told.encode(), digest_size=16).digest()
+        digest = self._kinds.get(key)
+        if digest is None:
+            text = repr((node.op, sorted(self.explicit_values(bare).items())))
+            digest = blake2b(text.encode(), digest_size=16).digest()
             if len(key) < _LARGE:
-                self._kinds[key] = found
-        return found
+                self._kinds[key] = digest
+        return digest
 
-    def meant(self, node: NodeDef) -> dict[str, bytes]:
+    def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
         """Name of each attribute that is not at its default -> bytes that say what it is."""
-        known = self.default(node.op)
-        found = {name: self._meant(value) for name, value in node.attr.items() if name not in IGNORED}
-        return {name: held for name, held in found.items() if known.get(name, (b"", None))[0] != held}
+        defaults = self.default(node.op)
+        values = {name: self._value_bytes(value) for name, value in node.attr.items() if name not in IGNORED}
+        return {
+            name: attribute for name, attribute in values.items() if defaults.get(name, (b"", None))[0] != attribute
+        }
 
     def value(self, node: NodeDef, name: str) -> bytes:
         """What says one attribute, the default where the op has none."""
-        known: bytes = self.default(node.op).get(name, (b"", None))[0]
-        return self._meant(node.attr[name]) if name in node.attr else known
+        default: bytes = self.default(node.op).get(name, (b"", None))[0]
+        return self._value_bytes(node.attr[name]) if name in node.attr else default
 
     def text(self, node: NodeDef, name: str) -> str:
         """An attribute for people, the default where the op has none."""
@@ -86,10 +88,10 @@ class AttributeDigests:
     def _default(self, op_type: str) -> dict[str, tuple[bytes, AttrValue | None]]:
         """What the OpDef gives where a NodeDef says nothing, as bytes and as it is."""
         definition = self._index.typing.definition(op_type)
-        told = [] if definition is None else [a for a in definition.attr if a.HasField("default_value")]
-        return {a.name: (self._meant(a.default_value), a.default_value) for a in told}
+        attr_defs = [] if definition is None else [a for a in definition.attr if a.HasField("default_value")]
+        return {a.name: (self._value_bytes(a.default_value), a.default_value) for a in attr_defs}
 
-    def _meant(self, value: AttrValue) -> bytes:
+    def _value_bytes(self, value: AttrValue) -> bytes:
         kind = value.WhichOneof("value")
         if kind == "func":
             return self._call(value.func)
@@ -99,9 +101,11 @@ class AttributeDigests:
             return b"[]"
         return bytes(value.SerializeToString(deterministic=True))
 
-    def _call(self, named: NameAttrList) -> bytes:
-        arguments = [(name, self._meant(value)) for name, value in sorted(named.attr.items()) if name not in IGNORED]
-        return self.function(named.name) + repr(arguments or "").encode()
+    def _call(self, function: NameAttrList) -> bytes:
+        arguments = [
+            (name, self._value_bytes(value)) for name, value in sorted(function.attr.items()) if name not in IGNORED
+        ]
+        return self.function(function.name) + repr(arguments or "").encode()
 
     def _function(self, name: str) -> bytes:
         """A digest of what a function of the library does; its name when the library lacks it."""
@@ -113,10 +117,12 @@ class AttributeDigests:
             return name.encode()
         self._begun.add(name)
         ends = [_ends(function.signature.input_arg), _ends(function.signature.output_arg)]
-        nodes = sorted((n.name, n.op, n.device, *_inputs(n), sorted(self.meant(n).items())) for n in function.node_def)
-        told = ends, sorted(function.ret.items()), sorted(function.control_ret.items()), nodes
+        nodes = sorted(
+            (n.name, n.op, n.device, *_inputs(n), sorted(self.explicit_values(n).items())) for n in function.node_def
+        )
+        description = ends, sorted(function.ret.items()), sorted(function.control_ret.items()), nodes
         self._begun.discard(name)
-        return blake2b(repr(told).encode(), digest_size=16).digest()
+        return blake2b(repr(description).encode(), digest_size=16).digest()
 
 
 def _ends(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
@@ -131,33 +137,33 @@ def _inputs(node: NodeDef) -> tuple[list[str], list[str]]:
 
 def attribute_text(value: AttrValue) -> str:
     """An AttrValue for people, at most 80 characters."""
-    held = attr_value(value)
-    if hasattr(held, "tensor_shape"):
-        text = _tensor_text(held)
-    elif hasattr(held, "unknown_rank"):
-        text = _shape_text(held)
-    elif isinstance(held, list):
-        text = f"[{', '.join(_shape_text(v) if hasattr(v, 'unknown_rank') else _plain(v) for v in held)}]"
+    content = attr_value(value)
+    if hasattr(content, "tensor_shape"):
+        text = _tensor_text(content)
+    elif hasattr(content, "unknown_rank"):
+        text = _shape_text(content)
+    elif isinstance(content, list):
+        text = f"[{', '.join(_shape_text(v) if hasattr(v, 'unknown_rank') else _plain(v) for v in content)}]"
     else:
-        text = _plain(held)
+        text = _plain(content)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _plain(held: Any) -> str:
-    if isinstance(held, bytes):
-        return bytes_text(held, _LONGEST)
-    return str(held.name) if hasattr(held, "DESCRIPTOR") and hasattr(held, "attr") else str(held)
+def _plain(value: Any) -> str:
+    if isinstance(value, bytes):
+        return bytes_text(value, _LONGEST)
+    return str(value.name) if hasattr(value, "DESCRIPTOR") and hasattr(value, "attr") else str(value)
 
 
-def bytes_text(held: bytes, longest: int) -> str:
+def bytes_text(value: bytes, longest: int) -> str:
     r"""A string attribute as Python writes it, b'…' where it is no UTF-8; over `longest` letters where it is longer.
 
     >>> print(bytes_text("ключ".encode(), 80), bytes_text(bytes([255, 1]), 80))
     'ключ' b'\xff\x01'
     """
-    first = held[: 4 * longest + 4]
+    first = value[: 4 * longest + 4]
     try:
-        return repr(codecs.getincrementaldecoder("utf-8")().decode(first, final=len(first) == len(held)))
+        return repr(codecs.getincrementaldecoder("utf-8")().decode(first, final=len(first) == len(value)))
     except UnicodeDecodeError:
         return repr(first)
 
@@ -178,10 +184,10 @@ def _tensor_text(proto: TensorProto) -> str:
 
 def _elements(proto: TensorProto, dtype: str) -> str:
     values = {f.name: list(v) for f, v in proto.ListFields() if f.name.endswith("_val") and f.name != "half_val"}
-    held = next(iter(values.values()), [])
+    elements = next(iter(values.values()), [])
     if proto.tensor_content:
         try:
-            held = np.frombuffer(proto.tensor_content, dtype).tolist()
+            elements = np.frombuffer(proto.tensor_content, dtype).tolist()
         except (TypeError, ValueError):  # bfloat16 and its like, or a damaged file
-            held = []
-    return str([round(v, 7) if isinstance(v, float) else v for v in held]) if held else ""
+            elements = []
+    return str([round(v, 7) if isinstance(v, float) else v for v in elements]) if elements else ""

@@ -17,7 +17,7 @@ from tfgraphwidget.graph.selection import Selection, with_recipe
 from tfgraphwidget.graph.state_initializers import from_outside
 from tfgraphwidget.graph.stateful_resources import of_type, persistent_state, resources_of
 from tfgraphwidget.graph.variables import is_placeholder
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 
 
 @with_recipe
@@ -91,7 +91,7 @@ def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple
     if not inputs:
         return ()
     which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")
-    return (f"{which} {listed(inputs)} {are} left out: {listed(outputs)} can be computed without.",)
+    return (f"{which} {names_text(inputs)} {are} left out: {names_text(outputs)} can be computed without.",)
 
 
 @with_recipe
@@ -112,10 +112,10 @@ def paths(index: GraphIndex, first: str, last: str) -> Selection:
     """
     (a, port), b = pairs(index, [first])[0], index.op(last)
     after = [a] if port == traversal.ANY_PORT else traversal.readers_of(index, [(a, port)])
-    found = traversal.forward(index, after) & traversal.backward(index, [b])
-    if a != b and not found.any():
+    mask = traversal.forward(index, after) & traversal.backward(index, [b])
+    if a != b and not mask.any():
         raise _no_path(index, [first], [last])
-    return Selection(index, found | traversal.mask_of(index, [a]), call("paths", [first, last]))
+    return Selection(index, mask | traversal.mask_of(index, [a]), call("paths", [first, last]))
 
 
 @with_recipe
@@ -134,10 +134,10 @@ def path(index: GraphIndex, first: str, last: str) -> Selection:
         UnknownName: A name is not in the graph.
         NoPath: There is no path.
     """
-    found = traversal.shortest(index, pairs(index, [first])[0], index.op(last))
-    if not found:
+    ops = traversal.shortest(index, pairs(index, [first])[0], index.op(last))
+    if not ops:
         raise _no_path(index, [first], [last])
-    return Selection.of(index, found, call("path", [first, last]))
+    return Selection.of(index, ops, call("path", [first, last]))
 
 
 def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[int]) -> Mask:
@@ -153,14 +153,14 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
         outside &= of_type(index, is_placeholder) | ~resources_of(index, path)
     free = rest & ~traversal.forward(index, np.flatnonzero(outside), within=rest, controls=False)
     read = traversal.mask_of(index, index.inputs.values[path[index.inputs.owner]])
-    found = traversal.backward(index, np.flatnonzero(free & read), within=free, controls=False)
-    waiting = (path | found)[index.controls.owner]
+    parameters = traversal.backward(index, np.flatnonzero(free & read), within=free, controls=False)
+    waiting = (path | parameters)[index.controls.owner]
     waited = traversal.mask_of(index, index.controls.values[waiting])
     outside[list(inputs)] = False
     free &= ~traversal.forward(index, np.flatnonzero(outside), within=rest)
     # What is in a loop's body waits for its pivot; `whole` brings that along where the loop is taken.
     free[[op for block in control_flow(index) for op in block.ops]] = False
-    return found | traversal.backward(index, np.flatnonzero(free & waited), within=free)
+    return parameters | traversal.backward(index, np.flatnonzero(free & waited), within=free)
 
 
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:

@@ -17,15 +17,15 @@ def cached_per_index(read: Callable[[GraphIndex], T]) -> Callable[[GraphIndex], 
 
     Computed each time while TensorFlow does not know some op type of the index: its library may be loaded later.
     """
-    known: WeakKeyDictionary[GraphIndex, T] = WeakKeyDictionary()
+    cache: WeakKeyDictionary[GraphIndex, T] = WeakKeyDictionary()
 
     @wraps(read)
-    def told(index: GraphIndex) -> T:
-        if index in known:
-            return known[index]
-        found = read(index)
+    def lookup(index: GraphIndex) -> T:
+        if index in cache:
+            return cache[index]
+        result = read(index)
         if all(index.typing.definition(kind) is not None for kind in index.kinds[0]):
-            known[index] = found
-        return found
+            cache[index] = result
+        return result
 
-    return told
+    return lookup

@@ -25,17 +25,17 @@ class Member(NamedTuple):
         if "EagerTensor" in kinds:
             return None
         if kinds & {"Operation", "_UnreadVariable"}:
-            found = "op", item if "Operation" in kinds else item.op
+            member = "op", item if "Operation" in kinds else item.op
         elif kinds & {"RefVariable", "BaseResourceVariable"}:
-            found = "variable", item
+            member = "variable", item
         elif kinds & {"Tensor", "_LazyEvalTensor"}:
             # get_variable(regularizer=...) wraps its loss in an object of its own.
-            found = "tensor", item
+            member = "tensor", item
         else:
             return None
         # Another thread may be making a variable: it is in its collection before it has a name.
-        name = getattr(found[1], "name", None)
-        return cls(found[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
+        name = getattr(member[1], "name", None)
+        return cls(member[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -140,12 +140,12 @@ class _Blocks:
 
     def _below(self) -> list[list[int]]:
         """The ops in each context, those of contexts inside it included."""
-        found: list[list[int]] = [[] for _ in self.contexts.key]
-        rows = [[found[c] for c in self.contexts.path(context)] for context in range(len(found))]
+        rows_below: list[list[int]] = [[] for _ in self.contexts.key]
+        rows = [[rows_below[c] for c in self.contexts.path(context)] for context in range(len(rows_below))]
         for op, context in enumerate(self.contexts.inside):
             for row in rows[context]:
                 row.append(op)
-        return found
+        return rows_below
 
     def _apart(self, ops: Iterable[int]) -> list[tuple[Loop | Conditional | None, list[int]]]:
         """Some ops, told apart by the block around them."""
@@ -201,19 +201,21 @@ class _Blocks:
 
     def _add_conditionals(self, around: int, predicate: Tensor, branches: dict[int, list[int]]) -> None:
         of = self.contexts
-        switches, merges = (frozenset(held.get((around, predicate), ())) for held in (of.opens, of.closes))
+        switches, merges = (
+            frozenset(ends_by_key.get((around, predicate), ())) for ends_by_key in (of.opens, of.closes)
+        )
         inner = [frozenset(branches.get(k, ())) for k in range(max((*branches, 1)) + 1)]
         for outer, part in self._apart(sorted({*switches, *merges, *(op for row in branches.values() for op in row)})):
             wholes = defaultdict(list)
-            for op, name in self._named(part, switches, merges, len(of.path(around))).items():
+            for op, name in self._conditional_names(part, switches, merges, len(of.path(around))).items():
                 wholes[name].append(op)
             for name, whole in wholes.items():
                 ops = frozenset(whole)
-                called = name if isinstance(name, str) else self._scope(ops & merges or ops & switches or ops)
+                title = name if isinstance(name, str) else self._scope(ops & merges or ops & switches or ops)
                 ends = tuple(sorted(ops & switches)), tuple(sorted(ops & merges))
-                self._add(Conditional(called, predicate, *ends, tuple(ops & row for row in inner), ops, outer))
+                self._add(Conditional(title, predicate, *ends, tuple(ops & row for row in inner), ops, outer))
 
-    def _named(
+    def _conditional_names(
         self, ops: list[int], switches: frozenset[int], merges: frozenset[int], depth: int
     ) -> dict[int, str | int]:
         """The conditional of each op of one predicate: its name scope, or a number where names do not tell.
@@ -224,46 +226,46 @@ class _Blocks:
         scopes = {scope for op in switches.intersection(ops) for scope in self._started_by(op)}
         if len(scopes) == 1 and None not in {self._under(op, scopes) for op in (switches | merges).intersection(ops)}:
             return dict.fromkeys(ops, *scopes)
-        found: dict[int, str | int] = {}
+        names: dict[int, str | int] = {}
         loops = self._loops_of(ops, depth)
         needed = frozenset(ops) - merges
         for first in (*sorted(merges.intersection(ops)), *ops) if scopes else ():
-            scope = None if first in found else self._under(first, scopes)
+            scope = None if first in names else self._under(first, scopes)
             stack = [] if scope is None else [first]
             while stack and scope is not None:
                 op = stack.pop()
-                if op not in found:
-                    found[op] = scope
+                if op not in names:
+                    names[op] = scope
                     stack += loops.get(op, [])
                     loops.get(op, []).clear()
                     stack += [] if op in switches else [s for s in self.contexts.sources(op) if s in needed]
-        return self._rest_named(ops, switches, merges, found)
+        return self._remaining_names(ops, switches, merges, names)
 
-    def _rest_named(
-        self, ops: list[int], switches: frozenset[int], merges: frozenset[int], found: dict[int, str | int]
+    def _remaining_names(
+        self, ops: list[int], switches: frozenset[int], merges: frozenset[int], names: dict[int, str | int]
     ) -> dict[int, str | int]:
-        """`found` and the ops that it lacks: by what hangs together, or if that has no Merge, with what it reads."""
+        """`names` and the ops that it lacks: by what hangs together, or if that has no Merge, with what it reads."""
         pieces = defaultdict(list)
-        for op, piece in self._pieces([op for op in ops if op not in found], switches, merges).items():
+        for op, piece in self._pieces([op for op in ops if op not in names], switches, merges).items():
             pieces[piece].append(op)
-        merged = {piece: ends for piece, held in pieces.items() if (ends := merges.intersection(held))}
+        merged = {piece: ends for piece, members in pieces.items() if (ends := merges.intersection(members))}
         scopes: list[tuple[str, str | int]] = [(self._scope(ends), piece) for piece, ends in merged.items()]
-        for piece, held in pieces.items():
-            read = [found[s] for op in held for s in self.contexts.sources(op) if isinstance(found.get(s), str)]
+        for piece, members in pieces.items():
+            read = [names[s] for op in members for s in self.contexts.sources(op) if isinstance(names.get(s), str)]
             lost = piece not in merged and bool(read)
-            home = self._nearest(held[0], [(str(read[0]), read[0]), *scopes]) if lost else piece
-            found.update(dict.fromkeys(held, home))
-        return found
+            home = self._nearest(members[0], [(str(read[0]), read[0]), *scopes]) if lost else piece
+            names.update(dict.fromkeys(members, home))
+        return names
 
     def _loops_of(self, ops: Collection[int], depth: int) -> dict[int, list[int]]:
         """For each op in a loop that is more than `depth` contexts deep, the ops of the outermost such loop."""
         of = self.contexts
         loop = {c: of.frame(of.path(c)[depth:]) for c in {of.inside[op] for op in ops}}
-        held: dict[int, list[int]] = {c: [] for c in loop.values()}
+        ops_by_loop: dict[int, list[int]] = {c: [] for c in loop.values()}
         inside = [op for op in ops if loop[of.inside[op]]]
         for op in inside:
-            held[loop[of.inside[op]]].append(op)
-        return {op: held[loop[of.inside[op]]] for op in inside}
+            ops_by_loop[loop[of.inside[op]]].append(op)
+        return {op: ops_by_loop[loop[of.inside[op]]] for op in inside}
 
     def _started_by(self, switch: int) -> list[str]:
         """The scope of the conditional that a Switch starts, if it does: it then decides on the predicate itself."""

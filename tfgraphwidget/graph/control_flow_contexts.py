@@ -45,7 +45,7 @@ class Contexts:
         self.closes: defaultdict[tuple[int, str | Tensor], list[int]] = defaultdict(list)
         self._gives = [_OUTSIDE] * len(index)  # the context of what an op hands on, _BY_PORT for a Switch
         self._splits: dict[int, tuple[int, Tensor]] = {}
-        self._known: dict[tuple[int, str | Tensor, int], int] = {}
+        self._context_numbers: dict[tuple[int, str | Tensor, int], int] = {}
         self._paths: dict[int, tuple[int, ...]] = {_OUTSIDE: ()}
         self._deeper: dict[tuple[int, int], int] = {}
         self._start: list[int] = index.sources.start.tolist()
@@ -61,8 +61,8 @@ class Contexts:
     def slot(self, op: int, slot: int) -> Tensor | None:
         """The tensor that an op reads at a slot."""
         edge = self._start[op] + slot
-        told = edge < self._start[op + 1] and self._port[edge] >= 0
-        return (self._to[edge], self._port[edge]) if told else None
+        exists = edge < self._start[op + 1] and self._port[edge] >= 0
+        return (self._to[edge], self._port[edge]) if exists else None
 
     def path(self, context: int) -> tuple[int, ...]:
         """The contexts around a context, outermost first, then itself."""
@@ -90,10 +90,10 @@ class Contexts:
             if gives[op] != _NEW:
                 continue
             # What reads from one context only is told here, for speed: nearly all ops.
-            given = {gives[source] for source in to[start[op] : start[op + 1]]}
-            given.discard(_OUTSIDE)
-            if len(given) < 2 and types[op] not in _SPECIAL and min(given, default=_OUTSIDE) >= 0:
-                inside[op] = gives[op] = given.pop() if given else _OUTSIDE
+            contexts = {gives[source] for source in to[start[op] : start[op + 1]]}
+            contexts.discard(_OUTSIDE)
+            if len(contexts) < 2 and types[op] not in _SPECIAL and min(contexts, default=_OUTSIDE) >= 0:
+                inside[op] = gives[op] = contexts.pop() if contexts else _OUTSIDE
             else:
                 self._settle(op)
         for op in back:
@@ -112,9 +112,9 @@ class Contexts:
                     continue
             stack.pop()
             if gives[op] == _OPEN:
-                self.inside[op], gives[op] = self._settled(op)
+                self.inside[op], gives[op] = self._resolve(op)
 
-    def _settled(self, op: int) -> tuple[int, int]:
+    def _resolve(self, op: int) -> tuple[int, int]:
         """The context of an op, and that of what it hands on."""
         kind = self.index.types[op]
         here = self._behind_merge(op) if kind in MERGE else self._around(op)
@@ -133,12 +133,12 @@ class Contexts:
             here = self.frame(reversed(self.path(here)))
         return here, here
 
-    def _given(self, op: int) -> list[tuple[int, int]]:
+    def _input_contexts(self, op: int) -> list[tuple[int, int]]:
         """The context of what comes in by each edge of an op, with the edge's number."""
         edges = range(self._start[op], self._start[op + 1])
-        return [(self.given(self._to[edge], self._port[edge]), edge) for edge in edges]
+        return [(self.output_context(self._to[edge], self._port[edge]), edge) for edge in edges]
 
-    def given(self, op: int, port: int) -> int:
+    def output_context(self, op: int, port: int) -> int:
         """The context of what an op hands on: by an output, or by a control edge (port CONTROL)."""
         context = self._gives[op]
         return self._branch(op, port) if context == _BY_PORT else max(context, _OUTSIDE)
@@ -146,14 +146,16 @@ class Contexts:
     def _around(self, op: int) -> int:
         """The innermost context of what an op reads and waits for."""
         here = _OUTSIDE
-        for context, _ in self._given(op):
+        for context, _ in self._input_contexts(op):
             here = self.inner(here, context)
         return here
 
     def _behind_merge(self, op: int) -> int:
         """The context that is left when the branches that a Merge joins are done; a loop's Merge stays in the loop."""
         types, to, port = self.index.types, self._to, self._port
-        paths = [self.path(c) for c, edge in self._given(op) if port[edge] >= 0 and types[to[edge]] not in NEXT]
+        paths = [
+            self.path(c) for c, edge in self._input_contexts(op) if port[edge] >= 0 and types[to[edge]] not in NEXT
+        ]
         shared = shared_prefix(paths)
         closed = next((self.key[path[shared]] for path in paths if len(path) > shared), "")
         here = paths[0][shared - 1] if shared else _OUTSIDE
@@ -173,24 +175,24 @@ class Contexts:
         name = attr["frame_name"].s.decode(errors="replace") if "frame_name" in attr else ""
         # By the loop around, since not every Enter of a loop in a branch need be in that branch.
         loop = self._context(here, self.frame(reversed(self.path(here))), name)
-        known, asked = self.path(self.parent[loop]), self.path(here)
-        if known[: len(asked)] != asked[: len(known)]:
+        loop_path, here_path = self.path(self.parent[loop]), self.path(here)
+        if loop_path[: len(here_path)] != here_path[: len(loop_path)]:
             return self._context(here, here, name)  # imported once for each branch
-        if len(asked) > len(known) and loop not in asked:
+        if len(here_path) > len(loop_path) and loop not in here_path:
             self.parent[loop] = here
             self._paths, self._deeper = {_OUTSIDE: ()}, {}
         return loop
 
     def _context(self, parent: int, at: int, key: str | Tensor, branch: int = -1) -> int:
         """The context that has this key at another one; made if there is none, unless it lay too deep."""
-        if (at, key, branch) not in self._known:
+        if (at, key, branch) not in self._context_numbers:
             if len(self.path(parent)) >= _DEEPEST:
                 return parent
-            self._known[at, key, branch] = len(self.key)
+            self._context_numbers[at, key, branch] = len(self.key)
             self.parent.append(parent)
             self.key.append(key)
             self.branch.append(branch)
-        return self._known[at, key, branch]
+        return self._context_numbers[at, key, branch]
 
     def inner(self, a: int, b: int) -> int:
         """The inner one of two contexts; of two branches beside each other, a context that is in both."""
@@ -210,13 +212,13 @@ class Contexts:
 
     def _predicate(self, switch: int) -> Tensor | None:
         """The tensor that decides a Switch, seen through Identities; None for a loop's Switch, or if there is none."""
-        found = self.slot(switch, 1)
+        predicate = self.slot(switch, 1)
         for _ in range(_DEEPEST):
-            before = self.slot(found[0], 0) if found and self.index.types[found[0]] in IDENTITY else None
+            before = self.slot(predicate[0], 0) if predicate and self.index.types[predicate[0]] in IDENTITY else None
             if before is None:
                 break
-            found = before
-        return None if found and self.index.types[found[0]] in LOOP_CONDITION else found
+            predicate = before
+        return None if predicate and self.index.types[predicate[0]] in LOOP_CONDITION else predicate
 
 
 def shared_prefix(rows: Sequence[list[str]] | Sequence[tuple[int, ...]]) -> int:

@@ -33,30 +33,30 @@ def parameters(index: GraphIndex) -> Floats:
     Those are the elements of variables, each counted at one handle, an optimizer's own ones left out. In a function's
     body the variables are arguments; a frozen graph has constants of floats in their place.
     """
-    found = np.zeros(len(index))
-    held = distinct_handles(index)
+    counts = np.zeros(len(index))
+    variables = distinct_handles(index)
     optimisers = _slots(index)
-    for i in held:
-        found[i] = 0 if i in optimisers else _of_attr(index.nodes[i].attr["shape"].shape)
-    for i, shape in _captured(index).items():
-        found[i] = 0 if i in optimisers else elements(shape, None)
-    if not found.any():
+    for i in variables:
+        counts[i] = 0 if i in optimisers else _of_attr(index.nodes[i].attr["shape"].shape)
+    for i, shape in _captured_variables(index).items():
+        counts[i] = 0 if i in optimisers else elements(shape, None)
+    if not counts.any():
         for i, kind in enumerate(index.types):
             if kind in CONSTANTS and index.dtypes(i)[:1] and index.dtypes(i)[0] in _FLOATING and index.shape(i, 0):
-                found[i] = elements(index.shape(i, 0), None)
-    return found
+                counts[i] = elements(index.shape(i, 0), None)
+    return counts
 
 
 def output_bytes(index: GraphIndex, batch: int = 1) -> Floats:
     """How many bytes each op gives, (n,); dimensions that are unknown count as `batch`. NaN for ranks unknown, text."""
-    found = np.zeros(len(index))
+    sizes = np.zeros(len(index))
     for i in range(len(index)):
         for port, dtype in enumerate(index.dtypes(i)):
             if dtype.endswith("_ref") and index.types[i] not in HANDLES:
                 continue  # the variable's own, handed on
             each = BYTES.get(dtype.removesuffix("_ref"))
-            found[i] += np.nan if each is None else each * elements(index.shape(i, port), batch)
-    return found
+            sizes[i] += np.nan if each is None else each * elements(index.shape(i, port), batch)
+    return sizes
 
 
 def elements(shape: Shape, batch: int | None) -> float:
@@ -71,37 +71,37 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
 
     `fed` (bool per op) says what depends on what the graph is fed. Frozen graphs have constants for variables.
     """
-    found = np.arange(len(index), dtype=np.int32)
+    user_of = np.arange(len(index), dtype=np.int32)
     for i in np.flatnonzero(~fed & (parameters(index) > 0)).tolist():
         way = [i]
         while way:
             readers = sorted(set(index.consumer_lists[way.pop()]))
             user = next((op for op in readers if fed[op] and not _APPLIES.fullmatch(index.types[op])), None)
             if user is not None:
-                found[i] = user
+                user_of[i] = user
                 break
             way += [op for op in readers if index.types[op] in WEIGHT_READS]
-    return found
+    return user_of
 
 
 def _slots(index: GraphIndex) -> set[int]:
     """The variables that an optimizer holds beside the one it changes: Adam's moments, for one."""
-    found = set()
+    slots = set()
     for i, kind in enumerate(index.types):
         if _APPLIES.fullmatch(kind):
-            found |= set(index.input_lists[i][1:])
-    return {i for i in found if index.types[i] in HANDLES or index.types[i] in ARGUMENTS}
+            slots |= set(index.input_lists[i][1:])
+    return {i for i in slots if index.types[i] in HANDLES or index.types[i] in ARGUMENTS}
 
 
-def _captured(index: GraphIndex) -> dict[int, Shape]:
+def _captured_variables(index: GraphIndex) -> dict[int, Shape]:
     """The arguments of a function that are variables, with the shapes that are read of them."""
-    found: dict[int, Shape] = {}
+    shapes: dict[int, Shape] = {}
     for i, kind in enumerate(index.types):
         if kind == "ReadVariableOp" and index.input_lists[i]:
             source = index.input_lists[i][0]
             if index.types[source] in ARGUMENTS:
-                found.setdefault(source, index.shape(i, 0))
-    return found
+                shapes.setdefault(source, index.shape(i, 0))
+    return shapes
 
 
 def _of_attr(shape: TensorShapeProto) -> float:

@@ -20,7 +20,7 @@ from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 from tfgraphwidget.tf_types import NodeDef
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
@@ -123,15 +123,15 @@ class Difference:
     def rows(self) -> list[dict[str, str]]:
         """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, and each function."""
         names = FunctionChanges._fields
-        told = [("added", name, "", "op", "", "") for name in self.added]
-        told += [("removed", name, name, "op", "", "") for name in self.removed]
-        told += [("renamed", after, before, "name", before, after) for before, after in self.renamed]
-        told += [("changed", c.name, c.was, d.what, d.before, d.after) for c in self.changed for d in c.details]
-        for kind, held in zip(names[:3], self.functions[:3], strict=True):
-            told += [(kind, str(name), "", "function", "", "") for name in held]
-        told += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
-        told += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
-        rows = [dict(zip(COLUMNS, row, strict=True)) for row in told]
+        entries = [("added", name, "", "op", "", "") for name in self.added]
+        entries += [("removed", name, name, "op", "", "") for name in self.removed]
+        entries += [("renamed", after, before, "name", before, after) for before, after in self.renamed]
+        entries += [("changed", c.name, c.was, d.what, d.before, d.after) for c in self.changed for d in c.details]
+        for kind, group in zip(names[:3], self.functions[:3], strict=True):
+            entries += [(kind, str(name), "", "function", "", "") for name in group]
+        entries += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
+        entries += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in entries]
         for path, difference in self.inside:
             rows += [{**row, "op": " / ".join((*path, row["op"]))} for row in difference.rows()]
         return rows
@@ -143,7 +143,7 @@ class Difference:
     def __repr__(self) -> str:
         if not self:
             return "No difference."
-        held: list[tuple[str, Sequence[object], Sequence[object]]] = [
+        groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),
             ("op changed", self.changed, self.changed),
@@ -155,7 +155,12 @@ class Difference:
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
-        rest = [line for title, found, items in held if found for line in _listed(title, len(found), items)]
+        rest = [
+            line
+            for title, items_found, items in groups
+            if items_found
+            for line in _item_lines(title, len(items_found), items)
+        ]
         for path, difference in self.inside[:_MOST]:
             rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
         more = [f"in {len(self.inside) - _MOST:,} more functions"] if len(self.inside) > _MOST else []
@@ -173,9 +178,9 @@ def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{a} → {b}{f' ({n:,} ops)' if n > 1 else ''}" for (a, b), n in count.items())
 
 
-def _listed(title: str, count: int, items: Sequence[object]) -> Iterator[str]:
-    kind, _, done = title.partition(" ")
-    yield f"{count:,} {kind}{'s' if count > 1 else ''} {done}"
+def _item_lines(title: str, count: int, items: Sequence[object]) -> Iterator[str]:
+    kind, _, rest = title.partition(" ")
+    yield f"{count:,} {kind}{'s' if count > 1 else ''} {rest}"
     for item in items[:_MOST]:
         yield f"    {' → '.join(item) if type(item) is tuple else item}"
     if len(items) > _MOST:
@@ -226,8 +231,8 @@ class _Comparison:
         self._entered: set[tuple[int, str]] = set()  # ops of `after` and the attributes that name compared functions
         self.attributes = AttributeDigests(before), AttributeDigests(after)
         self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
-        held = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
-        self.renamed = {was: name for was, name in held if was != name}
+        pairs = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
+        self.renamed = {was: name for was, name in pairs if was != name}
 
     def difference(self, *, whole_library: bool) -> Difference:
         """All of it."""
@@ -236,7 +241,7 @@ class _Comparison:
         return Difference(
             added=tuple(name for j, name in enumerate(self.after.names) if j not in there),
             removed=tuple(name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0),
-            changed=tuple(self._changed()),
+            changed=tuple(self._changed_ops()),
             renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
             functions=self._functions(whole_library=whole_library),
             inside=inside,
@@ -248,10 +253,10 @@ class _Comparison:
             return
         one, other = self.attributes
         for i, j in enumerate(self.pair):
-            known = called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
-            called = {reference.label: reference for reference in known}
-            for was in called_functions(self.before.nodes[i], self.before.functions) if called else ():
-                now = called.get(was.label)
+            references = called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
+            functions_before = {reference.label: reference for reference in references}
+            for was in called_functions(self.before.nodes[i], self.before.functions) if functions_before else ():
+                now = functions_before.get(was.label)
                 if now is None or (was.function == now.function and self.before.extras is self.after.extras):
                     continue
                 pair = was.function, now.function
@@ -265,12 +270,12 @@ class _Comparison:
                     continue
                 self._compared.add(pair)
                 self._entered.add((j, was.label.partition("[")[0]))
-                label = self.after.names[j] + (f":{was.label}" if len(called) > 1 else "")
-                found = _Comparison(*bodies, {}, self._bodies, self._compared).difference(whole_library=False)
-                found = replace(found, changed=(*found.changed, *self._results(*pair, dict(found.renamed))))
-                if found.added or found.removed or found.changed or found.renamed or any(found.functions):
-                    yield Inside((label,), replace(found, inside=()))
-                yield from (Inside((label, *each.path), each.difference) for each in found.inside)
+                label = self.after.names[j] + (f":{was.label}" if len(functions_before) > 1 else "")
+                changes = _Comparison(*bodies, {}, self._bodies, self._compared).difference(whole_library=False)
+                changes = replace(changes, changed=(*changes.changed, *self._results(*pair, dict(changes.renamed))))
+                if changes.added or changes.removed or changes.changed or changes.renamed or any(changes.functions):
+                    yield Inside((label,), replace(changes, inside=()))
+                yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
 
     def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[Changed]:
         """The results of a function that other tensors are now; no op of the body tells."""
@@ -281,9 +286,9 @@ class _Comparison:
             if old != new:
                 yield Changed(key, key, (Detail("result", old, new),))
 
-    def _changed(self) -> Iterator[Changed]:
+    def _changed_ops(self) -> Iterator[Changed]:
         """The ops that both have and that are not the same, in the order of `after`."""
-        for j, i in counted(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
+        for j, i in report_each(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
             a, b = self.before.nodes[i], self.after.nodes[j]
             if a is b or (a.name == b.name and a == b):
                 continue
@@ -300,7 +305,7 @@ class _Comparison:
         yield from self._controls(i, j)
         before, after = self.attributes
         same = before.kind(i) == after.kind(j)
-        names = NAMES if same else before.meant(a).keys() | after.meant(b).keys()
+        names = NAMES if same else before.explicit_values(a).keys() | after.explicit_values(b).keys()
         for name in sorted(n for n in names if (n in a.attr or n in b.attr) and (j, n) not in self._entered):
             yield from self._attribute(name, i, j)
 
@@ -324,16 +329,16 @@ class _Comparison:
         for slot in range(max(len(here), len(there))):
             was, now = (side[slot] if slot < len(side) else None for side in (here, there))
             if was is None or now is None or (self.pair[was[0]], was[1]) != now:
-                yield Detail(f"input {slot}", _named(self.before, was), _named(self.after, now))
+                yield Detail(f"input {slot}", _tensor_name(self.before, was), _tensor_name(self.after, now))
 
     def _controls(self, i: int, j: int) -> Iterator[Detail]:
         waits, now_waits = self.before.control_lists[i], self.after.control_lists[j]
-        kept = {self.pair[op] for op in waits}
+        waits_after = {self.pair[op] for op in waits}
         for op in dict.fromkeys(waits):
             if self.pair[op] not in now_waits:
                 yield Detail("control input", self.before.names[op], "")
         for op in dict.fromkeys(now_waits):
-            if op not in kept:
+            if op not in waits_after:
                 yield Detail("control input", "", self.after.names[op])
 
     def _attribute(self, name: str, i: int, j: int) -> Iterator[Detail]:
@@ -363,7 +368,7 @@ class _Comparison:
         before -= {was for was, _ in self._compared}
         after -= {now for _, now in self._compared}
         both = frozenset() if self.before.extras is self.after.extras else before & after
-        digests = [_by_digest(names, told) for names, told in ((before - after, one), (after - before, other))]
+        digests = [_by_digest(names, digester) for names, digester in ((before - after, one), (after - before, other))]
         renamed = {name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]}
         return FunctionChanges(
             added=tuple(sorted(after - before - set(renamed.values()) - self.before.functions)),
@@ -373,9 +378,9 @@ class _Comparison:
         )
 
 
-def _by_digest(names: Iterable[str], told: AttributeDigests) -> dict[bytes, str]:
+def _by_digest(names: Iterable[str], digester: AttributeDigests) -> dict[bytes, str]:
     """The functions of which there is no other that does the same, by what they do."""
-    digests = {name: told.function(name) for name in names}
+    digests = {name: digester.function(name) for name in names}
     count = Counter(digests.values())
     return {digest: name for name, digest in digests.items() if count[digest] == 1}
 
@@ -385,5 +390,5 @@ def _read(index: GraphIndex, op: int) -> list[tuple[int, int]]:
     return list(zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True))
 
 
-def _named(index: GraphIndex, tensor: tuple[int, int] | None) -> str:
+def _tensor_name(index: GraphIndex, tensor: tuple[int, int] | None) -> str:
     return "" if tensor is None else f"{index.names[tensor[0]]}:{tensor[1]}"

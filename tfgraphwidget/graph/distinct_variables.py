@@ -30,8 +30,8 @@ _KEYS = ("container", "shared_name")
 @cached_per_index
 def _first_handles(index: GraphIndex) -> Mapping[int, int]:
     """The first handle of the variable that each handle of a variable that is used stands for."""
-    found = first_handles(index.nodes, index.functions, index.extras.function)
-    return {index.ids[name]: index.ids[first] for name, first in found.items()}
+    first_of = first_handles(index.nodes, index.functions, index.extras.function)
+    return {index.ids[name]: index.ids[first] for name, first in first_of.items()}
 
 
 def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> tuple[int, ...]:
@@ -58,7 +58,7 @@ def first_handles(
     handles = {node.name: node for node in nodes if node.op in HANDLES}
     calls = [node for node in nodes if node.op in FUNCTION_CALLS and node.attr["f"].func.name in functions]
     savers = {node.name for node in calls if _is_saver(function(node.attr["f"].func.name))}
-    unused = _Uses(nodes, handles, savers).unused() if savers else frozenset[str]()
+    unused = _Uses(nodes, handles, savers).unused_handles() if savers else frozenset[str]()
     first: dict[tuple[str, bytes, bytes], str] = {}
     return {name: first.setdefault(_key(node), name) for name, node in handles.items() if name not in unused}
 
@@ -84,7 +84,7 @@ class _Uses:
             for op in {split_input(text)[0] for text in node.input}:
                 self._readers[op].append(node)
 
-    def unused(self) -> frozenset[str]:
+    def unused_handles(self) -> frozenset[str]:
         """The handles of copies, and those that nothing uses."""
         return frozenset(name for name in self._handles if self._is_unused(name))
 

@@ -8,7 +8,7 @@ from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 
 
 def text(index: GraphIndex) -> str:
@@ -50,14 +50,14 @@ def _scope(index: GraphIndex) -> Iterator[str]:
 
 def _edges(index: GraphIndex) -> Iterator[str]:
     start, to, port = (column.tolist() for column in index.sources)
-    known: dict[tuple[int, int], str] = {}  # a tensor may have many readers
-    for i, reader in enumerate(counted(index.names, "Writing the edges")):
+    cached: dict[tuple[int, int], str] = {}  # a tensor may have many readers
+    for i, reader in enumerate(report_each(index.names, "Writing the edges")):
         end = quote(reader)
         for edge in range(start[i], start[i + 1]):
             tensor = to[edge], port[edge]
-            if tensor not in known:
-                known[tensor] = _tensor(index, *tensor)
-            yield f"  {quote(index.names[to[edge]])} -> {end} {known[tensor]};"
+            if tensor not in cached:
+                cached[tensor] = _tensor(index, *tensor)
+            yield f"  {quote(index.names[to[edge]])} -> {end} {cached[tensor]};"
 
 
 def _tensor(index: GraphIndex, op: int, port: int) -> str:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 from tfgraphwidget.tf_types import NodeDef
 
 Ids = npt.NDArray[np.int32]
@@ -158,11 +158,11 @@ def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> 
             number_names(names, ids, first)
         texts: list[str] = []
         ends = [0]
-        for node in counted(nodes, "Reading the graph", 4_096):
+        for node in report_each(nodes, "Reading the graph", 4_096):
             # A slice of protobuf's list is a list, and made at once: walking it costs twice the time.
             texts += node.input[:]
             ends.append(len(texts))
-        to, port = _resolved(texts, ids)
+        to, port = _resolve_inputs(texts, ids)
     if (to < 0).any():
         at = int(np.flatnonzero(to < 0)[0])
         reader = names[int(np.searchsorted(ends, at, side="right")) - 1]
@@ -170,19 +170,19 @@ def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> 
     row_ends = np.array(ends, dtype=np.int32)
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), row_ends[1:] - row_ends[:-1])
     data = port != CONTROL
-    csr = [Csr(_starts(owner[kept], len(nodes)), to[kept]) for kept in (data, ~data)]
+    csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
     return NodeArrays(names, [node.op for node in nodes], nodes, csr[0], port[data], csr[1])
 
 
-def _resolved(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
+def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
     """Op number (-1 for none) and port of each NodeDef input."""
     # Most inputs are the first tensor of an op, written as the op's name: one look-up each, and no more Python.
     to = np.fromiter(map(ids.get, texts, repeat(-1)), np.int32, len(texts))
     port = np.zeros(len(texts), dtype=np.int32)
     for k in np.flatnonzero(to < 0).tolist():
-        op, asked = split_input(texts[k])
-        port[k] = min(asked, _MOST_PORTS)
-        to[k] = ids.get(op, -1) if asked < _MOST_PORTS else -1
+        op, port_number = split_input(texts[k])
+        port[k] = min(port_number, _MOST_PORTS)
+        to[k] = ids.get(op, -1) if port_number < _MOST_PORTS else -1
     return to, port
 
 
@@ -214,22 +214,22 @@ def replace_rows(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids])
     Returns:
         The new CSR, and the new array of each pair.
     """
-    held, counts = csr.start[np.asarray(order) + 1] - csr.start[order], np.diff(rows.start)
-    if np.array_equal(held, counts):  # nearly always, since most edits change which op an input reads
+    counts_before, counts = csr.start[np.asarray(order) + 1] - csr.start[order], np.diff(rows.start)
+    if np.array_equal(counts_before, counts):  # nearly always, since most edits change which op an input reads
         places = np.arange(len(rows.values), dtype=np.int32) + np.repeat(csr.start[order] - rows.start[:-1], counts)
         return Csr(csr.start, _with(csr.values, places, rows.values)), [_with(old, places, new) for old, new in along]
     longer = np.diff(csr.start)
     longer[order] = counts
     start = np.concatenate([[0], np.cumsum(longer)]).astype(np.int32)
 
-    def spliced(old: Ids, new: Ids) -> Ids:
+    def splice(old: Ids, new: Ids) -> Ids:
         parts, at = [], 0
         for k, row in enumerate(order):
             parts += [old[at : csr.start[row]], new[rows.start[k] : rows.start[k + 1]]]
             at = csr.start[row + 1]
         return np.concatenate([*parts, old[at:]])
 
-    return Csr(start, spliced(csr.values, rows.values)), [spliced(old, new) for old, new in along]
+    return Csr(start, splice(csr.values, rows.values)), [splice(old, new) for old, new in along]
 
 
 def _with(old: Ids, places: Ids, new: Ids) -> Ids:
@@ -241,20 +241,20 @@ def _with(old: Ids, places: Ids, new: Ids) -> Ids:
     return changed
 
 
-def select_rows(csr: Csr, kept: Mask, number: Ids, *along: Ids) -> tuple[Csr, list[Ids]]:
+def select_rows(csr: Csr, keep: Mask, number: Ids, *along: Ids) -> tuple[Csr, list[Ids]]:
     """Keep some rows of a CSR and renumber their values.
 
     Args:
         csr: The CSR.
-        kept: Which rows stay.
+        keep: Which rows stay.
         number: The new number of each value.
         along: Arrays with an entry for each value.
 
     Returns:
         The new CSR, and the entries of each array that stay.
     """
-    stays = np.repeat(kept, np.diff(csr.start))
-    start = np.concatenate([[0], np.cumsum(np.diff(csr.start)[kept])]).astype(np.int32)
+    stays = np.repeat(keep, np.diff(csr.start))
+    start = np.concatenate([[0], np.cumsum(np.diff(csr.start)[keep])]).astype(np.int32)
     return Csr(start, number[csr.values[stays]]), [array[stays] for array in along]
 
 

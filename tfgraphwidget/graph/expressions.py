@@ -28,8 +28,8 @@ def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_source_of(n, function.__code__)]
-    return found[0] if len({ast.dump(node) for node in found}) == 1 else None
+    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_source_of(n, function.__code__)]
+    return lambdas[0] if len({ast.dump(node) for node in lambdas}) == 1 else None
 
 
 def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:

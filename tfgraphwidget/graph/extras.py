@@ -67,9 +67,9 @@ def with_functions(
         `base` itself if there are no functions.
     """
     more = {function.signature.name: function for function in functions}
-    known = base if isinstance(base, ExtrasWithFunctions) else ExtrasWithFunctions(base, {}, {})
+    extras = base if isinstance(base, ExtrasWithFunctions) else ExtrasWithFunctions(base, {}, {})
     return (
-        ExtrasWithFunctions(known.base, {**known.functions, **more}, {**known.gradients, **dict(gradients)})
+        ExtrasWithFunctions(extras.base, {**extras.functions, **more}, {**extras.gradients, **dict(gradients)})
         if more
         else base
     )

@@ -24,15 +24,15 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
     """
     if not functions:
         return ()
-    found = [FunctionRef("", node.op)] if node.op in functions else []
+    references = [FunctionRef("", node.op)] if node.op in functions else []
     for label, value in node.attr.items():
         kind = value.WhichOneof("value")
         if kind == "func":
-            found.append(FunctionRef(label, value.func.name))
+            references.append(FunctionRef(label, value.func.name))
         elif kind == "list":
-            found += [FunctionRef(f"{label}[{k}]", held.name) for k, held in enumerate(value.list.func)]
-    known = (door for door in found if door.function in functions)
-    return tuple(sorted(known, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
+            references += [FunctionRef(f"{label}[{k}]", function.name) for k, function in enumerate(value.list.func)]
+    in_library = (door for door in references if door.function in functions)
+    return tuple(sorted(in_library, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
 
 
 def reachable_functions(functions: Collection[str], library: GraphExtras, nodes: Iterable[NodeDef]) -> dict[str, None]:
@@ -46,15 +46,15 @@ def reachable_functions(functions: Collection[str], library: GraphExtras, nodes:
     Returns:
         The names as keys, callers before the functions they call.
     """
-    found: dict[str, None] = {}
+    reached: dict[str, None] = {}
     stack = list(nodes) if functions else []
     while stack:
-        wanted = [door.function for door in called_functions(stack.pop(), functions)]
-        while wanted:
-            name = wanted.pop()
-            if name not in found:
-                found[name] = None
+        pending = [door.function for door in called_functions(stack.pop(), functions)]
+        while pending:
+            name = pending.pop()
+            if name not in reached:
+                reached[name] = None
                 stack += library.function(name).node_def
                 gradient = library.gradient(name)
-                wanted += [gradient] if gradient else []
-    return found
+                pending += [gradient] if gradient else []
+    return reached

@@ -1,7 +1,7 @@
 """GraphIndex: one graph as frozen arrays.
 
 Ops are numbered 0 … n-1 in graph order. Edges are stored as CSR both ways, so that every question about
-neighbors is a slice. An index never changes; `extended` and `without` give a new one that shares what it can.
+neighbors is a slice. An index never changes; `with_new_nodes` and `without` give a new one that shares what it can.
 The NodeDefs are kept as they came (opaque protos): what needs an attribute reads it there.
 """
 
@@ -75,9 +75,9 @@ class GraphIndex:
 
     def dtypes(self, i: int) -> tuple[str, ...]:
         """The dtype of each output of op i, in port order; "" where it is not known."""
-        told = self.typing.dtypes(self.nodes[i])
+        dtypes = self.typing.dtypes(self.nodes[i])
         read = self.readers.port[self.readers.start[i] : self.readers.start[i + 1]]
-        return told + ("",) * (int(read.max(initial=-1)) + 1 - len(told))
+        return dtypes + ("",) * (int(read.max(initial=-1)) + 1 - len(dtypes))
 
     def shape(self, i: int, port: int) -> Shape:
         """The static shape of an output of op i."""
@@ -148,13 +148,13 @@ class GraphIndex:
 
     def op(self, name: str) -> int:
         """The number of an op, or of the op of a tensor; UnknownName proposes the nearest."""
-        found = self.ids.get(name)
-        if found is None:
-            found = self.ids.get(split_tensor(name)[0])
-        if found is None:
-            wanted = split_tensor(name)[0][:200]
-            raise UnknownName(f"This graph has no op {wanted!r}.{did_you_mean(wanted, self.names)}")
-        return found
+        number = self.ids.get(name)
+        if number is None:
+            number = self.ids.get(split_tensor(name)[0])
+        if number is None:
+            op_name = split_tensor(name)[0][:200]
+            raise UnknownName(f"This graph has no op {op_name!r}.{did_you_mean(op_name, self.names)}")
+        return number
 
     def is_sorted(self, first: int = 0) -> bool:
         """Whether each op from number `first` on stands behind the ops that it reads and waits for."""
@@ -163,7 +163,7 @@ class GraphIndex:
             for edges in (self.inputs, self.controls)
         )
 
-    def extended(
+    def with_new_nodes(
         self,
         nodes: Iterable[NodeDef],
         collections: Mapping[str, tuple[Member, ...]],
@@ -202,7 +202,7 @@ class GraphIndex:
         grown.__dict__["ids"] = ids  # a cached_property; computing it again would cost as much as the whole graph
         return grown
 
-    def rewired(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
+    def with_changed_nodes(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
         """This index with other NodeDefs for some ops, of the same names; the order of ops stays."""
         order = sorted(changed)
         rows = read_nodes([changed[i] for i in order], self.ids, None)
@@ -220,29 +220,29 @@ class GraphIndex:
         same += ["control_consumers"] if controls.values is self.controls.values else []
         return after._with_known(self, "ids", "scopes", *same)
 
-    def renamed(self, nodes: Mapping[int, NodeDef]) -> GraphIndex:
+    def with_renamed_nodes(self, nodes: Mapping[int, NodeDef]) -> GraphIndex:
         """This index with other names for some ops, whose NodeDefs come with them; edges stay, old names are reserved.
 
         What names these ops in other NodeDefs, in collections and variables is for the caller to change.
         """
-        names, held = list(self.names), list(self.nodes)
+        names, new_nodes = list(self.names), list(self.nodes)
         for i, node in nodes.items():
-            names[i], held[i] = node.name, node
+            names[i], new_nodes[i] = node.name, node
         pairs = {new: old for new, old in zip(names, self.names, strict=True) if new != old}
         old = {name for name in pairs.values() if name not in pairs}
-        taken = old | {scope for name in old for scope in enclosing_scopes(name)}
+        reserved = old | {scope for name in old for scope in enclosing_scopes(name)}
         return replace(
             self,
             names=names,
-            nodes=held,
+            nodes=new_nodes,
             typing=self.typing if not pairs else RenamedTyping(self.typing, pairs),
-            reserved=self.reserved | {name.lower() for name in taken},
+            reserved=self.reserved | {name.lower() for name in reserved},
         )
 
-    def reshaped(self, shapes: Mapping[tuple[str, int], Shape]) -> GraphIndex:
+    def with_shapes(self, shapes: Mapping[tuple[str, int], Shape]) -> GraphIndex:
         """This index with other static shapes, by op name and port, than its `typing` told."""
         same = ("ids", "scopes", "kinds", "sources", "readers", "consumers", "control_consumers")
-        return replace(self, typing=self.typing.reshaped(shapes))._with_known(self, *same)
+        return replace(self, typing=self.typing.with_shapes(shapes))._with_known(self, *same)
 
     def _with_known(self, other: GraphIndex, *names: str) -> GraphIndex:
         """This index, told what another one has found out already that is the same for both."""
@@ -254,35 +254,35 @@ class GraphIndex:
 
         Raises UnknownName when an op that stays reads one that goes.
         """
-        kept = np.fromiter((name not in names for name in self.names), np.bool_, len(self))
-        number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, -1).astype(np.int32)
-        held = {
+        keep = np.fromiter((name not in names for name in self.names), np.bool_, len(self))
+        number = np.where(keep, np.cumsum(keep, dtype=np.int32) - 1, -1).astype(np.int32)
+        collections = {
             key: tuple(m for m in members if split_tensor(m.name)[0] not in names)
             for key, members in self.collections.items()
         }
         scopes = {scope for name in names for scope in enclosing_scopes(name)}
-        inputs, (ports,) = select_rows(self.inputs, kept, number, self.ports)
-        controls, _ = select_rows(self.controls, kept, number)
-        self._check_kept(kept, inputs, controls)
+        inputs, (ports,) = select_rows(self.inputs, keep, number, self.ports)
+        controls, _ = select_rows(self.controls, keep, number)
+        self._check_edges_stay(keep, inputs, controls)
         return replace(
             self,
-            names=list(compress(self.names, kept)),
-            types=list(compress(self.types, kept)),
-            nodes=list(compress(self.nodes, kept)),
+            names=list(compress(self.names, keep)),
+            types=list(compress(self.types, keep)),
+            nodes=list(compress(self.nodes, keep)),
             inputs=inputs,
             ports=ports,
             controls=controls,
-            collections=held,
+            collections=collections,
             variable_defs=tuple(v for v in self.variable_defs if v.handle not in names),
             reserved=self.reserved | {name.lower() for name in names | scopes},
         )
 
-    def _check_kept(self, kept: Mask, *edges: Csr) -> None:
+    def _check_edges_stay(self, keep: Mask, *edges: Csr) -> None:
         """Raise when an edge ends at an op that is gone."""
         for csr in edges:
             if (csr.values < 0).any():
                 number = csr.owner[np.argmax(csr.values < 0)]
-                reader = self.names[int(np.flatnonzero(kept)[number])]
+                reader = self.names[int(np.flatnonzero(keep)[number])]
                 raise UnknownName(f"Op {reader!r} reads an op that is to go; let it read another one first.", [reader])
 
 

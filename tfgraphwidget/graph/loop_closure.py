@@ -55,16 +55,16 @@ def complete_blocks(
     flow = _Flow(index)
     if not flow.blocks and not flow.state:
         return frozenset(ops)
-    found = frozenset(ops)
+    closed = frozenset(ops)
     while True:
-        grown = flow.grown(found)
+        grown = flow.grow(closed)
         if not grow:
-            flow.check_held(found, grown)
+            flow.check_held(closed, grown)
             break
-        more = grown | flow.parameters(grown - found, grown, cut) | flow.deciding(grown)
-        if more == found:
+        more = grown | flow.parameters(grown - closed, grown, cut) | flow.deciding(grown)
+        if more == closed:
             break
-        found = more
+        closed = more
     flow.check_cut(grown, cut)
     return grown
 
@@ -72,7 +72,7 @@ def complete_blocks(
 def enclosing_ops(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
     """`ops` with all of each loop and conditional that holds one of them, the outermost ones too."""
     flow = _Flow(index)
-    grown = flow.grown(frozenset(ops), stay=False)
+    grown = flow.grow(frozenset(ops), stay=False)
     return grown | flow.deciding(grown)
 
 
@@ -112,18 +112,18 @@ class _Flow:
         if not STEP_STATE.isdisjoint(index.kinds[0]):
             self._read_states()
 
-    def grown(self, ops: frozenset[int], *, stay: bool = True) -> frozenset[int]:
+    def grow(self, ops: frozenset[int], *, stay: bool = True) -> frozenset[int]:
         """`ops`, grown until no block is cut and no stack or TensorArray is shared; `stay` leaves bodies alone."""
-        found = set(ops)
+        result = set(ops)
         size = -1
-        while size != len(found):
-            size = len(found)
-            for k in self.taken(found, stay=stay):
-                found |= self.blocks[k].ops
-            self._add_states(found)
-        return frozenset(found)
+        while size != len(result):
+            size = len(result)
+            for k in self.blocks_of(result, stay=stay):
+                result |= self.blocks[k].ops
+            self._add_states(result)
+        return frozenset(result)
 
-    def taken(self, ops: Collection[int], *, stay: bool = True) -> list[int]:
+    def blocks_of(self, ops: Collection[int], *, stay: bool = True) -> list[int]:
         """The blocks that `ops` take a part of, those left out whose bodies they only lie in; outermost first."""
         touched = {k for k, block in enumerate(self.blocks) if not block.ops.isdisjoint(ops)}
         around = set(self._path(self._home(ops))) if stay and touched else set()
@@ -133,13 +133,13 @@ class _Flow:
         """Raise when more is needed than handles, and the numbers that these are made of."""
         types = self.index.types
         missing = {op for op in grown - ops if op in self.owner or types[op] not in STEP_STATE | CONSTANTS}
-        for k in self.taken(grown):
+        for k in self.blocks_of(grown):
             lacking = sorted(missing & self.blocks[k].ops)
             if lacking:
                 names = self.index.names
                 raise NotClonable(
-                    f"The selection holds only a part of {_called(self.blocks[k])}: {names[lacking[0]]!r} is missing, "
-                    f"for one; {self._way_out(k)}.",
+                    f"The selection holds only a part of {_block_text(self.blocks[k])}: {names[lacking[0]]!r} is "
+                    f"missing, for one; {self._way_out(k)}.",
                     [names[op] for op in lacking],
                 )
         if missing:
@@ -154,14 +154,14 @@ class _Flow:
 
     def check_cut(self, ops: frozenset[int], cut: Collection[Tensor]) -> None:
         """Raise when an input lies inside a block that is taken, or takes the place of what fills a TensorArray."""
-        taken = set(self.taken(ops)) if cut else set()
+        partial = set(self.blocks_of(ops)) if cut else set()
         for op, port in cut:
             names = self.index.names
-            for k in reversed([k for k in self._path(self.owner.get(op, -1)) if k in taken]):
+            for k in reversed([k for k in self._path(self.owner.get(op, -1)) if k in partial]):
                 if op not in _leaving(self.blocks[k]):
                     raise NotClonable(
-                        f"Input {self._tensor(op, port)!r} lies inside {_called(self.blocks[k])}, which can only be "
-                        f"copied whole; {self._way_out(k)}.",
+                        f"Input {self._tensor(op, port)!r} lies inside {_block_text(self.blocks[k])}, which can only "
+                        f"be copied whole; {self._way_out(k)}.",
                         [names[op]],
                     )
             for reader, slot in self._readers(op, port) if self.state else ():
@@ -188,21 +188,21 @@ class _Flow:
 
     def deciding(self, grown: frozenset[int]) -> set[int]:
         """The "pred_id" of each conditional that is taken: its own name for the predicate."""
-        found: set[int] = set()
-        for k in self.taken(grown):
+        identities: set[int] = set()
+        for k in self.blocks_of(grown):
             block = self.blocks[k]
-            given = self.index.input_lists[block.switches[-1]] if isinstance(block, Conditional) else []
-            named = (op for op in given[1:] if self.index.types[op] in IDENTITY)
-            found.update(op for op in named if self.index.names[op].startswith(f"{block.name}/"))
-        return found
+            inputs = self.index.input_lists[block.switches[-1]] if isinstance(block, Conditional) else []
+            candidates = (op for op in inputs[1:] if self.index.types[op] in IDENTITY)
+            identities.update(op for op in candidates if self.index.names[op].startswith(f"{block.name}/"))
+        return identities
 
     def _path(self, k: int) -> list[int]:
         """A block and those around it, innermost first."""
-        found = []
+        path = []
         while k >= 0:
-            found.append(k)
+            path.append(k)
             k = self.outer[k]
-        return found
+        return path
 
     def _home(self, ops: Collection[int]) -> int:
         """The innermost block in whose body all of the ops lie, less invariants that enter it and what feeds these.
@@ -221,9 +221,9 @@ class _Flow:
         shared = [set(self._path(k)) for k in paths]
         around = [k for k in self._path(next(iter(paths), -1)) if all(k in path for path in shared)]
         for k in reversed(around):  # outermost first
-            block, made = self.blocks[k], self._made_of(k, ops)
+            block, made_by_block = self.blocks[k], self._made_of(k, ops)
             split = isinstance(block, Conditional) and not any(rest <= branch for branch in block.branches)
-            if split or not made <= entering:
+            if split or not made_by_block <= entering:
                 return self.outer[k]
         return around[0] if around else -1
 
@@ -252,32 +252,32 @@ class _Flow:
                     self.state[reader] = gradients.setdefault((state, source), reader)
                     handles.append(reader)
 
-    def _add_states(self, found: set[int]) -> None:
+    def _add_states(self, ops: set[int]) -> None:
         """Add the handles of what the ops read, what fills them, and the constants that these are made of."""
-        handles = [handle for op in found if (handle := self.handle.get(op)) is not None] if self.state else []
+        handles = [handle for op in ops if (handle := self.handle.get(op)) is not None] if self.state else []
         for handle in dict.fromkeys(handles):
             state = self.state[handle]
-            if not found.isdisjoint(self.other[state]):
-                found.update(self.filling[state])
-            given = self.index.input_lists[handle]
-            found.update(op for op in given if self.index.types[op] in CONSTANTS and op not in self.owner)
-            found.add(handle)
+            if not ops.isdisjoint(self.other[state]):
+                ops.update(self.filling[state])
+            inputs = self.index.input_lists[handle]
+            ops.update(op for op in inputs if self.index.types[op] in CONSTANTS and op not in self.owner)
+            ops.add(handle)
 
     def _readers(self, op: int, port: int) -> Iterator[Tensor]:
         """(reader, slot) of a tensor, seen through what hands it on."""
-        seen = {op}
+        visited = {op}
         stack = [(op, port)]
         while stack:
-            at, given = stack.pop()
+            at, wanted_slot = stack.pop()
             for reader in dict.fromkeys(self.index.consumer_lists[at]):
                 start = self.index.inputs.start[reader]
                 for slot, source in enumerate(self.index.input_lists[reader]):
-                    if source != at or (given >= 0 and self.index.ports[start + slot] != given):
+                    if source != at or (wanted_slot >= 0 and self.index.ports[start + slot] != wanted_slot):
                         continue
                     if self.index.types[reader] not in V1_FORWARDING:
                         yield reader, slot
-                    elif (slot == 0 or self.index.types[reader] in MERGE) and reader not in seen:
-                        seen.add(reader)
+                    elif (slot == 0 or self.index.types[reader] in MERGE) and reader not in visited:
+                        visited.add(reader)
                         stack.append((reader, traversal.ANY_PORT))
 
     def _way_out(self, k: int) -> str:
@@ -285,8 +285,8 @@ class _Flow:
         block, index = self.blocks[k], self.index
         entering = block.enters if isinstance(block, Loop) else block.switches
         starts = [index.inputs.start[op] for op in entering if index.input_lists[op]]
-        given = {(int(index.inputs.values[s]), int(index.ports[s])): None for s in starts}
-        inputs = [self._tensor(*t) for t in given if t[0] not in block.ops and index.types[t[0]] not in CONSTANTS]
+        boundary = {(int(index.inputs.values[s]), int(index.ports[s])): None for s in starts}
+        inputs = [self._tensor(*t) for t in boundary if t[0] not in block.ops and index.types[t[0]] not in CONSTANTS]
         read = [op for op in _leaving(block) if index.consumer_lists[op]]
         outputs = [self._tensor(op, 0) for op in read or _leaving(block)]
         kind = "loop" if isinstance(block, Loop) else "conditional"
@@ -297,7 +297,7 @@ class _Flow:
         return self.index.names[op] + ("" if port < 0 else f":{port}")
 
 
-def _called(block: Loop | Conditional) -> str:
+def _block_text(block: Loop | Conditional) -> str:
     return f"{'while loop' if isinstance(block, Loop) else 'conditional'} {block.name!r}"
 
 

@@ -85,10 +85,10 @@ class ScopeTree:
 
     def scope(self, name: str) -> int:
         """The number of a scope; a trailing slash is allowed."""
-        found = self.ids.get(name.rstrip("/"))
-        if found is None:
+        number = self.ids.get(name.rstrip("/"))
+        if number is None:
             raise UnknownName(f"This graph has no name scope {name[:200]!r}.{did_you_mean(name, self.names)}")
-        return found
+        return number
 
 
 def _add_scopes(name: str, ids: dict[str, int], parent: list[int]) -> None:

@@ -13,7 +13,7 @@ from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.progress import counted, tell
+from tfgraphwidget.progress import report_each, tell
 from tfgraphwidget.tf_types import TensorShapeProto
 
 _MOST_EDGES, _MOST_KEYS = 300_000, 3_000
@@ -43,26 +43,26 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
         nodes: Whether nodes have `node_def`.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
-    for i, name in enumerate(counted(index.names, "Taking the ops")):
+    for i, name in enumerate(report_each(index.names, "Taking the ops")):
         op = Op(index, i)
         attributes = {key: _plain(op.attr(key)) for key in sorted(index.nodes[i].attr)}
-        told: dict[str, Any] = {"attributes": attributes}
+        details: dict[str, Any] = {"attributes": attributes}
         if text:
-            told = {f"attr.{key}": str(value) for key, value in attributes.items()}
+            details = {f"attr.{key}": str(value) for key, value in attributes.items()}
         if nodes:
-            told["node_def"] = index.nodes[i].SerializeToString(deterministic=True)
-        graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **told)
-    known: dict[tuple[int, int], dict[str, Any]] = {}
+            details["node_def"] = index.nodes[i].SerializeToString(deterministic=True)
+        graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **details)
+    cache: dict[tuple[int, int], dict[str, Any]] = {}
     start, to, port = (column.tolist() for column in index.sources)
-    for i, reader in enumerate(counted(index.names, "Taking the edges")):
+    for i, reader in enumerate(report_each(index.names, "Taking the edges")):
         slots = len(index.input_lists[i])
         # Of each op the tensors come first, in slot order, then the control inputs.
         for k, edge in enumerate(range(start[i], start[i + 1])):
             tensor = to[edge], port[edge]
-            if tensor not in known:
-                known[tensor] = _tensor(index, *tensor, text=text)
+            if tensor not in cache:
+                cache[tensor] = _tensor(index, *tensor, text=text)
             key, at = (k, {"slot": k}) if k < slots else (f"^{k - slots}", {})
-            graph.add_edge(index.names[tensor[0]], reader, str(key) if text else key, **at, **known[tensor])
+            graph.add_edge(index.names[tensor[0]], reader, str(key) if text else key, **at, **cache[tensor])
     return graph
 
 
@@ -72,8 +72,8 @@ def _about(index: GraphIndex, *, text: bool) -> dict[str, Any]:
     functions = tuple(sorted(index.functions))
     if text:
         return {"variables": " ".join(variables), "functions": " ".join(functions)}
-    held = {key: tuple(member.name for member in members) for key, members in index.collections.items()}
-    return {"variables": variables, "functions": functions, "collections": held}
+    collections = {key: tuple(member.name for member in members) for key, members in index.collections.items()}
+    return {"variables": variables, "functions": functions, "collections": collections}
 
 
 def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, Any]:
@@ -81,8 +81,8 @@ def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, A
     if port == CONTROL:
         return {"tensor": f"^{index.names[op]}", "control": True}
     shape = index.shape(op, port)
-    told = {"tensor": f"{index.names[op]}:{port}", "dtype": index.dtypes(op)[port], "control": False}
-    return {**told, "shape": shape_text(shape) if text else shape}
+    details = {"tensor": f"{index.names[op]}:{port}", "dtype": index.dtypes(op)[port], "control": False}
+    return {**details, "shape": shape_text(shape) if text else shape}
 
 
 def _plain(value: Any) -> Any:
@@ -110,8 +110,12 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
     """
     _check_size(index)
     graph = networkx(index, text=True)
-    told = [graph.graph, *(data for _, data in graph.nodes(data=True)), *(data for *_, data in graph.edges(data=True))]
-    for attributes in told:
+    owners = [
+        graph.graph,
+        *(data for _, data in graph.nodes(data=True)),
+        *(data for *_, data in graph.edges(data=True)),
+    ]
+    for attributes in owners:
         attributes.update((key, _printable(value)) for key, value in attributes.items() if isinstance(value, str))
     if any(_NOT_XML.search(name) for name in graph):
         graph = nx.relabel_nodes(graph, _printable)
@@ -132,4 +136,4 @@ def _check_size(index: GraphIndex) -> None:
 
 def _printable(text: str) -> str:
     """A text without the characters that no XML may hold."""
-    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _NOT_XML.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

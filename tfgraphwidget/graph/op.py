@@ -77,21 +77,21 @@ class Op:
 
         `default` when the op has no such attribute.
         """
-        held = self.index.nodes[self.number].attr
-        return attr_value(held[name]) if name in held else default
+        attributes = self.index.nodes[self.number].attr
+        return attr_value(attributes[name]) if name in attributes else default
 
 
-def attr_value(held: AttrValue) -> Any:
+def attr_value(value: AttrValue) -> Any:
     """An AttrValue as a Python value; see `Op.attr`."""
-    kind = held.WhichOneof("value")
+    kind = value.WhichOneof("value")
     if kind in {"s", "i", "f", "b"}:
-        return getattr(held, kind)
+        return getattr(value, kind)
     if kind == "type":
-        return dtype_name(held, "type", held.type)
+        return dtype_name(value, "type", value.type)
     if kind == "list":
-        fields = [(field.name, list(values)) for field, values in held.list.ListFields()]
-        return [dtype_name(held, "type", v) if name == "type" else v for name, values in fields for v in values]
-    return getattr(held, kind) if kind else None
+        fields = [(field.name, list(values)) for field, values in value.list.ListFields()]
+        return [dtype_name(value, "type", v) if name == "type" else v for name, values in fields for v in values]
+    return getattr(value, kind) if kind else None
 
 
 def dtype_name(message: Message, field: str, number: int) -> str:
@@ -106,6 +106,6 @@ def dtype_name(message: Message, field: str, number: int) -> str:
         The name; the number as text if it is not known.
     """
     enum = message.DESCRIPTOR.fields_by_name[field].enum_type
-    known = enum.values_by_number.get(number) if enum is not None else None
-    name = known.name.removeprefix("DT_").lower() if known else str(number)
+    descriptor = enum.values_by_number.get(number) if enum is not None else None
+    name = descriptor.name.removeprefix("DT_").lower() if descriptor else str(number)
     return DTYPES.get(name, f"{DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name)

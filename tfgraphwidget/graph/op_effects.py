@@ -71,7 +71,7 @@ class _Effects:
     def may_have(self, op_type: str) -> bool:
         """Whether some op of a type may have effects."""
         if op_type not in self._by_type:
-            self._by_type[op_type], self._calls[op_type] = self._judged(op_type)
+            self._by_type[op_type], self._calls[op_type] = self._type_effects(op_type)
         return self._by_type[op_type] or bool(self._calls[op_type])
 
     def may_differ(self, op_type: str) -> bool:
@@ -84,13 +84,13 @@ class _Effects:
             return False
         if not self._calls[node.op]:
             return self._by_type[node.op]
-        called = [name for key in self._calls[node.op] for name in _functions(node, key)]
+        functions = [name for key in self._calls[node.op] for name in _functions(node, key)]
         try:
-            return any(self._function(name) for name in called)
+            return any(self._function(name) for name in functions)
         except KeyError:
             return self._by_type[node.op]
 
-    def _judged(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
+    def _type_effects(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
         """Whether ops of a type have effects, and their attributes that name functions."""
         definition = self.index.typing.definition(op_type)
         if op_type in self.index.functions:

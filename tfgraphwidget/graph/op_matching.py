@@ -47,9 +47,9 @@ def match_ops(
         renamed: Names in `before` -> names in `after` that are known.
     """
     forth = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
-    known = {before.ids[a]: after.ids[b] for a, b in renamed.items() if a in before.ids and b in after.ids}
-    forth[np.isin(forth, list(known.values()))] = -1
-    forth[list(known)] = list(known.values())
+    renamed_pairs = {before.ids[a]: after.ids[b] for a, b in renamed.items() if a in before.ids and b in after.ids}
+    forth[np.isin(forth, list(renamed_pairs.values()))] = -1
+    forth[list(renamed_pairs)] = list(renamed_pairs.values())
     back = np.full(len(after), -1, np.int32)
     back[forth[forth >= 0]] = np.flatnonzero(forth >= 0)
     both = _Both(_Side(before, attributes[0], forth), _Side(after, attributes[1], back))
@@ -81,56 +81,56 @@ class _Side:
         self._place = np.concatenate([place.astype(np.uint64), np.zeros(len(controls.values), np.uint64)])
 
     @property
-    def left(self) -> Mask:
+    def unpaired(self) -> Mask:
         """The ops without a pair."""
         return np.asarray(self.pair < 0)
 
     @cached_property
     def kinds(self) -> dict[int, int]:
         """For each op that has no name in the other graph, what its type and attributes are."""
-        return {i: hash(self._attributes.kind(i)) for i in np.flatnonzero(self.left).tolist()}
+        return {i: hash(self._attributes.kind(i)) for i in np.flatnonzero(self.unpaired).tolist()}
 
     def tails(self, dropped: int) -> dict[Hashable, int]:
         """The ops that have no pair by kind and name without so many outer scopes; -1 where several have the same."""
-        found: dict[Hashable, int] = {}
-        for i in np.flatnonzero(self.left).tolist():
+        tails: dict[Hashable, int] = {}
+        for i in np.flatnonzero(self.unpaired).tolist():
             parts = self.index.names[i].split("/", dropped)
             if len(parts) > dropped:
                 key = self.kinds[i], parts[dropped]
-                found[key] = -1 if key in found else i
-        return found
+                tails[key] = -1 if key in tails else i
+        return tails
 
     def labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
         """A label for each op; of those that are paired the numbers `landmarks` say which they are."""
-        first = _mixed(landmarks.astype(np.uint64) + np.uint64(1))
+        first = _mix(landmarks.astype(np.uint64) + np.uint64(1))
         names = self.index.names
         for i, kind in self.kinds.items():
             if self.pair[i] < 0:
-                told = hash((kind, last_part(names[i]))) if own_names else kind
-                first[i] = told % (1 << 64)
-        held, fixed = first, ~self.left
+                label = hash((kind, last_part(names[i]))) if own_names else kind
+                first[i] = label % (1 << 64)
+        labels, fixed = first, ~self.unpaired
         for _ in range(rounds):
-            near = self._sums(self._by_reader, held[self._source], _UP)
-            near += self._sums(self._by_source, held[self._reader], _DOWN)
-            held = np.where(fixed, first, _mixed(first * _OWN + near))
-        return held
+            near = self._sums(self._by_reader, labels[self._source], _UP)
+            near += self._sums(self._by_source, labels[self._reader], _DOWN)
+            labels = np.where(fixed, first, _mix(first * _OWN + near))
+        return labels
 
-    def _sums(self, order: tuple[Ids, Ids], told: Labels, way: np.uint64) -> Labels:
+    def _sums(self, order: tuple[Ids, Ids], labels: Labels, way: np.uint64) -> Labels:
         """For each op the sum, which has no order, of what its edges carry."""
         start, places = order
-        carried = _mixed(told * way + self._place)[places]
+        carried = _mix(labels * way + self._place)[places]
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried, dtype=np.uint64)])
         return np.asarray(total[start[1:]] - total[start[:-1]])
 
     @cached_property
     def _by_reader(self) -> tuple[Ids, Ids]:
-        return self._grouped(self._reader)
+        return self._group_edges(self._reader)
 
     @cached_property
     def _by_source(self) -> tuple[Ids, Ids]:
-        return self._grouped(self._source)
+        return self._group_edges(self._source)
 
-    def _grouped(self, owner: Ids) -> tuple[Ids, Ids]:
+    def _group_edges(self, owner: Ids) -> tuple[Ids, Ids]:
         count = np.bincount(owner, minlength=len(self.index))
         start = np.concatenate([[0], np.cumsum(count)])
         return start.astype(np.int32), np.argsort(owner, kind="stable").astype(np.int32)
@@ -138,29 +138,29 @@ class _Side:
     @cached_property
     def _rows(self) -> tuple[tuple[Rows, Rows], ...]:
         """For each op those it reads, and those that read it, with the places."""
-        found = []
+        rows = []
         for (start, order), ends in ((self._by_reader, self._source), (self._by_source, self._reader)):
             starts = start.tolist()
-            found.append((Rows(ends[order].tolist(), starts), Rows(self._place[order].tolist(), starts)))
-        return tuple(found)
+            rows.append((Rows(ends[order].tolist(), starts), Rows(self._place[order].tolist(), starts)))
+        return tuple(rows)
 
     def border(self) -> Ids:
         """The paired ops that have one without a pair beside them."""
-        near, left = np.zeros(len(self.index), bool), self.left
-        near[self._source[left[self._reader]]] = True
-        near[self._reader[left[self._source]]] = True
-        return np.flatnonzero(near & ~left).astype(np.int32)
+        near, unpaired = np.zeros(len(self.index), bool), self.unpaired
+        near[self._source[unpaired[self._reader]]] = True
+        near[self._reader[unpaired[self._source]]] = True
+        return np.flatnonzero(near & ~unpaired).astype(np.int32)
 
     def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
         """The ops beside one that have no pair, by place and kind; -1 where several have the same."""
         names = self.index.names
-        found: dict[Hashable, int] = {}
+        neighbors: dict[Hashable, int] = {}
         for way, (ends, places) in enumerate(self._rows):
             for other, place in zip(ends[op], places[op], strict=True):
                 if self.pair[other] < 0:
                     key = way, place, self.kinds[other], last_part(names[other]) if own_names else ""
-                    found[key] = other if found.get(key, other) == other else -1
-        return found
+                    neighbors[key] = other if neighbors.get(key, other) == other else -1
+        return neighbors
 
 
 class _Both:
@@ -171,7 +171,7 @@ class _Both:
 
     def is_done(self) -> bool:
         """Whether there is nothing left to pair."""
-        return not (self.before.left.any() and self.after.left.any())
+        return not (self.before.unpaired.any() and self.after.unpaired.any())
 
     def unite(self, pairs: Iterable[Pair]) -> None:
         """Let some ops be pairs."""
@@ -180,29 +180,29 @@ class _Both:
 
     def by_state(self) -> list[Pair]:
         """The ops that hold the same state: of one type, and of one key, which one op has in each graph."""
-        held = []
+        ops_by_key = []
         for side in (self.before, self.after):
-            ops = np.flatnonzero(persistent_state(side.index) & side.left).tolist()
+            ops = np.flatnonzero(persistent_state(side.index) & side.unpaired).tolist()
             keys = [(side.index.types[i], *key_of(side.index, i)) for i in ops]
             count = Counter(keys)
-            held.append({key: i for key, i in zip(keys, ops, strict=True) if count[key] == 1})
-        return [(i, held[1][key]) for key, i in held[0].items() if key in held[1]]
+            ops_by_key.append({key: i for key, i in zip(keys, ops, strict=True) if count[key] == 1})
+        return [(i, ops_by_key[1][key]) for key, i in ops_by_key[0].items() if key in ops_by_key[1]]
 
     def alone(self, rounds: int, *, own_names: bool) -> list[Pair]:
         """The ops of which each graph has one with that label."""
-        matched = np.flatnonzero(~self.before.left)
+        matched = np.flatnonzero(~self.before.unpaired)
         theirs = np.zeros(len(self.after.index), np.int32)
         theirs[self.before.pair[matched]] = matched
         numbers = np.arange(len(self.before.index), dtype=np.int32), theirs
-        found = []
+        unique = []
         for side, number in zip((self.before, self.after), numbers, strict=True):
-            ops = np.flatnonzero(side.left)
+            ops = np.flatnonzero(side.unpaired)
             label, at, count = np.unique(
                 side.labels(number, rounds, own_names=own_names)[ops], return_index=True, return_counts=True
             )
-            found.append((label[count == 1], ops[at[count == 1]]))
-        _, a, b = np.intersect1d(found[0][0], found[1][0], assume_unique=True, return_indices=True)
-        return list(zip(found[0][1][a].tolist(), found[1][1][b].tolist(), strict=True))
+            unique.append((label[count == 1], ops[at[count == 1]]))
+        _, a, b = np.intersect1d(unique[0][0], unique[1][0], assume_unique=True, return_indices=True)
+        return list(zip(unique[0][1][a].tolist(), unique[1][1][b].tolist(), strict=True))
 
     def by_tail(self, before: int, after: int) -> list[Pair]:
         """The ops of one kind, and of one name but for so many outer scopes, which one op has in each graph."""
@@ -223,7 +223,7 @@ class _Both:
                     stack.append(pair)
 
 
-def _mixed(labels: Labels) -> Labels:
+def _mix(labels: Labels) -> Labels:
     """Labels well shuffled: equal ones stay equal, others hardly ever become so."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         labels = (labels ^ (labels >> np.uint64(shift))) * np.uint64(factor)

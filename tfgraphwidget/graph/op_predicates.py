@@ -22,10 +22,10 @@ from tfgraphwidget.tf_types import AttrValue
 
 
 def _loop(index: GraphIndex) -> Mask:
-    held = of_type(index, WHILE_LOOPS.__contains__)
+    mask = of_type(index, WHILE_LOOPS.__contains__)
     if V1_LOOPS.isdisjoint(index.kinds[0]):
-        return held
-    return held | mask_of(index, {op for loop in control_flow.loops(index) for op in loop.ops})
+        return mask
+    return mask | mask_of(index, {op for loop in control_flow.loops(index) for op in loop.ops})
 
 
 def _door(index: GraphIndex) -> Mask:
@@ -61,7 +61,7 @@ class AttributeValues:
     def __init__(self, index: GraphIndex, name: str) -> None:
         self._index = index
         self._name = name
-        self._known: dict[str, tuple[str, AttrValue | None]] = {}
+        self._defaults: dict[str, tuple[str, AttrValue | None]] = {}
         self._defined: set[str] = set()
         self.may_have = of_type(index, self._is_possible)
 
@@ -73,9 +73,9 @@ class AttributeValues:
     def holds(self, op: int, holds: Callable[[AttrValue], object]) -> bool:
         """Whether an op has the attribute, and its AttrValue is one that `holds`."""
         node = self._index.nodes[op]
-        name, default = self._known[node.op]
-        held = node.attr.get(name, default)
-        return held is not None and bool(holds(held))
+        name, default = self._defaults[node.op]
+        value = node.attr.get(name, default)
+        return value is not None and bool(holds(value))
 
     def _look_up(self, op_type: str) -> tuple[str, AttrValue | None]:
         """The attribute's name as the OpDef writes it, and its default or None."""
@@ -85,7 +85,7 @@ class AttributeValues:
         like = [a for a in defined if a.name == self._name] or [a for a in defined if a.name.casefold() == low]
         name = like[0].name if like else self._name
         default = like[0].default_value if like and like[0].HasField("default_value") else None
-        self._known[op_type] = name, default
+        self._defaults[op_type] = name, default
         self._defined |= {a.name for a in like}
         return name, default
 
@@ -93,25 +93,25 @@ class AttributeValues:
 def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
     """A predicate of AttrValues: whether `holds` is true of the normalized text of the value or of one of its items."""
 
-    def told(value: AttrValue) -> bool:
-        held = attr_value(value)
-        each = [normalized_text(_text(one)) for one in held] if isinstance(held, list) else []
-        whole = f"[{','.join(each)}]" if isinstance(held, list) else normalized_text(_text(held, value))
+    def holds_value(value: AttrValue) -> bool:
+        content = attr_value(value)
+        each = [normalized_text(_text(one)) for one in content] if isinstance(content, list) else []
+        whole = f"[{','.join(each)}]" if isinstance(content, list) else normalized_text(_text(content, value))
         return bool(holds(whole)) or any(holds(one) for one in each)
 
-    return told
+    return holds_value
 
 
-def _text(held: Any, value: AttrValue | None = None) -> str:
+def _text(content: Any, value: AttrValue | None = None) -> str:
     """One attribute's value as a person types it."""
-    if isinstance(held, bytes):
-        return held.decode("utf-8", "backslashreplace")
-    if hasattr(held, "unknown_rank"):
-        sizes = ",".join("?" if dim.size < 0 else str(dim.size) for dim in held.dim)
-        return "unknown" if held.unknown_rank else f"[{sizes}]"
-    if hasattr(held, "name") and hasattr(held, "attr"):
-        return str(held.name)
-    return attribute_text(value) if hasattr(held, "tensor_shape") and value is not None else str(held)
+    if isinstance(content, bytes):
+        return content.decode("utf-8", "backslashreplace")
+    if hasattr(content, "unknown_rank"):
+        sizes = ",".join("?" if dim.size < 0 else str(dim.size) for dim in content.dim)
+        return "unknown" if content.unknown_rank else f"[{sizes}]"
+    if hasattr(content, "name") and hasattr(content, "attr"):
+        return str(content.name)
+    return attribute_text(value) if hasattr(content, "tensor_shape") and value is not None else str(content)
 
 
 _SIZES = re.compile(r"(\?|\d+)([x×](\?|\d+))+")

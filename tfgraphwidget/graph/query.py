@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
@@ -53,7 +53,7 @@ def search(index: GraphIndex, text: str) -> Answer:
     except GraphEditError as error:
         return Answer([], str(error))
     why = "The search was cut after a second, so there may be more; write a simpler regular expression."
-    return Answer(_ranked(index, ops, terms), why if timeout.has_expired else "")
+    return Answer(_rank_ops(index, ops, terms), why if timeout.has_expired else "")
 
 
 @with_recipe
@@ -71,7 +71,7 @@ def find(index: GraphIndex, text: str) -> Selection:
 def parse(text: str) -> tuple[Term, ...]:
     """The terms of a query. Raises GraphEditError for what is none."""
     if not isinstance(text, str):
-        raise GraphEditError(f"{shown(text)} is no query; write text: editor.find('type:Conv2D').")
+        raise GraphEditError(f"{value_text(text)} is no query; write text: editor.find('type:Conv2D').")
     if len(text) > _LONGEST:
         raise GraphEditError(f"A query has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten it.")
     terms, at = [], _skip(text, 0)
@@ -94,23 +94,23 @@ def _term(text: str, at: int) -> tuple[Term, int]:
     """The term that begins at a place of a query, and where it ends."""
     negated = text[at] == "-" and text[at + 1 : at + 2].strip() != ""
     at += negated
-    regex, written = _REGEX.match(text, at), _KEY.match(text, at)
+    regex, key_match = _REGEX.match(text, at), _KEY.match(text, at)
     if regex:
         return Term("name", regex[1], "regex", negated), regex.end()
     if text[at] in "\"'":
-        value, end = _quoted(text, at)
+        value, end = _quoted_value(text, at)
         return Term("", value, "plain", negated), end
-    key = written[1].lower() if written else ""
-    if written and key in KEYS:
-        value, kind, end = _value(text, written.end(), key)
+    key = key_match[1].lower() if key_match else ""
+    if key_match and key in KEYS:
+        value, kind, end = _value(text, key_match.end(), key)
         return Term(key, split_tensor(value)[0] if key == "name" and kind == "plain" else value, kind, negated), end
     word = _WORD.match(text, at)
     assert word is not None
     name, port = split_tensor(word[0])
-    if written and port is None:
-        known = ", ".join(f"{k}:" for k in KEYS)
+    if key_match and port is None:
+        keys = ", ".join(f"{k}:" for k in KEYS)
         raise GraphEditError(
-            f"There is no key {written[0]!r}.{did_you_mean(key, KEYS)} The keys are {known}; "
+            f"There is no key {key_match[0]!r}.{did_you_mean(key, KEYS)} The keys are {keys}; "
             "put quotes around text with a colon in it."
         )
     return Term("", name, _kind(name), negated), word.end()
@@ -122,22 +122,22 @@ def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
     if regex and key not in ("shape", "is"):
         return regex[1], "regex", regex.end()
     if text[at : at + 1] in ('"', "'"):
-        value, end = _quoted(text, at)
+        value, end = _quoted_value(text, at)
         return value, "plain", end
     longer = {"shape": [_BRACKETS], "attr": [_ASSIGNED, _BRACKETS]}.get(key, [])
-    held = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
-    if held is None or held[0] == "/" or (key == "attr" and held[0][0] == "="):
+    match = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
+    if match is None or match[0] == "/" or (key == "attr" and match[0][0] == "="):
         raise GraphEditError(f"Write what you look for behind {key + ':'!r}, as in {KEYS[key].example}.")
-    return held[0], _kind(held[0]), held.end()
+    return match[0], _kind(match[0]), match.end()
 
 
-def _quoted(text: str, at: int) -> tuple[str, int]:
-    held = _QUOTED.match(text, at)
-    if held is None:
+def _quoted_value(text: str, at: int) -> tuple[str, int]:
+    match = _QUOTED.match(text, at)
+    if match is None:
         raise GraphEditError(
             f"The quote before {text[at + 1 : at + 30]!r} has no end; write a second one, and a space."
         )
-    return held[1] or held[2] or "", held.end()
+    return match[1] or match[2] or "", match.end()
 
 
 def _kind(value: str) -> str:
@@ -154,7 +154,7 @@ def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, RegexTime
     return ops, timeout
 
 
-def _ranked(index: GraphIndex, ops: Ids, terms: tuple[Term, ...]) -> list[int]:
+def _rank_ops(index: GraphIndex, ops: Ids, terms: tuple[Term, ...]) -> list[int]:
     words = [t for t in terms if t.key in ("", "name") and t.kind == "plain" and not t.negated]
     ranks, names, types = np.zeros(len(ops), np.int32), index.names, index.types
     for word in words:

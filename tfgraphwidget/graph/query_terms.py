@@ -83,16 +83,16 @@ class TermMatcher:
 
     def _type(self, term: Term) -> Mask:
         kinds, code = self.index.kinds
-        wanted = self._meant(kinds, term)
-        told = np.array([kind in wanted for kind in kinds], dtype=bool)
-        return told[code[self.ops]] if len(kinds) else np.zeros(0, bool)
+        matching = self._matching_values(kinds, term)
+        fits = np.array([kind in matching for kind in kinds], dtype=bool)
+        return fits[code[self.ops]] if len(kinds) else np.zeros(0, bool)
 
     def _dtype(self, term: Term) -> Mask:
-        told = [self._dtypes(i) for i in self.ops.tolist()]
-        plain = {dtype: dtype.removesuffix("_ref") for dtypes in set(told) for dtype in dtypes}
-        wanted = self._meant({*plain, *plain.values()}, term)
-        fits = {dtypes: any(d in wanted or plain[d] in wanted for d in dtypes) for dtypes in set(told)}
-        return np.fromiter((fits[dtypes] for dtypes in told), bool, len(told))
+        dtypes_of = [self._dtypes(i) for i in self.ops.tolist()]
+        plain = {dtype: dtype.removesuffix("_ref") for dtypes in set(dtypes_of) for dtype in dtypes}
+        matching = self._matching_values({*plain, *plain.values()}, term)
+        fits = {dtypes: any(d in matching or plain[d] in matching for d in dtypes) for dtypes in set(dtypes_of)}
+        return np.fromiter((fits[dtypes] for dtypes in dtypes_of), bool, len(dtypes_of))
 
     def _dtypes(self, op: int) -> tuple[str, ...]:
         # index.dtypes counts readers too, which only an op that TensorFlow does not know needs.
@@ -116,18 +116,18 @@ class TermMatcher:
         return self._of([i for i in some if attributes.holds(i, holds)])
 
     def _device(self, term: Term) -> Mask:
-        told = [str(self.index.nodes[i].device) for i in self.ops.tolist()]
-        wanted = self._meant(set(told), term)
-        return np.fromiter((device in wanted for device in told), bool, len(told))
+        devices = [str(self.index.nodes[i].device) for i in self.ops.tolist()]
+        matching = self._matching_values(set(devices), term)
+        return np.fromiter((device in matching for device in devices), bool, len(devices))
 
     def _scope(self, term: Term) -> Mask:
         tree = self.index.scopes
-        held = np.zeros(len(self.index), bool)
-        names = self._meant(tree.names, term._replace(value=term.value.rstrip("/") or term.value), tails=True)
+        mask = np.zeros(len(self.index), bool)
+        names = self._matching_values(tree.names, term._replace(value=term.value.rstrip("/") or term.value), tails=True)
         for name in names:
             scope = tree.ids[name]
-            held[tree.order[tree.start[scope] : tree.stop[scope]]] = True
-        return held[self.ops]
+            mask[tree.order[tree.start[scope] : tree.stop[scope]]] = True
+        return mask[self.ops]
 
     def _is(self, term: Term) -> Mask:
         read = op_predicates.TRAITS.get(term.value.lower())
@@ -138,7 +138,7 @@ class TermMatcher:
             )
         return read(self.index)[self.ops]
 
-    def _meant(self, values: Iterable[str], term: Term, *, tails: bool = False) -> set[str]:
+    def _matching_values(self, values: Iterable[str], term: Term, *, tails: bool = False) -> set[str]:
         """The values that a term means: those that are just so, or else those that it is a part of.
 
         With `tails` what stands behind a slash is just so, too.
@@ -153,8 +153,8 @@ class TermMatcher:
         exact = {v for v, folded in parts.items() if folded == low or (tails and folded.endswith(f"/{low}"))}
         return exact or set(parts)
 
-    def _of(self, found: Sequence[int]) -> Mask:
-        return np.isin(self.ops, np.array(found, dtype=np.int32))
+    def _of(self, ops: Sequence[int]) -> Mask:
+        return np.isin(self.ops, np.array(ops, dtype=np.int32))
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
@@ -176,10 +176,10 @@ def _matching(value: str, term: Term, timeout: RegexTimeout) -> Holds:
     if len(value) > 2 and value[0] == value[-1] == "/":
         return text_predicate(term._replace(value=bare, kind="regex"), timeout)
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    wanted = op_predicates.normalized_text(bare if is_quoted else value)
-    if "*" in wanted and not is_quoted:
-        return text_predicate(term._replace(value=wanted, kind="glob"), timeout)
-    return lambda text: text == wanted
+    normalized = op_predicates.normalized_text(bare if is_quoted else value)
+    if "*" in normalized and not is_quoted:
+        return text_predicate(term._replace(value=normalized, kind="glob"), timeout)
+    return lambda text: text == normalized
 
 
 def matches_glob(pieces: Sequence[str], text: str) -> bool:

@@ -35,7 +35,7 @@ class RegexTimeout:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._left = seconds
+        self._seconds_left = seconds
         self._begun: float | None = None
         self.has_expired = False
 
@@ -53,19 +53,19 @@ class RegexTimeout:
         self._begun = time.thread_time()
         try:
             for count, item in enumerate(items):
-                if not count % 64 and self.left <= 0:
+                if not count % 64 and self.seconds_left <= 0:
                     raise TimeoutError
                 if predicate(item):
                     matches.append(item)
         except TimeoutError:
             self.has_expired = True
-        self._left, self._begun = self.left, None
+        self._seconds_left, self._begun = self.seconds_left, None
         return matches
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds that are left."""
-        return self._left - (0.0 if self._begun is None else time.thread_time() - self._begun)
+        return self._seconds_left - (0.0 if self._begun is None else time.thread_time() - self._begun)
 
     def search(self, pattern: str) -> Callable[[str], object]:
         """Compile a pattern to a function that tells whether a text matches it anywhere.
@@ -79,11 +79,11 @@ class RegexTimeout:
         Raises:
             GraphEditError: This is no regular expression, or its repeats would take too much memory.
         """
-        search = _compiled(pattern).search
-        return lambda text: search(text, timeout=max(self.left, _LEAST), concurrent=True)
+        search = _compile(pattern).search
+        return lambda text: search(text, timeout=max(self.seconds_left, _LEAST), concurrent=True)
 
 
-def _compiled(pattern: str) -> regex.Pattern[str]:
+def _compile(pattern: str) -> regex.Pattern[str]:
     counted = prod(max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern))
     if counted > _MOST_COUNTED:
         raise GraphEditError(f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place.")

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import Checked, check, shown
+from tfgraphwidget.argument_checks import Checked, check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask, make_read_only
@@ -37,13 +37,13 @@ def with_recipe(make: _Maker) -> _Maker:
     """A function of an index, or of a selection, whose results know how they were made."""
 
     @wraps(make)
-    def made(first: Any, *arguments: Any, **options: Any) -> Selection:
+    def build_selection(first: Any, *arguments: Any, **options: Any) -> Selection:
         def again(index: GraphIndex) -> Selection:
             return make(_on(first, index), *(_on(a, index) for a in arguments), **options)
 
         return replace(make(first, *arguments, **options), again=again)
 
-    return cast("_Maker", made)
+    return cast("_Maker", build_selection)
 
 
 def _on(thing: Any, index: GraphIndex) -> Any:
@@ -99,7 +99,7 @@ class Selection(Part, Checked):
         >>> tgw.example().ops("net/hidden/Relu").upstream(stop_at="net/hidden/MatMul:0").ops
         ('net/hidden/b', 'net/hidden/Add/ReadVariableOp', 'net/hidden/Add', 'net/hidden/Relu')
         """
-        return self.walked("upstream", Walk.of(self.index, **how))
+        return self.walk_with("upstream", Walk.of(self.index, **how))
 
     def downstream(self, /, **how: Any) -> Selection:
         """These ops and everything that needs them; the options are those of `Selecting.upstream`.
@@ -108,10 +108,10 @@ class Selection(Part, Checked):
         >>> len(tgw.example().ops("net/hidden/Relu").downstream())
         34
         """
-        return self.walked("downstream", Walk.of(self.index, **how))
+        return self.walk_with("downstream", Walk.of(self.index, **how))
 
     @with_recipe
-    def walked(self, way: str, how: Walk) -> Selection:
+    def walk_with(self, way: str, how: Walk) -> Selection:
         """`upstream` or `downstream`, with options that were checked."""
         first = pairs(self.index, self.tensors)
         up = way == "upstream"
@@ -151,10 +151,10 @@ class Selection(Part, Checked):
         15
         """
         tree = self.index.scopes
-        held = self.mask.copy()
+        mask = self.mask.copy()
         for scope in set(tree.scope_of[self.mask].tolist()) - {0}:
-            held[tree.order[tree.start[scope] : tree.stop[scope]]] = True
-        return self._with(held, f"{self._term}.around()")
+            mask[tree.order[tree.start[scope] : tree.stop[scope]]] = True
+        return self._with(mask, f"{self._term}.around()")
 
     @with_recipe
     def whole(self) -> Selection:
@@ -162,8 +162,8 @@ class Selection(Part, Checked):
 
         What the loops keep for one step is copied too: a gradient loop brings its forward loop.
         """
-        held = traversal.mask_of(self.index, enclosing_ops(self.index, self.ids))
-        return self._with(held, f"{self._term}.whole()")
+        mask = traversal.mask_of(self.index, enclosing_ops(self.index, self.ids))
+        return self._with(mask, f"{self._term}.whole()")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the names to a JSON file, which `editor.load` reads on this graph or another that has these ops.
@@ -176,9 +176,9 @@ class Selection(Part, Checked):
         >>> len(tgw.example().load(path))
         15
         """
-        held = {"ops": self.ops, "tensors": self.tensors, "expression": self.expression}
+        document = {"ops": self.ops, "tensors": self.tensors, "expression": self.expression}
         try:
-            text = json.dumps(held, indent=1) + "\n"
+            text = json.dumps(document, indent=1) + "\n"
             write_file(Path(path), lambda new: new.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise unwritable(Path(path), error) from error
@@ -193,9 +193,9 @@ class Selection(Part, Checked):
         ids = [index.ids[name] for name in self.ops if name in index.ids]
         same = replace(Selection.of(index, ids, ""), tensors=tensors)
         with contextlib.suppress(Exception):  # a person's function may fail at ops that it has not seen
-            if self.again is not None and (made := self.again(index)) == same:
-                return made
-        return same._listed()
+            if self.again is not None and (selection := self.again(index)) == same:
+                return selection
+        return same._as_names()
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.mask))
@@ -226,21 +226,21 @@ class Selection(Part, Checked):
         return self.expression
 
     def __or__(self, other: Selection) -> Selection:
-        return self._joined("|", other)
+        return self._combine("|", other)
 
     def __and__(self, other: Selection) -> Selection:
-        return self._joined("&", other)
+        return self._combine("&", other)
 
     def __sub__(self, other: Selection) -> Selection:
-        return self._joined("-", other)
+        return self._combine("-", other)
 
-    def _joined(self, sign: str, other: Selection) -> Selection:
-        made = _join(*self._beside(other), sign)
+    def _combine(self, sign: str, other: Selection) -> Selection:
+        joined = _join(*self._beside(other), sign)
         # Python takes 200 parentheses inside each other, no more: a click more or less at a time soon makes them.
-        deep = len(made.expression) - len(made.expression.lstrip("(")) > _DEEPEST
-        return made._listed() if deep else made
+        deep = len(joined.expression) - len(joined.expression.lstrip("(")) > _DEEPEST
+        return joined._as_names() if deep else joined
 
-    def _listed(self) -> Selection:
+    def _as_names(self) -> Selection:
         """The same ops, as a list of their names."""
         return replace(self, expression=call("ops", [*self.ops, *self.tensors]), again=None)
 
@@ -294,13 +294,13 @@ class Walk:
             check("upstream", name, value, bool)
         is_one = isinstance(stop_at, str) or hasattr(stop_at, "name")
         try:
-            given = [stop_at] if is_one else list(stop_at)
+            seeds = [stop_at] if is_one else list(stop_at)
         except Exception:  # whatever it raises that is nothing to go through
-            given = [stop_at]
-        names = tuple(getattr(item, "name", item) for item in given)
+            seeds = [stop_at]
+        names = tuple(getattr(item, "name", item) for item in seeds)
         for name in names:
             if not isinstance(name, str):
-                raise UnknownName(f"stop_at names {shown(name)}, which is no tensor; write 'scope/op:0'.")
+                raise UnknownName(f"stop_at names {value_text(name)}, which is no tensor; write 'scope/op:0'.")
         check_ports(index, names)
         return cls(names, None if within is None else as_selection(within), **how)
 
@@ -318,8 +318,8 @@ class Walk:
         room = None if self.within is None else self.within.on(index).mask
         first = seeds if room is None else seeds & room
         stop = pairs(index, self.stop_at)
-        found = walk(index, np.flatnonzero(first), stop=stop, within=room, controls=self.controls)
-        return found if self.inclusive else found & ~first
+        reached = walk(index, np.flatnonzero(first), stop=stop, within=room, controls=self.controls)
+        return reached if self.inclusive else reached & ~first
 
     def arguments(self) -> list[str]:
         """As Python writes them; those at their default are left out."""
@@ -333,15 +333,15 @@ def as_selection(thing: object) -> Selection:
     """`thing`, when it is a selection; GraphEditError otherwise."""
     if isinstance(thing, Selection):
         return thing
-    raise GraphEditError(f"{shown(thing)} is no selection; write editor.ops('scope/op').")
+    raise GraphEditError(f"{value_text(thing)} is no selection; write editor.ops('scope/op').")
 
 
 @with_recipe
 def _join(a: Selection, b: Selection, sign: str) -> Selection:
     theirs = set(b.tensors)
-    mask, kept = {
+    mask, tensors = {
         "|": (a.mask | b.mask, [*a.tensors, *b.tensors]),
         "&": (a.mask & b.mask, [t for t in a.tensors if t in theirs]),
         "-": (a.mask & ~b.mask, [t for t in a.tensors if t not in theirs]),
     }[sign]
-    return Selection(a.index, mask, f"({a.expression} {sign} {b.expression})", tuple(dict.fromkeys(kept)))
+    return Selection(a.index, mask, f"({a.expression} {sign} {b.expression})", tuple(dict.fromkeys(tensors)))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.distinct_variables import distinct_handles
@@ -46,8 +46,8 @@ def ops(index: GraphIndex, *names: str) -> Selection:
 @with_recipe
 def scope(index: GraphIndex, *names: str) -> Selection:
     """All ops inside the name scopes, nested scopes included."""
-    held = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
-    return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *held]), call("scope", names))
+    members = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
+    return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *members]), call("scope", names))
 
 
 @with_recipe
@@ -63,26 +63,26 @@ def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
     text = f"(?{flags}){compiled.pattern}" if flags else compiled.pattern
     timeout = RegexTimeout(_SECONDS)
     holds, names = timeout.search(text), index.names
-    found = timeout.filter(range(len(index)), lambda i: holds(names[i]))
+    matches = timeout.filter(range(len(index)), lambda i: holds(names[i]))
     if timeout.has_expired:
         raise GraphEditError(
             f"{compiled.pattern[:60]!r} takes longer than a minute; write a simpler regular expression, "
             "or editor.where(lambda op: …)."
         )
-    return Selection.of(index, found, call("matching", [text]))
+    return Selection.of(index, matches, call("matching", [text]))
 
 
 @with_recipe
 def of_type(index: GraphIndex, *types: str) -> Selection:
     """Ops of the given types, for example "Conv2D"."""
     kinds, code = index.kinds
-    for wanted in types:
-        if _text(wanted, "op type") not in kinds:
+    for op_type in types:
+        if _text(op_type, "op type") not in kinds:
             raise UnknownName(
-                f"No op here is of type {wanted!r}.{did_you_mean(wanted, kinds)} The types are "
+                f"No op here is of type {op_type!r}.{did_you_mean(op_type, kinds)} The types are "
                 f"{', '.join(sorted(kinds))[:200]}."
             )
-    chosen = np.isin(code, [kinds.index(wanted) for wanted in types])
+    chosen = np.isin(code, [kinds.index(op_type) for op_type in types])
     return Selection(index, chosen, call("of_type", types))
 
 
@@ -90,10 +90,10 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
 def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
     """The ops for which a function of an `Op` says true."""
     if not callable(holds):
-        raise GraphEditError(f"{shown(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
-    found = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
+        raise GraphEditError(f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
+    selection = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
     text = function_expression(holds)
-    return replace(found, expression=f"editor.where({text})" if text else call("ops", found.ops))
+    return replace(selection, expression=f"editor.where({text})" if text else call("ops", selection.ops))
 
 
 def _holds(holds: Callable[[Op], object], op: Op) -> bool:
@@ -128,11 +128,11 @@ def trainable(index: GraphIndex) -> Selection:
 
     One handle of each variable.
     """
-    listed = {split_tensor(m.name)[0] for m in index.collections.get(_TRAINABLE, ())}
-    known = {v.handle for v in index.variable_defs if v.trainable}
-    names = listed or known
-    found = distinct_handles(index, (i for i in handles(index) if index.names[i] in names))
-    return Selection.of(index, found, "editor.trainable()")
+    in_collection = {split_tensor(m.name)[0] for m in index.collections.get(_TRAINABLE, ())}
+    defined = {v.handle for v in index.variable_defs if v.trainable}
+    names = in_collection or defined
+    trainable_handles = distinct_handles(index, (i for i in handles(index) if index.names[i] in names))
+    return Selection.of(index, trainable_handles, "editor.trainable()")
 
 
 @with_recipe
@@ -149,7 +149,7 @@ def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selec
     """
     shape, dtype = shape_pattern(shape), getattr(dtype, "name", dtype)
     if not isinstance(dtype, str):
-        raise GraphEditError(f'{shown(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
+        raise GraphEditError(f'{value_text(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
 
     def has_one(i: int) -> bool:
         kinds = enumerate(index.dtypes(i))
@@ -174,7 +174,7 @@ def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
     Raises:
         UnknownName: A name is not in the graph.
     """
-    return _walked(index, "upstream", names, Walk.of(index, **how))
+    return _walk_from(index, "upstream", names, Walk.of(index, **how))
 
 
 def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
@@ -191,12 +191,12 @@ def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
     Raises:
         UnknownName: A name is not in the graph.
     """
-    return _walked(index, "downstream", names, Walk.of(index, **how))
+    return _walk_from(index, "downstream", names, Walk.of(index, **how))
 
 
 @with_recipe
-def _walked(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -> Selection:
-    walked = ops(index, *names).walked(way, how)
+def _walk_from(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -> Selection:
+    walked = ops(index, *names).walk_with(way, how)
     return replace(walked, expression=call(way, names, how.arguments()))
 
 
@@ -223,38 +223,39 @@ def enclosed(
         raise GraphEditError(
             f"{on_wall!r} is a seed and a boundary at once; leave it out of one of the two.", [on_wall]
         )
-    found = traversal.flood(index, first, wall, controls_in=controls, controls_out=controls)
+    mask = traversal.flood(index, first, wall, controls_in=controls, controls_out=controls)
     options = [] if inclusive else ["inclusive=False"]
     options += ["controls=True"] if controls else []
     text = call("enclosed", [list(seeds), list(by)], options)
-    return Selection(index, found if inclusive else found & ~wall, text)
+    return Selection(index, mask if inclusive else mask & ~wall, text)
 
 
 @with_recipe
 def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
     """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph."""
     try:
-        held = json.loads(Path(path).read_text(encoding="utf-8"))
-        held_ops, tensors = list(map(str, held["ops"])), list(map(str, held["tensors"]))
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        held_ops, tensors = list(map(str, document["ops"])), list(map(str, document["tensors"]))
     except FileNotFoundError:
         raise UnknownName(f"There is no file {str(path)!r}; selection.save({str(path)!r}) would write one.") from None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise GraphEditError(f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one.") from error
-    gone = [name for name in (*held_ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
-    if gone:
+    missing = [name for name in (*held_ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
+    if missing:
         raise UnknownName(
-            f"The selection in {str(path)!r} has op {gone[0]!r}{f' and {len(gone) - 1} more' if gone[1:] else ''}, "
-            f"which this graph has not.{did_you_mean(gone[0], index.names)}"
+            f"The selection in {str(path)!r} has op "
+            f"{missing[0]!r}{f' and {len(missing) - 1} more' if missing[1:] else ''}, "
+            f"which this graph has not.{did_you_mean(missing[0], index.names)}"
         )
     check_ports(index, tensors)
-    found = ops(index, *held_ops, *tensors)
-    return replace(found, expression=call("load", [str(path)]))
+    selection = ops(index, *held_ops, *tensors)
+    return replace(selection, expression=call("load", [str(path)]))
 
 
-def _text(given: object, what: str) -> str:
-    if not isinstance(given, str):
-        raise UnknownName(f"{shown(given)} is no {what}; give its name, several as several arguments.")
-    return given
+def _text(name: object, what: str) -> str:
+    if not isinstance(name, str):
+        raise UnknownName(f"{value_text(name)} is no {what}; give its name, several as several arguments.")
+    return name
 
 
 def _shape_written(pattern: ShapePattern) -> str:

@@ -31,7 +31,7 @@ _REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"
 def complete_state(
     index: GraphIndex,
     selected: Collection[int],
-    given: Collection[int] = frozenset(),
+    boundary: Collection[int] = frozenset(),
     shared: Collection[int] = frozenset(),
 ) -> set[int]:
     """`selected` and what the state in it needs to be whole, less what `shared` holds.
@@ -47,19 +47,19 @@ def complete_state(
     * The regularisation losses on all that, and the update ops (moving averages) that read it, each with the variables
       that it keeps.
 
-    `given` are the ops whose tensors come in from outside: nothing behind them is taken. `shared` are handles, or ends
-    of staging areas, that a copy shares with the original: see `without_shared`.
+    `boundary` are the ops whose tensors come in from outside: nothing behind them is taken. `shared` are handles, or
+    ends of staging areas, that a copy shares with the original: see `without_shared`.
 
     Args:
         index: The graph.
         selected: The ops.
-        given: Ops whose tensors come from outside; nothing that they need is added.
+        boundary: Ops whose tensors come from outside; nothing that they need is added.
         shared: State that a copy shares with the original.
 
     Returns:
         The ops.
     """
-    walk = _Completing(index, traversal.mask_of(index, given), traversal.mask_of(index, _with_ends(index, shared)))
+    walk = _Completing(index, traversal.mask_of(index, boundary), traversal.mask_of(index, _with_ends(index, shared)))
     whole = walk.whole(traversal.mask_of(index, without_shared(index, selected, shared)))
     for key in (_REGULARIZATION, _UPDATES):
         whole |= walk.whole(walk.belonging(whole, key))
@@ -77,25 +77,25 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     Returns:
         The other ops.
     """
-    left = set(ops)
+    remaining = set(ops)
     if not shared:
-        return left
+        return remaining
     shared = _with_ends(index, shared)
     variables = definitions(index, [i for i in sorted(shared) if index.types[i] in HANDLES])
-    gone = set(shared).union(*(own_ops(index, variable) for variable in variables.values()))
+    removed = set(shared).union(*(own_ops(index, variable) for variable in variables.values()))
     filling = StateWriters(index)
-    gone.update(i for handle in shared - variables.keys() for i in filling.ops(handle))
-    left -= gone
+    removed.update(i for handle in shared - variables.keys() for i in filling.ops(handle))
+    remaining -= removed
     # An op goes with the last that needs it, and is reached from each of those.
-    stack = list(gone)
+    stack = list(removed)
     while stack:
         at = stack.pop()
         for before in index.input_lists[at] + index.control_lists[at]:
-            if before in left and gone.issuperset(index.consumer_lists[before] + index.waiting_lists[before]):
-                left.remove(before)
-                gone.add(before)
+            if before in remaining and removed.issuperset(index.consumer_lists[before] + index.waiting_lists[before]):
+                remaining.remove(before)
+                removed.add(before)
                 stack.append(before)
-    return left
+    return remaining
 
 
 def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
@@ -103,8 +103,8 @@ def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
     lasting = persistent_state(index)
     handles = {i for i in handles if lasting[i]}
     others = [i for i in handles if index.types[i] not in HANDLES]
-    held = by_key(index) if others else {}
-    return frozenset(handles).union(*(held.get(key_of(index, i), ()) for i in others))
+    ops_by_key = by_key(index) if others else {}
+    return frozenset(handles).union(*(ops_by_key.get(key_of(index, i), ()) for i in others))
 
 
 @dataclass
@@ -112,7 +112,7 @@ class _Completing:
     """One completion. Whatever has to be walked is walked for all variables, states or members at once."""
 
     index: GraphIndex
-    given: Mask
+    boundary: Mask
     shared: Mask
     _filled: set[int] = field(default_factory=set)
 
@@ -134,17 +134,17 @@ class _Completing:
         index = self.index
         whole, new = ops.copy(), ops
         while new.any():
-            found = np.zeros(len(index), dtype=bool)
+            mask = np.zeros(len(index), dtype=bool)
             variables = definitions(index, np.flatnonzero(new & self._handles).tolist()).values()
             if variables:
-                found |= traversal.mask_of(
+                mask |= traversal.mask_of(
                     index, chain.from_iterable(own_ops(index, variable) for variable in variables)
                 )
-                found |= self._initial_value_ops(variables)
+                mask |= self._initial_value_ops(variables)
             if holders := np.flatnonzero(new & persistent_state(index) & ~self._handles).tolist():
-                found |= self._filling_ops(whole, holders)
-            found |= self._writes_before(whole | found)
-            new = found & ~whole & ~self.shared
+                mask |= self._filling_ops(whole, holders)
+            mask |= self._writes_before(whole | mask)
+            new = mask & ~whole & ~self.shared
             whole |= new
         return whole
 
@@ -155,7 +155,7 @@ class _Completing:
         pipeline is that one's. A consumer of what a write to a reference variable returns reads that variable.
         """
         index, none = self.index, np.zeros(len(self.index), dtype=bool)
-        walked = ~(whole | self.given | self.shared)
+        walked = ~(whole | self.boundary | self.shared)
         waited = index.controls.values[whole[index.controls.owner]]
         read = traversal.mask_of(index, index.inputs.values[whole[index.inputs.owner]]) & walked
         references = [i for i in np.flatnonzero(read).tolist() if is_reference(index, i)]
@@ -166,13 +166,13 @@ class _Completing:
         states = (
             resources_of(index, writes(index, np.flatnonzero(before).tolist()))
             & (whole | self._handles)
-            & ~(self.given | self.shared)
+            & ~(self.boundary | self.shared)
         )
         if not states.any():
             return none
-        found = traversal.forward(index, np.flatnonzero(states | whole), within=before) & (before | states)
-        within = found | (before & ~computed_from_outside(index))
-        return traversal.backward(index, np.flatnonzero(found), within=within, controls=False)
+        writes_before = traversal.forward(index, np.flatnonzero(states | whole), within=before) & (before | states)
+        within = writes_before | (before & ~computed_from_outside(index))
+        return traversal.backward(index, np.flatnonzero(writes_before), within=within, controls=False)
 
     def _initial_value_ops(self, variables: Iterable[VariableDef]) -> Mask:
         """What the assigns and the VariableDefs' initial values need (TensorFlow may put a guard between the two).
@@ -181,15 +181,17 @@ class _Completing:
         """
         index, within = self.index, ~(self.shared | self._handles)
         needed = [self._initial_values(variable, within) for variable in variables]
-        found = traversal.backward(index, (i for ops, _ in needed for i in ops), within=within)
-        foreign = found & (from_outside(index) | self._in_a_loop)
+        needed_ops = traversal.backward(index, (i for ops, _ in needed for i in ops), within=within)
+        foreign = needed_ops & (from_outside(index) | self._in_a_loop)
         if foreign.any():
-            unfit = traversal.forward(index, np.flatnonzero(foreign), within=found, controls=False)
+            unfit = traversal.forward(index, np.flatnonzero(foreign), within=needed_ops, controls=False)
             # An assign may wait for what is not fit, but it cannot read that.
             fit = (ops for ops, reads in needed if not unfit[reads].any())
-            found = traversal.backward(index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit)
+            needed_ops = traversal.backward(
+                index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit
+            )
         # A value that waits for another variable's initializer: the copy must not initialize the original's again.
-        return found | (resources_of(index, writes(index, np.flatnonzero(found).tolist())) & self._handles)
+        return needed_ops | (resources_of(index, writes(index, np.flatnonzero(needed_ops).tolist())) & self._handles)
 
     def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
         """The op of a VariableDef's initial value, and what its assign reads and waits for; those not waited for."""
@@ -205,26 +207,26 @@ class _Completing:
 
     def _filling_ops(self, whole: Mask, holders: Iterable[int]) -> Mask:
         """What fills the states that some ops hold, with what it needs."""
-        held = {i for holder in holders for i in self._states[holder]} - self._filled
-        if not held:
+        states = {i for holder in holders for i in self._states[holder]} - self._filled
+        if not states:
             return np.zeros(len(self.index), dtype=bool)
-        self._filled |= held
-        fill = (i for handle in sorted(held) for i in self._filling.ops(handle))
-        return self._needed(whole, held, dict.fromkeys([*held, *fill]))
+        self._filled |= states
+        fill = (i for handle in sorted(states) for i in self._filling.ops(handle))
+        return self._needed_ops(whole, states, dict.fromkeys([*states, *fill]))
 
-    def _needed(self, whole: Mask, held: set[int], fill: Iterable[int]) -> Mask:
-        """Some ops that fill the states `held`, with what they need.
+    def _needed_ops(self, whole: Mask, states: set[int], fill: Iterable[int]) -> Mask:
+        """Some ops that fill the states `states`, with what they need.
 
         Where that depends on a placeholder the original is read, but for what stands between the state and its filling:
         an enqueue in a branch.
         """
         index = self.index
-        walked = ~(whole | self.given | self.shared)
+        walked = ~(whole | self.boundary | self.shared)
         fill = [i for i in fill if walked[i] and not self._in_a_loop[i]]
         needs = traversal.backward(index, fill, within=walked)
         fed = needs & of_type(index, is_placeholder)
         behind = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
-        touch = traversal.forward(index, sorted(held), within=needs) | traversal.mask_of(index, fill)
+        touch = traversal.forward(index, sorted(states), within=needs) | traversal.mask_of(index, fill)
         return traversal.backward(index, fill, within=needs & (~behind | touch))
 
     @cached_property
@@ -246,7 +248,7 @@ class _Completing:
         unless that is shared: the original's update keeps it. What only waits for an op outside is copied too, unless
         that op writes to a variable: run before the copy's update, it would change the original's.
         """
-        index, walked = self.index, ~(whole | self.given)
+        index, walked = self.index, ~(whole | self.boundary)
         ops = (index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ()))
         members = [op for op in ops if op is not None and walked[op]]
         if not members:
@@ -255,8 +257,8 @@ class _Completing:
         barred = self._in_control_flow | (self._handles if key == _REGULARIZATION else False)
         foreign = needed & (self.shared | from_outside(index) | barred)
         unfit = traversal.forward(index, np.flatnonzero(foreign), within=needed, controls=False)
-        written = writes(index, np.flatnonzero(unfit).tolist())
-        unfit |= traversal.forward(index, np.flatnonzero(written), within=needed)
+        written_state = writes(index, np.flatnonzero(unfit).tolist())
+        unfit |= traversal.forward(index, np.flatnonzero(written_state), within=needed)
         readers = index.readers.to[whole[index.readers.owner]]
         reads = traversal.forward(index, readers[needed[readers]], within=needed)
         fit = (op for op in members if reads[op] and not unfit[op])

@@ -64,9 +64,9 @@ class StateWriters:
             return not self._run_by_runners(handle)
         if kind in _FILLED_BY_HAND:
             return True
-        known = kind in _FILLS and kind != TABLE
+        starts_filled = kind in _FILLS and kind != TABLE
         by_itself = (i for i in initializers(self.index, handle) if not _must_be_fed(self.index, i))
-        return not known and not _WITHOUT_CONTENT.fullmatch(kind) and next(by_itself, None) is None
+        return not starts_filled and not _WITHOUT_CONTENT.fullmatch(kind) and next(by_itself, None) is None
 
     def _run_by_runners(self, queue: int) -> set[int]:
         if self._runs is None:
@@ -83,16 +83,16 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
 
     A state of an unknown kind is initialized by what only writes to it, from constants.
     """
-    listed, kind, found = _listed(index), kind_of(index.types[handle]), []
+    in_list, kind, ops = _table_initializer_ops(index), kind_of(index.types[handle]), []
     for i in users(index, handle):
-        sure = kind == TABLE and (i in listed or _INITIALIZES.fullmatch(index.types[i]))
+        sure = kind == TABLE and (i in in_list or _INITIALIZES.fullmatch(index.types[i]))
         if sure or (_may_initialize(index, i, handle, kind) and _is_free(index, i, handle)):
-            found.append(i)
-    return found
+            ops.append(i)
+    return ops
 
 
 @cached_per_index
-def _listed(index: GraphIndex) -> frozenset[int]:
+def _table_initializer_ops(index: GraphIndex) -> frozenset[int]:
     """The ops that a graph's own list has for initializing its tables."""
     names = (split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ()))
     return frozenset(index.ids[name] for name in names if name in index.ids)
@@ -112,14 +112,14 @@ def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
 
 def _is_free(index: GraphIndex, op: int, handle: int) -> bool:
     """Whether an op needs nothing from outside but its handle; it may read variables and tables."""
-    seen, stack = {op, handle}, [op]
+    visited, stack = {op, handle}, [op]
     while stack:
         at = stack.pop()
         own = at == op or kind_of(index.types[at]) == TABLE
         if (not own and comes_from_outside(index, at)) or index.types[at] in V1_LOOPS:
             return False
-        before = set(index.input_lists[at] + index.control_lists[at]) - seen
-        seen |= before
+        before = set(index.input_lists[at] + index.control_lists[at]) - visited
+        visited |= before
         stack += before
     return True
 
@@ -129,10 +129,10 @@ def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
 
     In graph order, but tables before iterators. What goes on filling (queues) is not among them, nor what must be fed.
     """
-    held = [i for i in np.flatnonzero(persistent_state(index)).tolist() if i in ops and index.types[i] not in HANDLES]
-    held.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
-    found = dict.fromkeys(i for handle in held for i in initializers(index, handle) if i in ops)
-    return tuple(i for i in found if not _must_be_fed(index, i))
+    states = [i for i in np.flatnonzero(persistent_state(index)).tolist() if i in ops and index.types[i] not in HANDLES]
+    states.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
+    ops_to_run = dict.fromkeys(i for handle in states for i in initializers(index, handle) if i in ops)
+    return tuple(i for i in ops_to_run if not _must_be_fed(index, i))
 
 
 def _must_be_fed(index: GraphIndex, op: int) -> bool:
@@ -151,13 +151,13 @@ def from_outside(index: GraphIndex) -> Mask:
     first = np.zeros(len(kinds), dtype=np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
     # One answer for all ops of a type, but for types that TensorFlow does not know: there each NodeDef may differ.
-    found: Mask = np.array([comes_from_outside(index, i) for i in first.tolist()], dtype=bool)[code]
+    mask: Mask = np.array([comes_from_outside(index, i) for i in first.tolist()], dtype=bool)[code]
     unknown = [k for k, kind in enumerate(kinds) if index.typing.definition(kind) is None]
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
-        found[i] = comes_from_outside(index, i)
-    found &= ~of_type(index, lambda kind: kind_of(kind) == TABLE)
-    make_read_only(found)
-    return found
+        mask[i] = comes_from_outside(index, i)
+    mask &= ~of_type(index, lambda kind: kind_of(kind) == TABLE)
+    make_read_only(mask)
+    return mask
 
 
 @cached_per_index
@@ -167,6 +167,6 @@ def computed_from_outside(index: GraphIndex) -> Mask:
     An op that only waits for one of them, by a control input, is not among them: a variable's read or a constant under
     `tf.control_dependencies` is what it would be without.
     """
-    found = traversal.forward(index, np.flatnonzero(from_outside(index)), controls=False)
-    make_read_only(found)
-    return found
+    mask = traversal.forward(index, np.flatnonzero(from_outside(index)), controls=False)
+    make_read_only(mask)
+    return mask

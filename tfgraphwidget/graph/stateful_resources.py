@@ -61,22 +61,22 @@ def kind_of(op_type: str) -> str:
 def persistent_state(index: GraphIndex) -> Mask:
     """The ops that keep state under a key, variables too."""
     kinds, code = index.kinds
-    known = [index.typing.definition(kind) for kind in kinds]
-    told = [definition is not None and any(a.name == _KEY for a in definition.attr) for definition in known]
-    found: Mask = np.array(told, dtype=bool)[code]
+    op_defs = [index.typing.definition(kind) for kind in kinds]
+    has_key = [definition is not None and any(a.name == _KEY for a in definition.attr) for definition in op_defs]
+    mask: Mask = np.array(has_key, dtype=bool)[code]
     # Of types that TensorFlow does not know each NodeDef may differ.
-    unknown = [k for k, definition in enumerate(known) if definition is None]
+    unknown = [k for k, definition in enumerate(op_defs) if definition is None]
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
-        found[i] = _KEY in index.nodes[i].attr
-    make_read_only(found)
-    return found
+        mask[i] = _KEY in index.nodes[i].attr
+    make_read_only(mask)
+    return mask
 
 
-def of_type(index: GraphIndex, wanted: Callable[[str], bool]) -> Mask:
-    """The ops whose type is `wanted`."""
+def of_type(index: GraphIndex, predicate: Callable[[str], bool]) -> Mask:
+    """The ops whose type is `predicate`."""
     kinds, code = index.kinds
-    found: Mask = np.array([wanted(kind) for kind in kinds], dtype=bool)[code]
-    return found
+    mask: Mask = np.array([predicate(kind) for kind in kinds], dtype=bool)[code]
+    return mask
 
 
 def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
@@ -93,11 +93,11 @@ def shared_name(node: NodeDef) -> str:
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
     """For each state the ops that hold it, in graph order; less variables, each of which is one op."""
-    held = defaultdict(list)
+    ops_by_key = defaultdict(list)
     for i in np.flatnonzero(persistent_state(index)).tolist():
         if index.types[i] not in HANDLES:
-            held[key_of(index, i)].append(i)
-    return held
+            ops_by_key[key_of(index, i)].append(i)
+    return ops_by_key
 
 
 def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str], ...]:
@@ -106,16 +106,16 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
     Of the ops that are the ends of one state without a handle, only the first.
     """
     holds = _holders(index)
-    found, seen = [], set()
+    holders, keys_seen = [], set()
     for i in np.flatnonzero(holds & mask_of(index, ops)).tolist():
         kind = kind_of(index.types[i])
         if kind in _WITHOUT_HANDLE:
             key = key_of(index, i)
-            if key in seen:
+            if key in keys_seen:
                 continue
-            seen.add(key)
-        found.append((i, kind))
-    return tuple(found)
+            keys_seen.add(key)
+        holders.append((i, kind))
+    return tuple(holders)
 
 
 def _holders(index: GraphIndex) -> Mask:
@@ -123,22 +123,24 @@ def _holders(index: GraphIndex) -> Mask:
     return persistent_state(index) | of_type(index, lambda kind: _WITHOUT_KEY.fullmatch(kind) is not None)
 
 
-def shared_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> tuple[tuple[int, str], ...]:
+def shared_state(
+    index: GraphIndex, ops: Collection[int], boundary: Collection[int] = ()
+) -> tuple[tuple[int, str], ...]:
     """The ops outside `ops` whose state ops inside read or write, with what they are in words, in graph order.
 
     That is what a copy of `ops` shares with the original. A value that was read outside counts too, but not what is
-    computed from one, nor what comes in by way of the ops `given`.
+    computed from one, nor what comes in by way of the ops `boundary`.
 
     Args:
         index: The graph.
         ops: The ops of a part.
-        given: Ops whose tensors come from outside.
+        boundary: Ops whose tensors come from outside.
     """
-    held = resources_of(index, mask_of(index, ops), mask_of(index, given), values=True)
-    return tuple((i, kind_of(index.types[i])) for i in np.flatnonzero(held).tolist())
+    mask = resources_of(index, mask_of(index, ops), mask_of(index, boundary), values=True)
+    return tuple((i, kind_of(index.types[i])) for i in np.flatnonzero(mask).tolist())
 
 
-def resources_of(index: GraphIndex, ops: Mask, given: Mask | None = None, *, values: bool = False) -> Mask:
+def resources_of(index: GraphIndex, ops: Mask, boundary: Mask | None = None, *, values: bool = False) -> Mask:
     """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or second hand.
 
     With `values` also those of which one reads the value; a write to a reference variable hands that on.
@@ -146,26 +148,26 @@ def resources_of(index: GraphIndex, ops: Mask, given: Mask | None = None, *, val
     Args:
         index: The graph.
         ops: The ops, one bool per op.
-        given: Ops whose tensors come from outside, one bool per op; None for none.
+        boundary: Ops whose tensors come from outside, one bool per op; None for none.
         values: Whether reads of values count too.
 
     Returns:
         One bool per op.
     """
-    holds, found = _holders(index), np.zeros(len(index), dtype=bool)
+    holds, mask = _holders(index), np.zeros(len(index), dtype=bool)
     if not holds.any():
-        return found
-    seen = ops.copy() if given is None else ops | given
+        return mask
+    visited = ops.copy() if boundary is None else ops | boundary
     read = index.inputs.values[ops[index.inputs.owner]]
-    stack = np.unique(read[~seen[read]]).tolist()
+    stack = np.unique(read[~visited[read]]).tolist()
     while stack:
         at = stack.pop()
-        if not seen[at]:
-            seen[at] = True
-            found[at] = holds[at]
+        if not visited[at]:
+            visited[at] = True
+            mask[at] = holds[at]
             if index.types[at] in STATE_FORWARDING or (values and (_reads(index, at) or is_reference(index, at))):
                 stack += index.input_lists[at]
-    return found
+    return mask
 
 
 def _reads(index: GraphIndex, op: int) -> bool:
@@ -184,22 +186,23 @@ def is_reference(index: GraphIndex, op: int) -> bool:
     return definition is not None and any(arg.is_ref for arg in definition.output_arg)
 
 
-def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> frozenset[int]:
+def with_state(index: GraphIndex, ops: Collection[int], boundary: Collection[int] = ()) -> frozenset[int]:
     """`ops`, and the state outside of which they read the handle or the value, with the reads on the way there.
 
-    So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `given` is left out.
+    So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `boundary` is left
+    out.
 
     Args:
         index: The graph.
         ops: The ops.
-        given: Ops whose tensors come from outside.
+        boundary: Ops whose tensors come from outside.
     """
     holds, types = _holders(index), index.types
     behind: set[int] = set()
     stack = [before for op in ops for before in index.input_lists[op]]
     while stack:
         at = stack.pop()
-        if at in behind or at in given:
+        if at in behind or at in boundary:
             continue
         if holds[at] and kind_of(types[at]) not in _WITHOUT_HANDLE:
             behind.add(at)
@@ -207,51 +210,55 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
             behind.add(at)
             stack += index.input_lists[at]
     # Of the reads, those that have a state behind them: another Identity is an op that was not selected.
-    found, stack = set(ops), [at for at in behind if holds[at]]
-    done = set(stack)
+    ops_with_state, stack = set(ops), [at for at in behind if holds[at]]
+    visited = set(stack)
     while stack:
         at = stack.pop()
-        found.add(at)
-        found.update(i for i in index.input_lists[at] if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY)
-        new = behind.intersection(index.consumer_lists[at]) - done
-        done |= new
+        ops_with_state.add(at)
+        ops_with_state.update(
+            i for i in index.input_lists[at] if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY
+        )
+        new = behind.intersection(index.consumer_lists[at]) - visited
+        visited |= new
         stack += new
-    return frozenset(found)
+    return frozenset(ops_with_state)
 
 
 def users(index: GraphIndex, handle: int) -> list[int]:
     """The ops that read a handle, at first hand or from what hands it on, in graph order."""
-    found, stack = set(), [handle]
+    readers, stack = set(), [handle]
     while stack:
         for reader in index.consumer_lists[stack.pop()]:
-            if reader not in found:
-                found.add(reader)
+            if reader not in readers:
+                readers.add(reader)
                 if index.types[reader] in STATE_FORWARDING:
                     stack.append(reader)
-    return sorted(found)
+    return sorted(readers)
 
 
-def new_keys(index: GraphIndex, chosen: Iterable[int], into: str, taken: Collection[str] = ()) -> dict[str, str]:
+def new_keys(
+    index: GraphIndex, chosen: Iterable[int], into: str, reserved_keys: Collection[str] = ()
+) -> dict[str, str]:
     """For each key among the ops `chosen` one for their copies; equal ones stay equal.
 
-    A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other. `taken` are
-    keys that are no longer free, beside those of the index.
+    A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other.
+    `reserved_keys` are keys that are no longer free, beside those of the index.
 
     Args:
         index: The graph.
         chosen: The ops.
         into: The name scope of the copies.
-        taken: Further keys that are not free.
+        reserved_keys: Further keys that are not free.
 
     Returns:
         Key -> new key.
     """
-    named, among = _shared_names(index), mask_of(index, chosen)
-    old = dict.fromkeys(named[i] for i in np.flatnonzero(among & persistent_state(index)).tolist() if named[i])
+    names, among = _shared_names(index), mask_of(index, chosen)
+    old = dict.fromkeys(names[i] for i in np.flatnonzero(among & persistent_state(index)).tolist() if names[i])
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
     attributes = (index.nodes[i].attr for i in temporary)
     old |= dict.fromkeys(a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a)
-    used = {*used_keys(index), *taken} if old else set()
+    used = {*used_keys(index), *reserved_keys} if old else set()
     new = {}
     for key in filter(None, old):
         new[key] = free_key(f"{into}/{key}", used)
@@ -259,12 +266,12 @@ def new_keys(index: GraphIndex, chosen: Iterable[int], into: str, taken: Collect
     return new
 
 
-def free_key(wanted: str, used: Collection[str]) -> str:
-    """`wanted`, or with the first of the endings "_1", "_2" … a key that is not `used`; upper and lower case differ."""
-    free, count = wanted, 0
+def free_key(base: str, used: Collection[str]) -> str:
+    """`base`, or with the first of the endings "_1", "_2" … a key that is not `used`; upper and lower case differ."""
+    free, count = base, 0
     while free in used:
         count += 1
-        free = f"{wanted}_{count}"
+        free = f"{base}_{count}"
     return free
 
 

@@ -47,21 +47,21 @@ class Part:
         return self.index.inputs.owner
 
     @staticmethod
-    def _tensors(ops: Ids, ports: Ids, wanted: Mask) -> dict[Tensor, None]:
-        return dict.fromkeys(zip(ops[wanted].tolist(), ports[wanted].tolist(), strict=True))
+    def _tensors(ops: Ids, ports: Ids, selected: Mask) -> dict[Tensor, None]:
+        return dict.fromkeys(zip(ops[selected].tolist(), ports[selected].tolist(), strict=True))
 
-    def _named(self, tensors: Iterable[Tensor]) -> tuple[str, ...]:
+    def _tensor_names(self, tensors: Iterable[Tensor]) -> tuple[str, ...]:
         return tuple(f"{self.index.names[op]}:{port}" for op, port in tensors)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Tensors read inside and produced outside, in the order of first use; then the passthroughs."""
-        return self._named(t for t in self._read if not self.mask[t[0]]) + self.passthroughs
+        return self._tensor_names(t for t in self._read if not self.mask[t[0]]) + self.passthroughs
 
     @cached_property
     def inside(self) -> tuple[str, ...]:
         """Tensors produced and read inside, in the order of first use; one that is read outside too is an output."""
-        return self._named(t for t in self._read if self.mask[t[0]])
+        return self._tensor_names(t for t in self._read if self.mask[t[0]])
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -70,9 +70,9 @@ class Part:
         owner = edges.owner
         data = self.mask[owner] & (edges.port != CONTROL)
         outward = self._tensors(owner, edges.port, data & ~self.mask[edges.to])
-        read, told, nodes = self._tensors(owner, edges.port, data), self.index.typing.dtypes, self.index.nodes
-        made = ((i, port) for i in np.flatnonzero(self.mask).tolist() for port in range(len(told(nodes[i]))))
-        return self._named(sorted({*outward, *(t for t in made if t not in read)})) + self.passthroughs
+        read, dtypes_of, nodes = self._tensors(owner, edges.port, data), self.index.typing.dtypes, self.index.nodes
+        tensors = ((i, port) for i in np.flatnonzero(self.mask).tolist() for port in range(len(dtypes_of(nodes[i]))))
+        return self._tensor_names(sorted({*outward, *(t for t in tensors if t not in read)})) + self.passthroughs
 
     @cached_property
     def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -87,10 +87,10 @@ class Part:
         reads = self.mask[self._owners]
         entering = reads & (outside[source] | (~self.mask[source] & (fed[source] if fed.any() else True)))
         reached = traversal.forward(self.index, self._owners[entering], within=self.mask)
-        made = ((name, self.index.op(name)) for name in self.outputs)
-        outputs = tuple(name for name, op in made if reached[op] and not self._is_by_product(name, op))
+        candidates = ((name, self.index.op(name)) for name in self.outputs)
+        outputs = tuple(name for name, op in candidates if reached[op] and not self._is_by_product(name, op))
         used = traversal.backward(self.index, [self.index.op(name) for name in outputs], within=self.mask)
-        return self._named(self._tensors(source, self.index.ports, entering & used[self._owners])), outputs
+        return self._tensor_names(self._tensors(source, self.index.ports, entering & used[self._owners])), outputs
 
     def _is_by_product(self, name: str, op: int) -> bool:
         """Whether a tensor has no consumer and another of its op is: the batch statistics of a normalization."""
@@ -114,14 +114,14 @@ class Part:
 
         Not those that lie upstream of `boundary` itself, as those of the layers before the part do.
         """
-        given = {self.index.op(name) for name in boundary}
-        ends = {self.index.op(name) for name in self.inputs} - given
+        boundary_ops = {self.index.op(name) for name in boundary}
+        ends = {self.index.op(name) for name in self.inputs} - boundary_ops
         walked = traversal.backward(self.index, sorted(ends), stop=pairs(self.index, boundary), controls=False)
-        walked &= ~(self.mask | traversal.backward(self.index, sorted(given), controls=False))
+        walked &= ~(self.mask | traversal.backward(self.index, sorted(boundary_ops), controls=False))
         return tuple(self.index.names[i] for i in np.flatnonzero(walked).tolist() if self.index.types[i] in HANDLES)
 
     @cached_property
     def variables(self) -> tuple[VariableDef, ...]:
         """The variables whose state lies inside, in graph order."""
-        held = [i for i in np.flatnonzero(self.mask).tolist() if self.index.types[i] in HANDLES]
-        return tuple(definitions(self.index, held).values())
+        variable_ops = [i for i in np.flatnonzero(self.mask).tolist() if self.index.types[i] in HANDLES]
+        return tuple(definitions(self.index, variable_ops).values())

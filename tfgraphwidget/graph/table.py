@@ -26,19 +26,19 @@ def rows(index: GraphIndex) -> list[dict[str, Any]]:
     "float32 (None, 3)", in port order); readers (how many ops read one of its tensors); variable (the one that the op
     is a part of, as handle, assign, read or check; "" for all others).
     """
-    found = definitions(index, handles(index))
-    variable = {op: held.handle for held in found.values() for op in own_ops(index, held)}
+    variables = definitions(index, handles(index))
+    variable = {op: definition.handle for definition in variables.values() for op in own_ops(index, definition)}
     return [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
 
 
-def frame(found: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Any:
+def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Any:
     """Rows as a pandas DataFrame; pandas is imported when the first table is asked for."""
     pandas = import_module("pandas")  # which comes without types
-    return pandas.DataFrame(list(found), columns=list(columns))
+    return pandas.DataFrame(list(records), columns=list(columns))
 
 
 def _row(op: Op, variable: str) -> dict[str, Any]:
     tensors = zip(op.dtypes, op.shapes, strict=True)
     outputs = tuple(f"{dtype or 'unknown'} {shape_text(shape)}" for dtype, shape in tensors)
-    told = (op.name, op.type, op.scope, op.device, op.inputs, op.control_inputs, outputs, len(op.readers), variable)
-    return dict(zip(COLUMNS, told, strict=True))
+    values = (op.name, op.type, op.scope, op.device, op.inputs, op.control_inputs, outputs, len(op.readers), variable)
+    return dict(zip(COLUMNS, values, strict=True))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Protocol, cast
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.tf_types import DataType, NodeDef, OpDef
 
@@ -42,7 +42,7 @@ class Typing(Protocol):
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype, as NodeDefs write it."""
 
-    def reshaped(self, shapes: Shapes) -> Typing:
+    def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with other static shapes where an edit has made them others."""
 
 
@@ -65,7 +65,7 @@ class UnknownTyping:
         """Nothing."""
         return cast("DataType.ValueType", 0)
 
-    def reshaped(self, shapes: Shapes) -> Typing:
+    def with_shapes(self, shapes: Shapes) -> Typing:
         """Those shapes alone."""
         return ReshapedTyping(self, shapes)
 
@@ -93,7 +93,7 @@ class ReshapedTyping:
         """TensorFlow's number of a dtype."""
         return self.base.number(dtype)
 
-    def reshaped(self, shapes: Shapes) -> Typing:
+    def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with further shapes."""
         return ReshapedTyping(self.base, {**self.shapes, **shapes})
 
@@ -121,7 +121,7 @@ class RenamedTyping:
         """TensorFlow's number of a dtype."""
         return self.base.number(dtype)
 
-    def reshaped(self, shapes: Shapes) -> Typing:
+    def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with other static shapes where edits have made them others."""
         return ReshapedTyping(self, shapes)
 
@@ -158,27 +158,28 @@ def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
             and matches_shape(shape[len(shape) - len(tail) :], tail)
         )
     pairs = zip(shape, pattern, strict=False)
-    return len(shape) == len(pattern) and all(wanted in ("*", size) for size, wanted in pairs)
+    return len(shape) == len(pattern) and all(pattern_size in ("*", size) for size, pattern_size in pairs)
 
 
-def shape_pattern(given: Any) -> ShapePattern:
+def shape_pattern(pattern: Any) -> ShapePattern:
     """Convert a list, a tuple or a `tf.TensorShape` to the pattern that `matches_shape` takes.
 
     Raises GraphEditError for anything else.
     """
-    if given is None or (isinstance(given, str) and given == "*"):
-        return given
-    if hasattr(given, "rank"):
-        return None if given.rank is None else tuple(given.as_list())
+    if pattern is None or (isinstance(pattern, str) and pattern == "*"):
+        return pattern
+    if hasattr(pattern, "rank"):
+        return None if pattern.rank is None else tuple(pattern.as_list())
     try:
-        entries = [e if e is None or e is ... or isinstance(e, str) else operator.index(e) for e in given]
+        entries = [e if e is None or e is ... or isinstance(e, str) else operator.index(e) for e in pattern]
     except Exception:  # what can be gone through may raise anything
         entries = [-1]
     sizes = [e for e in entries if isinstance(e, int)]
     texts = [e for e in entries if isinstance(e, str)]
-    if isinstance(given, str) or min(sizes, default=0) < 0 or set(texts) - {"*"} or entries.count(...) > 1:
+    if isinstance(pattern, str) or min(sizes, default=0) < 0 or set(texts) - {"*"} or entries.count(...) > 1:
         raise GraphEditError(
-            f"{shown(given)} is no shape pattern; write one entry for each dimension: its size, None for unknown, "
+            f"{value_text(pattern)} is no shape pattern; write one entry for each dimension: its size, None for "
+            "unknown, "
             '"*" for any, and once ... for any number of them.'
         )
     return tuple(entries)
@@ -203,10 +204,10 @@ def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
     """
     new = type(node)()
     new.CopyFrom(node)
-    said = new.attr[OUTPUT_SHAPES].list.shape[port]
-    said.Clear()
+    new_shape = new.attr[OUTPUT_SHAPES].list.shape[port]
+    new_shape.Clear()
     if shape is None:
-        said.unknown_rank = True
+        new_shape.unknown_rank = True
     for size in shape or ():
-        said.dim.add(size=-1 if size is None else size)
+        new_shape.dim.add(size=-1 if size is None else size)
     return new

@@ -42,7 +42,7 @@ def forward(
     Returns:
         One bool per op; the seeds are included.
     """
-    return _walk(index.readers, seeds, _kept(index.readers, _leaving(index.readers, stop), within, controls))
+    return _walk(index.readers, seeds, _followed_edges(index.readers, _leaving(index.readers, stop), within, controls))
 
 
 def backward(
@@ -65,7 +65,7 @@ def backward(
     Returns:
         One bool per op; the seeds are included.
     """
-    return _walk(index.sources, seeds, _kept(index.sources, _arriving(index.sources, stop), within, controls))
+    return _walk(index.sources, seeds, _followed_edges(index.sources, _arriving(index.sources, stop), within, controls))
 
 
 def flood(
@@ -84,12 +84,12 @@ def flood(
         One bool per op.
     """
     owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
-    kept = ~wall[owner]
+    free = ~wall[owner]
     seeds = _numbers(seeds)
     n = len(index)
-    rows = np.concatenate([owner[kept], np.full(len(seeds), n, dtype=np.int32)])
-    columns = np.concatenate([to[kept], seeds])
-    return _reached(coo_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n + 1, n + 1)).tocsr())
+    rows = np.concatenate([owner[free], np.full(len(seeds), n, dtype=np.int32)])
+    columns = np.concatenate([to[free], seeds])
+    return _reached_ops(coo_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n + 1, n + 1)).tocsr())
 
 
 def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False) -> Mask:
@@ -105,9 +105,9 @@ def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, contr
         One bool per op; ops of `ops` are included if an edge joins them.
     """
     owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
-    found = np.zeros(len(index), dtype=bool)
-    found[to[ops[owner]]] = True
-    return found
+    mask = np.zeros(len(index), dtype=bool)
+    mask[to[ops[owner]]] = True
+    return mask
 
 
 def along(rows: Csr, seeds: Iterable[int]) -> Mask:
@@ -127,11 +127,11 @@ def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
         The ops of the path, both ends included; [] if there is no path.
     """
     edges, (op, port) = index.readers, first
-    kept = np.ones(len(edges.to), dtype=bool)
+    keep = np.ones(len(edges.to), dtype=bool)
     if port != ANY_PORT:
-        kept[edges.start[op] : edges.start[op + 1]] = False
-        kept[_leaving(edges, [first])] = True
-    start, to = _less(edges, kept)
+        keep[edges.start[op] : edges.start[op + 1]] = False
+        keep[_leaving(edges, [first])] = True
+    start, to = _less(edges, keep)
     _, before = breadth_first_order(csr_matrix((np.ones(len(to), dtype=bool), to, start), shape=(len(index),) * 2), op)
     path = [last]
     while path[-1] != op:
@@ -143,9 +143,9 @@ def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
 
 def mask_of(index: GraphIndex, ops: Iterable[int]) -> Mask:
     """Op numbers as one bool per op of the index."""
-    found = np.zeros(len(index), dtype=bool)
-    found[_numbers(ops)] = True
-    return found
+    mask = np.zeros(len(index), dtype=bool)
+    mask[_numbers(ops)] = True
+    return mask
 
 
 def _numbers(ops: Iterable[int]) -> Ids:
@@ -159,11 +159,11 @@ def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
 
 def _leaving(edges: Edges, tensors: Tensors) -> Ids:
     """The numbers of the edges that carry one of the tensors, where edges are listed by who produces."""
-    found = [np.zeros(0, dtype=np.int32)]
+    edge_numbers = [np.zeros(0, dtype=np.int32)]
     for op, port in tensors:
         row = np.arange(edges.start[op], edges.start[op + 1], dtype=np.int32)
-        found.append(row if port == ANY_PORT else row[edges.port[row] == port])
-    return np.concatenate(found)
+        edge_numbers.append(row if port == ANY_PORT else row[edges.port[row] == port])
+    return np.concatenate(edge_numbers)
 
 
 def _arriving(edges: Edges, tensors: Tensors) -> Ids:
@@ -184,44 +184,44 @@ def _key(ops: npt.NDArray[np.integer], ports: npt.NDArray[np.integer]) -> npt.ND
     return keys
 
 
-def _kept(edges: Edges, dropped: Ids, within: Mask | None, controls: bool) -> Mask | None:
+def _followed_edges(edges: Edges, dropped: Ids, within: Mask | None, controls: bool) -> Mask | None:
     """Which edges are followed; None for all."""
     if controls and within is None and not len(dropped):
         return None
-    kept = np.ones(len(edges.to), dtype=bool) if controls else edges.port >= 0
-    kept[dropped] = False
+    keep = np.ones(len(edges.to), dtype=bool) if controls else edges.port >= 0
+    keep[dropped] = False
     if within is not None:
-        kept &= within[edges.to]
-    return kept
+        keep &= within[edges.to]
+    return keep
 
 
-def _walk(edges: Edges, seeds: Iterable[int], kept: Mask | None) -> Mask:
-    start, to = (edges.start, edges.to) if kept is None else _less(edges, kept)
+def _walk(edges: Edges, seeds: Iterable[int], keep: Mask | None) -> Mask:
+    start, to = (edges.start, edges.to) if keep is None else _less(edges, keep)
     first = _numbers(seeds)
     n = len(start) - 1
     to, start = np.concatenate([to, first]), np.append(start, start[-1] + len(first)).astype(np.int32)
     # As floats: SciPy would make them so, and sum edges that are there twice, which takes longer than the walk.
-    return _reached(csr_matrix((np.ones(len(to)), to, start), shape=(n + 1, n + 1)))
+    return _reached_ops(csr_matrix((np.ones(len(to)), to, start), shape=(n + 1, n + 1)))
 
 
-def _less(edges: Edges, kept: Mask) -> tuple[Ids, Ids]:
+def _less(edges: Edges, keep: Mask) -> tuple[Ids, Ids]:
     """Start and end of some of the edges."""
-    start: Ids = np.concatenate([[0], np.cumsum(kept, dtype=np.int32)]).astype(np.int32)[edges.start]
-    return start, edges.to[kept]
+    start: Ids = np.concatenate([[0], np.cumsum(keep, dtype=np.int32)]).astype(np.int32)[edges.start]
+    return start, edges.to[keep]
 
 
-def _reached(matrix: csr_matrix) -> Mask:
+def _reached_ops(matrix: csr_matrix) -> Mask:
     """What the last row reaches, itself left out."""
     n = matrix.shape[0] - 1
-    found = np.zeros(n + 1, dtype=bool)
-    found[breadth_first_order(matrix, n, return_predecessors=False)] = True
-    return found[:n]
+    mask = np.zeros(n + 1, dtype=bool)
+    mask[breadth_first_order(matrix, n, return_predecessors=False)] = True
+    return mask[:n]
 
 
 def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> tuple[Ids, Ids]:
     """The edges as (from, to), data edges either way."""
     parts = []
     for edges, controls in ((index.readers, controls_out), (index.sources, controls_in)):
-        kept = (edges.port >= 0) | controls
-        parts.append((edges.owner[kept], edges.to[kept]))
+        keep = (edges.port >= 0) | controls
+        parts.append((edges.owner[keep], edges.to[keep]))
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

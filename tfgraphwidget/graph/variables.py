@@ -28,19 +28,19 @@ def handles(index: GraphIndex) -> list[int]:
     return [i for i, kind in enumerate(index.types) if kind in HANDLES]
 
 
-def definitions(index: GraphIndex, wanted: Iterable[int]) -> dict[int, VariableDef]:
+def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, VariableDef]:
     """Find the variable of each handle op.
 
     Args:
         index: The graph.
-        wanted: Numbers of handle ops.
+        variable_ops: Numbers of handle ops.
 
     Returns:
-        The variables by the numbers of their handle ops, in the order of `wanted`. The graph's collections define
+        The variables by the numbers of their handle ops, in the order of `variable_ops`. The graph's collections define
         them, or else the ops around the handle.
     """
-    known = index.defined_variables
-    return {i: known.get(index.names[i]) or _by_structure(index, i) for i in wanted}
+    defined = index.defined_variables
+    return {i: defined.get(index.names[i]) or _by_structure(index, i) for i in variable_ops}
 
 
 def _by_structure(index: GraphIndex, handle: int) -> VariableDef:

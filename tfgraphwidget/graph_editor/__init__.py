@@ -14,7 +14,7 @@ make a new session, or give it to `tfgraphwidget.renew(session)`, which keeps th
 
 from types import FunctionType
 
-from tfgraphwidget.argument_checks import checked
+from tfgraphwidget.argument_checks import check_arguments
 from tfgraphwidget.graph_editor import edit, elsewhere, reroute, select, subgraph, transform, util
 from tfgraphwidget.graph_editor.edit import (
     bypass,
@@ -91,7 +91,7 @@ for _module in _PUBLIC:
         # Handlers stay who they are: a Transformer looks which one it has.
         if isinstance(_function, FunctionType) and _name[0] != "_" and not _name.endswith("_handler"):
             if _function not in _CHECKED:
-                _CHECKED[_function] = checked(_function, TypeError)
+                _CHECKED[_function] = check_arguments(_function, TypeError)
             setattr(_module, _name, _CHECKED[_function])
             if globals().get(_name) is _function:
                 globals()[_name] = _CHECKED[_function]

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.graph import (
     CONSTANTS,
     HANDLES,
@@ -57,7 +57,7 @@ def copy_variable_to_graph(
         ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the copy.
     """
     if not isinstance(variable, tf.Variable) or not isinstance(getattr(variable, "graph", None), tf.Graph):
-        raise TypeError(f"{shown(variable)} is not a Variable of a graph; copy_to_graph copies ops and tensors.")
+        raise TypeError(f"{value_text(variable)} is not a Variable of a graph; copy_to_graph copies ops and tensors.")
     check_scope(namespace)
     held = {} if copied_variables is None else copied_variables
     name = scope_finalize(namespace) + variable.name

@@ -42,7 +42,7 @@ def index_of(graph: Graph) -> GraphIndex:
         known = _CachedIndex(build(graph.as_graph_def().node), inputs, waits)
     elif len(ops) > len(known.index):
         new = [op.node_def for op in ops[len(known.index) :]]
-        known = _CachedIndex(known.index.extended(new, {}, ()), inputs, waits)
+        known = _CachedIndex(known.index.with_new_nodes(new, {}, ()), inputs, waits)
     setattr(graph, _KEPT_AS, known)
     return known.index
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.sources import variable_definition
 from tfgraphwidget.tf_internals import PartitionedVariable
 from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
@@ -355,7 +355,7 @@ def _way_out(obj: object) -> str:
 
 def _described(obj: object) -> str:
     kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
-    return f"the {kind} {shown(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
+    return f"the {kind} {value_text(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
 
 
 def _allow(allowed: bool, what: str) -> None:

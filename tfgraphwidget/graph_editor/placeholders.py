@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.graph_editor.lists import as_tensor, check_type, value_of
 from tfgraphwidget.naming import is_scope_name
 from tfgraphwidget.tf_internals import copy_tensor_handle_data
@@ -28,7 +28,7 @@ def scope_finalize(scope: str) -> str:
 def check_scope(scope: str) -> None:
     """Raise ValueError for what is no name scope; "" is the root."""
     if scope and not is_scope_name(scope.removesuffix("/")):
-        raise ValueError(f"{shown(scope)} is no name scope; use letters, digits, '_', '-', '.' and '/'.")
+        raise ValueError(f"{value_text(scope)} is no name scope; use letters, digits, '_', '-', '.' and '/'.")
 
 
 def scope_dirname(scope: str) -> str:
@@ -105,7 +105,7 @@ def make_placeholder_from_dtype_and_shape(
         dtype, shape = tf.as_dtype(dtype), tf.TensorShape(shape)
     except Exception as error:  # what can be gone through may raise anything
         raise TypeError(
-            f"{shown(dtype)} and {shown(shape)} are no dtype and shape; give tf.float32, [None]."
+            f"{value_text(dtype)} and {value_text(shape)} are no dtype and shape; give tf.float32, [None]."
         ) from error
     name = placeholder_name(scope=scope, prefix=prefix)
     placeholder: Tensor = tf.compat.v1.placeholder(dtype=dtype, shape=shape, name=name)

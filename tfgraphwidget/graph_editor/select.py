@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.argument_checks import check, shown
+from tfgraphwidget.argument_checks import check, value_text
 from tfgraphwidget.graph_editor.boundary import (
     check_cios,
     compute_boundary_ts,
@@ -63,7 +63,9 @@ def make_regex(obj: object) -> re.Pattern[str]:
     if isinstance(obj, re.Pattern):
         return obj
     if not isinstance(obj, str):
-        raise ValueError(f"Expected a regular expression, got the {type(obj).__name__} {shown(obj)}; give a string.")
+        raise ValueError(
+            f"Expected a regular expression, got the {type(obj).__name__} {value_text(obj)}; give a string."
+        )
     try:
         return re.compile(obj)
     except re.error as error:

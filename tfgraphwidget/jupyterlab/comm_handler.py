@@ -20,7 +20,7 @@ from typing import Any
 
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.progress import told_to
+from tfgraphwidget.progress import listen
 from tfgraphwidget.widget import run_on_main_thread
 
 Message = Mapping[str, object]
@@ -71,7 +71,7 @@ class CommHandler:
         request: Message = data if isinstance(data, dict) else {}
         number = request.get("id")
         try:
-            with cancelling.once(), told_to(self._progress_sender(request)):
+            with cancelling.once(), listen(self._progress_sender(request)):
                 reply = self._answer(request)
         except GraphEditError as error:
             reply = {"type": "refused", "why": error.why, "error": type(error).__name__}

@@ -113,7 +113,7 @@ class Document:
         except GraphEditError as error:
             self.notice = f"{count.capitalize()} not done again: {error.why}"
             return
-        self._pushed = self._done()
+        self._pushed = self._commands()
         if stored.get("saved"):
             self._saved = self._pushed
 
@@ -139,18 +139,18 @@ class Document:
 
         `edits` is None when they cannot be kept, and `lost` says why.
         """
-        done = self._done()
-        edits, lost = self._stored_edits(done)
-        dirty = not _same(done, self._saved)
-        line = self.editor.history.done[-1].line if done else ""
+        commands = self._commands()
+        edits, lost = self._stored_edits(commands)
+        dirty = not _same(commands, self._saved)
+        line = self.editor.history.done[-1].line if commands else ""
         return {
             "title": self.title,
             "dirty": dirty,
             "line": line,
-            "count": len(done),
+            "count": len(commands),
             "edits": edits,
             "stamp": self._stamp,
-            "saved": bool(done) and not dirty,
+            "saved": bool(commands) and not dirty,
             "lost": lost,
         }
 
@@ -191,12 +191,12 @@ class Document:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
-            written = self.editor.save(f"{target}{ending}", frozen=kind.kind == "frozen")
+            path = self.editor.save(f"{target}{ending}", frozen=kind.kind == "frozen")
         if kind.keeps:
-            self._keep(written)
+            self._keep(path)
         notices = [str(warning.message) for warning in caught if warning.category is UserWarning]
-        about = " ".join([f"Saved as {_relative_name(written, self.folder)}{ending}, {_size(written)}.", *notices])
-        return {"path": str(written), "name": written.name, "about": about}
+        about = " ".join([f"Saved as {_relative_name(path, self.folder)}{ending}, {_size(path)}.", *notices])
+        return {"path": str(path), "name": path.name, "about": about}
 
     def _target(self, name: str, suffix: str) -> Path:
         bare = name.rstrip("/") if suffix == "/" else name
@@ -207,18 +207,18 @@ class Document:
             return path
         return path if path.suffix.lower() == suffix else path.with_name(path.name + suffix)
 
-    def _keep(self, written: Path) -> None:
+    def _keep(self, path: Path) -> None:
         """Note that a file holds the edits; if it is the opened file, they are not applied again after a restart."""
-        self._saved = self._done()
+        self._saved = self._commands()
         own = self.path.parent if self.path.stem == "saved_model" else self.path
-        if written in (self.path, own):
+        if path in (self.path, own):
             self._base, self._stamp = self._saved, _stamp(self.path)
         self._push()
 
-    def _stored_edits(self, done: tuple[Command, ...]) -> tuple[list[dict[str, Any]] | None, str]:
+    def _stored_edits(self, commands: tuple[Command, ...]) -> tuple[list[dict[str, Any]] | None, str]:
         """The edits that the file does not hold, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
-        if not _same(done[:base], self._base):
+        if not _same(commands[:base], self._base):
             return None, f"{self.path.name} was saved with edits that are undone now; save again to keep this."
         try:
             edits = self.editor.edits()[base:]
@@ -228,15 +228,15 @@ class Document:
             return None, "The edits hold more values than a page keeps; save them in a file."
         return edits, ""
 
-    def _done(self) -> tuple[Command, ...]:
+    def _commands(self) -> tuple[Command, ...]:
         return tuple(step.command for step in self.editor.history.done)
 
     def _follow(self) -> None:
-        if not _same(self._done(), self._pushed):
+        if not _same(self._commands(), self._pushed):
             self._push()
 
     def _push(self) -> None:
-        self._pushed = self._done()
+        self._pushed = self._commands()
         if self._followers:
             message = self.status()
             for tell in tuple(self._followers):
@@ -278,12 +278,12 @@ def _length(edits: object) -> int:
     return sum(map(_length, edits)) if isinstance(edits, list | tuple) else 8
 
 
-def _relative_name(written: Path, folder: Path) -> str:
-    return str(written.relative_to(folder)) if written.is_relative_to(folder) else str(written)
+def _relative_name(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
 
 
-def _size(written: Path) -> str:
-    files = [file for file in written.rglob("*") if file.is_file()] if written.is_dir() else [written]
+def _size(path: Path) -> str:
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     return format_size(sum(file.stat().st_size for file in files))
 
 

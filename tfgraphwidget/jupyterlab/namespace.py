@@ -126,8 +126,8 @@ def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
 def _expression(thing: object, editor: GraphEditor, variables: Namespace) -> str:
     """The Python expression that opens it again, if a variable holds it; else ""."""
     if thing is editor:
-        thing = next((of() for of, made in _opened if made() is editor), None)
-    names = {id(held): name for name, held, kind in _graphs(variables) if kind != "editor" and name.isidentifier()}
+        thing = next((of() for of, editor_of in _opened if editor_of() is editor), None)
+    names = {id(value): name for name, value, kind in _graphs(variables) if kind != "editor" and name.isidentifier()}
     if thing is None or id(thing) not in names:
         return ""
     session = names.get(id(editor.session)) if thing is not editor.session else None
@@ -179,8 +179,8 @@ def _session_of(thing: object, variables: Namespace) -> Any:
         return None
     from tfgraphwidget.tf_internals import is_closed
 
-    sessions = {id(held): held for _, held, kind in _graphs(variables) if kind == "session"}
-    running = [held for held in sessions.values() if held.graph is thing and not is_closed(held)]
+    sessions = {id(value): value for _, value, kind in _graphs(variables) if kind == "session"}
+    running = [value for value in sessions.values() if value.graph is thing and not is_closed(value)]
     return running[0] if len(running) == 1 else None
 
 
@@ -204,7 +204,7 @@ class Panel:
         self._expression = expression
         self.variable = _assign_variable(variables, "editor", editor)
         self._tell: Tell | None = None
-        self._done = self._commands()
+        self._last_commands = self._commands()
         self._line = ""
 
     def follow(self, tell: Tell) -> None:
@@ -223,7 +223,7 @@ class Panel:
 
         `opening` is the line that creates the editor again after a restart of the kernel; `count` counts the edits.
         """
-        done = {"dirty": bool(self._done), "count": len(self._done), "line": self._line}
+        done = {"dirty": bool(self._last_commands), "count": len(self._last_commands), "line": self._line}
         return {"title": self.title, "variable": self.variable, "opening": self._opening_line(), **done}
 
     def _opening_line(self) -> str:
@@ -236,8 +236,8 @@ class Panel:
 
     def _follow(self) -> None:
         """After an edit: inform the page, and make the edit's result a variable."""
-        before, self._done = self._done, self._commands()
-        if self._done == before:
+        before, self._last_commands = self._last_commands, self._commands()
+        if self._last_commands == before:
             return
         steps = self.editor.history.done
         self._line = self._edit_line(steps[-1]) if steps else ""
@@ -251,9 +251,9 @@ class Panel:
         )  # a cell may have given the name to another
         line, name = step.line, step.command.result_name()
         names = {"editor": self.variable}
-        if name and step.made and _is_page_request():
+        if name and step.results and _is_page_request():
             names[name] = _assign_variable(
-                self._variables, name, step.made[0] if len(step.made) == 1 else list(step.made)
+                self._variables, name, step.results[0] if len(step.results) == 1 else list(step.results)
             )
         return rename_variables(line, names)
 

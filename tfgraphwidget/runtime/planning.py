@@ -238,11 +238,11 @@ class CalledFunction(SourceContext):
         opened: Any = open_function(name, _Library(body, caller), caller, caller.ids[op])  # a NodeBody
         placeholders = {node.name: node for node in opened.nodes()}
         self._fixed = {name: placeholders[name] for name in opened.constants if name in placeholders}
-        known = replace(opened, protos=[_as_const(node, opened.constants) for node in opened.nodes()])
-        context: dict[str, Any] = {"typing": known.typing, "functions": caller.functions, "extras": known}
-        index = build(known.nodes(), *known.collections(), **context)
+        const_body = replace(opened, protos=[_as_const(node, opened.constants) for node in opened.nodes()])
+        context: dict[str, Any] = {"typing": const_body.typing, "functions": caller.functions, "extras": const_body}
+        index = build(const_body.nodes(), *const_body.collections(), **context)
         holders = {origin: name for name, origin in (body.origins or {}).items()}
-        self.given = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
+        self.caller_handles = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
         ends = tuple(opened.arguments), dict(opened.returns)
         super().__init__(
             source,
@@ -255,8 +255,8 @@ class CalledFunction(SourceContext):
             refusal=f"{name!r} is a function that {op!r} calls.",
         )
 
-    def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
-        """The function after an edit; see `FunctionContext.rewritten`."""
+    def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
+        """The function after an edit; see `FunctionContext.rewrite`."""
         body, after = self._body, apply_patch(self.index, patch)
         restored = tuple(
             NodeChange(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids
@@ -264,11 +264,13 @@ class CalledFunction(SourceContext):
         after = apply_patch(after, Patch(changed=restored))
         ends = track_boundary(body.arguments, body.returns, (patch,))
         edition = edited_function.Edition(self._definition, body, after, ends)
-        definition = edited_function.rewritten(self._definition, edition, dict(patch.renamed))
+        definition = edited_function.rewrite_definition(self._definition, edition, dict(patch.renamed))
         definition.signature.name = name
         before, now = _read_arguments(self._definition), _read_arguments(definition)
-        known = {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed}
-        return definition, tuple(sorted((before - now) & known))
+        fixed_arguments = {
+            k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed
+        }
+        return definition, tuple(sorted((before - now) & fixed_arguments))
 
 
 def _as_const(node: NodeDef, constants: Mapping[str, NodeDef]) -> NodeDef:

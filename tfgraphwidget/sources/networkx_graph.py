@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph import CONTROL
-from tfgraphwidget.naming import as_input, listed, split_input, split_tensor
+from tfgraphwidget.naming import as_input, names_text, split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.tf_types import MetaGraphDef
@@ -117,7 +117,7 @@ def _colocations(nodes: Any, now: Now) -> Iterator[str]:
         elif present != values:
             node.attr["_class"].list.s[:] = present
     if alone:
-        yield f"{listed(alone)} had to be on the device of ops that are left out, and can be on any now."
+        yield f"{names_text(alone)} had to be on the device of ops that are left out, and can be on any now."
 
 
 def _beside(value: bytes, now: Now) -> bytes:
@@ -133,7 +133,7 @@ def _members(meta: MetaGraphDef, now: Now) -> Iterator[str]:
         names = list(meta.collection_def[key].node_list.value)
         present = [_now(name, now) for name in names if _now(name, now)]
         if removed := [name for name in names if not _now(name, now)]:
-            yield f"Collection {key!r} no longer holds {listed(removed)}, which the networkx graph leaves out."
+            yield f"Collection {key!r} no longer holds {names_text(removed)}, which the networkx graph leaves out."
         if names:
             meta.collection_def[key].node_list.value[:] = present
         if names and not present:
@@ -160,5 +160,6 @@ def _variables(meta: MetaGraphDef, now: Now) -> Iterator[str]:
             del meta.collection_def[key]
     if removed:
         yield (
-            f"The collections no longer hold {listed(list(removed))}: the op, initializer or read of each is left out."
+            f"The collections no longer hold {names_text(list(removed))}: the op, initializer or read of each is "
+            "left out."
         )

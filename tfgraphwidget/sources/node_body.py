@@ -67,11 +67,11 @@ class NodeBody:
 
     protos: Sequence[NodeDef]
     library: Library
-    held: Collections = ({}, ())
+    graph_collections: Collections = ({}, ())
     arguments: tuple[str, ...] = ()
     returns: Mapping[str, str] = field(default_factory=dict)
     alias: Mapping[str, str] = field(default_factory=dict)
-    called: Mapping[str, str] = field(default_factory=dict)
+    saved_names: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, str] | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
 
@@ -87,13 +87,13 @@ class NodeBody:
         """Always the same."""
         return 0
 
-    def nodes(self, known: int = 0) -> list[NodeDef]:
-        """The NodeDefs after the first `known` ones."""
-        return list(self.protos[known:])
+    def nodes(self, skip: int = 0) -> list[NodeDef]:
+        """The NodeDefs after the first `skip` ones."""
+        return list(self.protos[skip:])
 
     def collections(self) -> Collections:
         """What the file's collections hold."""
-        return self.held
+        return self.graph_collections
 
     def functions(self) -> frozenset[str]:
         """The names of the library's functions."""

@@ -11,20 +11,20 @@ from tfgraphwidget.errors import GraphEditError
 _LONGEST = 200
 
 
-def parse_path(given: Any, what: str) -> Path:
+def parse_path(argument: Any, what: str) -> Path:
     """Convert an argument to a path; a leading "~" is the home directory.
 
     Args:
-        given: A string, bytes or `os.PathLike`.
+        argument: A string, bytes or `os.PathLike`.
         what: The argument's name, for the error message.
 
     Raises:
         GraphEditError: When it is not a path.
     """
     try:
-        text = os.fspath(given)
+        text = os.fspath(argument)
     except Exception as error:
-        raise GraphEditError(f"{what}={shorten(given)} is not a path; give a string or a pathlib.Path.") from error
+        raise GraphEditError(f"{what}={shorten(argument)} is not a path; give a string or a pathlib.Path.") from error
     return _home(Path(os.fsdecode(text)))
 
 

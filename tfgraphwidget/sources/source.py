@@ -40,7 +40,7 @@ class Body(Protocol):
     def alias(self) -> Mapping[str, str]: ...  # noqa: D102
 
     @property
-    def called(self) -> Mapping[str, str]: ...  # noqa: D102
+    def saved_names(self) -> Mapping[str, str]: ...  # noqa: D102
 
     @property
     def origins(self) -> Mapping[str, str] | None: ...  # noqa: D102
@@ -54,8 +54,8 @@ class Body(Protocol):
     def stamp(self) -> Hashable:
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
 
-    def nodes(self, known: int = 0) -> list[NodeDef]:
-        """The NodeDefs after the first `known` ones, in graph order, under the names they are shown by."""
+    def nodes(self, skip: int = 0) -> list[NodeDef]:
+        """The NodeDefs after the first `skip` ones, in graph order, under the names they are shown by."""
 
     def collections(self) -> Collections:
         """Ops, tensors and variables in the graph's collections, and each variable once."""
@@ -127,7 +127,7 @@ class StoredData(Protocol):
     def keys(self, handle: str) -> tuple[str, ...]:
         """The names in the checkpoint under which the value of the variable of that handle op is; empty without one."""
 
-    def created(self, op: str, function: str = "") -> tuple[str, ...]:
+    def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
 
 

@@ -86,12 +86,12 @@ def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[Var
 def _without_missing_ops(variable: VariableDef, ops_there: Container[str]) -> VariableDef:
     """Return a variable without the ops that are not in the graph."""
 
-    def kept(name: str | None) -> str | None:
+    def name_if_present(name: str | None) -> str | None:
         return name if name is not None and split_tensor(name)[0] in ops_there else None
 
     return replace(
         variable,
-        initial_value=kept(variable.initial_value),
-        initializer=kept(variable.initializer),
-        snapshot=kept(variable.snapshot),
+        initial_value=name_if_present(variable.initial_value),
+        initializer=name_if_present(variable.initializer),
+        snapshot=name_if_present(variable.snapshot),
     )

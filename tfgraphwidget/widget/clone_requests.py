@@ -146,35 +146,37 @@ def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) ->
     ((('a/w', 'shared'),), (('a', 'shared'), ('a/w', 'own')))
     """
     opposite: p.Mode = "own" if default == "shared" else "shared"
-    wanted = {name: opposite if name in others else default for name in sorted(states)}
-    if len(set(wanted.values())) < 2:
-        return next(iter(wanted.values()), default)
+    mode_of = {name: opposite if name in others else default for name in sorted(states)}
+    if len(set(mode_of.values())) < 2:
+        return next(iter(mode_of.values()), default)
     pairs: dict[str, p.Mode] = {}
     if default == "shared":
-        pairs = {name.partition("/")[0]: default for name in wanted}
-    for name, mode in wanted.items():
+        pairs = {name.partition("/")[0]: default for name in mode_of}
+    for name, mode in mode_of.items():
         around = [pairs[scope] for scope in (*enclosing_scopes(name), name) if scope in pairs]
         if ([*reversed(around)] or ["own"])[0] != mode:
             pairs[name] = mode
     return tuple(sorted(pairs.items()))
 
 
-def summary(done: Preview, init: p.Init) -> str:
+def summary(preview: Preview, init: p.Init) -> str:
     """What a clone did."""
-    times = len(done.scopes)
-    into = f"{done.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {done.scopes[0]!r} to {done.scopes[-1]!r}"
-    text = f"Cloned {len(done.ops):,} ops into {into}"
-    if done.new:
+    times = len(preview.scopes)
+    into = (
+        f"{preview.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
+    )
+    text = f"Cloned {len(preview.ops):,} ops into {into}"
+    if preview.new:
         whose = "of its own" if times == 1 else "each of their own"
-        text += f", among them {_counted(done.new)} {whose}, {_VALUES[init]}"
+        text += f", among them {_count_states(preview.new)} {whose}, {_VALUES[init]}"
     text += "."
-    if done.shared:
-        names = ", ".join(state.name for state in done.shared[:3]) + (" …" if len(done.shared) > 3 else "")
+    if preview.shared:
+        names = ", ".join(state.name for state in preview.shared[:3]) + (" …" if len(preview.shared) > 3 else "")
         text += f" Still shared with the original: {names}."
     return text
 
 
-def _counted(states: Iterable[State]) -> str:
+def _count_states(states: Iterable[State]) -> str:
     """States as people count them: "4 variables and 1 hash table"."""
     counts = Counter(state.kind for state in states)
     words = [f"{count:,} {kind if count == 1 else _plural(kind)}" for kind, count in counts.items()]
@@ -188,7 +190,7 @@ def _plural(kind: str) -> str:
 
 def _groups(pairs: Iterable[tuple[str, str]]) -> tuple[p.Group, ...]:
     """(kind, name) pairs by kind, in the order of first mention."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for kind, name in pairs:
-        found.setdefault(kind, []).append(name)
-    return tuple(p.Group(kind, tuple(names[:_MOST_NAMES]), len(names)) for kind, names in found.items())
+        names_of.setdefault(kind, []).append(name)
+    return tuple(p.Group(kind, tuple(names[:_MOST_NAMES]), len(names)) for kind, names in names_of.items())

@@ -14,7 +14,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.replies import seen
+from tfgraphwidget.widget.protocol.replies import describe_stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ class EditRequests:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
         self._offers: dict[str, Command] = {}
-        self._shown: Difference | None = None
+        self._difference: Difference | None = None
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> str:
@@ -59,9 +59,9 @@ class EditRequests:
         if parts:
             return (parts[0] if len(parts) == 1 else parts,)
         first = next(iter(signature.parameters.values()))
-        return (self._chosen(),) if first.default is inspect.Parameter.empty else ()
+        return (self._selection(),) if first.default is inspect.Parameter.empty else ()
 
-    def _chosen(self) -> Selection:
+    def _selection(self) -> Selection:
         if self._editor.selection is None:
             raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return self._editor.selection
@@ -72,11 +72,11 @@ class EditRequests:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
         return summary(self._editor.edit(self._offers[line]))
 
-    def refused(self, error: GraphEditError) -> p.Refused:
+    def refusal_reply(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
         offers = {mend.code(): mend for mend in error.mends}
-        kept = list((self._offers | offers).items())[-_REMEMBERED:]
-        self._offers = dict(kept)
+        latest = list((self._offers | offers).items())[-_REMEMBERED:]
+        self._offers = dict(latest)
         return p.Refused(
             error.in_words, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
         )
@@ -97,22 +97,26 @@ class EditRequests:
                 p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)) for k, (op, at) in enumerate(read)
             )
             return p.Targeted(request.tensor, outputs, request.op, (), tuple(slots))
-        drawn = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
-        refused = refusals(index, tensor, sorted(index.ids[name] for name in drawn if name in index.ids))
-        reasons = tuple((index.names[op], why) for op, why in refused.items())
+        drawn_ops = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
+        reasons_by_op = refusals(index, tensor, sorted(index.ids[name] for name in drawn_ops if name in index.ids))
+        reasons = tuple((index.names[op], why) for op, why in reasons_by_op.items())
         return p.Targeted(f"{index.names[source]}:{tensor[1]}", outputs, "", reasons, ())
 
     # What the drawing shows of it
 
     def compare(self, *, show: bool) -> None:
         """Show what differs from the graph as it was opened, or no differences."""
-        self._shown = self._editor.diff() if show else None
+        self._difference = self._editor.diff() if show else None
         self._of = self._editor.index
-        self._editor.difference = self._shown
+        self._editor.difference = self._difference
 
     def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
-        if self._shown is not None and self._editor.difference is self._shown and self._editor.index is not self._of:
+        if (
+            self._difference is not None
+            and self._editor.difference is self._difference
+            and self._editor.index is not self._of
+        ):
             self.compare(show=True)
 
     def changes(self) -> tuple[p.Group, ...]:
@@ -128,7 +132,7 @@ class EditRequests:
 
     def probe(self, name: str) -> None:
         """Run the graph and look at what an op gives, or the selected ones."""
-        self._editor.probe(name or self._chosen())
+        self._editor.probe(name or self._selection())
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
@@ -145,10 +149,10 @@ class EditRequests:
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
         return fields
 
-    def seen(self, tensor: str) -> p.Seen | None:
+    def probe_text(self, tensor: str) -> p.Seen | None:
         """What the last probe found of a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
-        return next((seen(stats) for stats in outputs if stats.name == tensor), None)
+        return next((describe_stats(stats) for stats in outputs if stats.name == tensor), None)
 
 
 def parsed_value(text: str) -> Any:
@@ -184,19 +188,19 @@ def renamed_prefixes(renamed: Iterable[tuple[str, str]], index: GraphIndex) -> t
     Returns:
         The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name the first counts.
     """
-    found: dict[str, str] = {}
+    prefixes: dict[str, str] = {}
     for old, new in renamed:
         before, after = old.split("/"), new.split("/")
         most = min(len(before), len(after)) - 1
         same = next((k for k in range(most) if before[-1 - k] != after[-1 - k]), most)
-        for kept in range(same, 0, -1):  # parts at the end of both names
-            scope = "/".join(before[:-kept])
+        for same_parts in range(same, 0, -1):  # parts at the end of both names
+            scope = "/".join(before[:-same_parts])
             if scope not in index.scopes.ids and scope not in index.ids:
-                found[scope] = "/".join(after[:-kept])
+                prefixes[scope] = "/".join(after[:-same_parts])
                 break
         else:
-            found[old] = new
-    return tuple(sorted(found.items(), key=lambda pair: len(pair[0]), reverse=True))
+            prefixes[old] = new
+    return tuple(sorted(prefixes.items(), key=lambda pair: len(pair[0]), reverse=True))
 
 
 def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:

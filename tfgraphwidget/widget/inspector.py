@@ -13,7 +13,7 @@ from tfgraphwidget.sources import (
     TensorDescription,
 )
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.replies import seen
+from tfgraphwidget.widget.protocol.replies import describe_stats
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -30,46 +30,48 @@ class Inspector:
 
     def inspect(self, name: str, seen_of: Callable[[str], p.Seen | None]) -> p.Inspected:
         """The wiring of an op or a scope; `seen_of` is what the last probe found of a tensor. Raises UnknownName."""
-        found = self._editor.inspect(name)
-        first = found.outputs[0].shape if found.op_type and found.outputs else ""
+        description = self._editor.inspect(name)
+        first = description.outputs[0].shape if description.op_type and description.outputs else ""
         return p.Inspected(
-            name=found.name,
-            op_type=found.op_type,
-            device=found.device,
-            ops=found.ops,
-            variables=found.variables,
-            inputs=tuple(map(_tensor, found.inputs[:_MOST_NAMES])),
-            outputs=tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in found.outputs[:_MOST_NAMES]),
-            control_inputs=found.control_inputs[:_MOST_NAMES],
-            attributes=tuple(p.Attribute(each.name, each.text, each.settable) for each in found.attributes),
+            name=description.name,
+            op_type=description.op_type,
+            device=description.device,
+            ops=description.ops,
+            variables=description.variables,
+            inputs=tuple(map(_tensor, description.inputs[:_MOST_NAMES])),
+            outputs=tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in description.outputs[:_MOST_NAMES]),
+            control_inputs=description.control_inputs[:_MOST_NAMES],
+            attributes=tuple(p.Attribute(each.name, each.text, each.settable) for each in description.attributes),
             shape=first,
-            value=found.constant,
-            doors=tuple(map(self._function, found.functions)),
-            around=tuple(map(_around, found.frames)),
+            value=description.constant,
+            doors=tuple(map(self._function, description.functions)),
+            around=tuple(map(_around, description.frames)),
         )
 
-    def _function(self, called: FunctionRef) -> p.Door:
-        definition = self._editor.index.extras.function(called.function)
-        return p.Door(called.label, called.function, len(definition.signature.input_arg) + len(definition.node_def))
+    def _function(self, reference: FunctionRef) -> p.Door:
+        definition = self._editor.index.extras.function(reference.function)
+        return p.Door(
+            reference.label, reference.function, len(definition.signature.input_arg) + len(definition.node_def)
+        )
 
     def examine(self, name: str) -> p.Examined:
         """The value, documentation and origin of an op; of a scope the value of its variable, and little else.
 
         Raises UnknownName. Nothing in the graph or the session changes by it.
         """
-        found = self._editor.inspect(name)
-        stats, docs = found.value, found.documentation
+        description = self._editor.inspect(name)
+        stats, docs = description.value, description.documentation
         images = () if stats is None or stats.value is None else pixels.gray_images(stats.value)
         return p.Examined(
-            name=found.name,
-            value=None if stats is None else seen(stats),
-            why=found.why_no_value,
+            name=description.name,
+            value=None if stats is None else describe_stats(stats),
+            why=description.why_no_value,
             images=tuple(_image(image) for image in images),
             summary=docs.summary,
             about=docs.about,
             arguments=docs.arguments,
-            created=found.origin,
-            signature=found.signature[:_MOST_LINES],
+            created=description.origin,
+            signature=description.signature[:_MOST_LINES],
         )
 
     def legend(self) -> p.Legend | None:

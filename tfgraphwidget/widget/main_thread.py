@@ -27,14 +27,14 @@ def run_on_main_thread(work: Callable[[], None], waiting: Callable[[], None] = l
     if loop is None:
         work()
         return
-    begun, done = threading.Event(), threading.Event()
+    begun, finished = threading.Event(), threading.Event()
 
     def take() -> None:
         begun.set()
         try:
             work()
         finally:
-            done.set()
+            finished.set()
 
     try:
         loop.call_soon_threadsafe(take)
@@ -42,7 +42,7 @@ def run_on_main_thread(work: Callable[[], None], waiting: Callable[[], None] = l
         return
     if not begun.wait(_SOON):
         waiting()
-    while not done.wait(_LOOK_EVERY) and loop.is_running():
+    while not finished.wait(_LOOK_EVERY) and loop.is_running():
         pass
 
 

@@ -42,7 +42,7 @@ class RequestHandler:
         self._edits = EditRequests(editor)
         self._selections = SelectionRequests(editor)
         self._inspector = Inspector(editor)
-        self.refused = self._edits.refused
+        self.refusal_reply = self._edits.refusal_reply
         self.revision = 0
 
     def snapshot(self) -> EditorSnapshot:
@@ -53,7 +53,7 @@ class RequestHandler:
         """The reply and its buffers; raises GraphEditError for a refusal."""
         match request:
             case p.Inspect(name):
-                return self._inspector.inspect(name, self._edits.seen), []
+                return self._inspector.inspect(name, self._edits.probe_text), []
             case p.Search():
                 return search(self._editor, request), []
             case p.Preview():
@@ -68,11 +68,11 @@ class RequestHandler:
                 return self._without_state(request)
             case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
-                return self._painted()
+                return self._painting()
             case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
-                return self._edited(request)
+                return self._apply_edit(request)
             case _:
-                return self._moved(request)
+                return self._change_view(request)
 
     def _without_state(self, request: p.Foresee | p.Picture | p.Ping) -> Answer:
         match request:
@@ -98,17 +98,17 @@ class RequestHandler:
             case p.Derive(verb):
                 self._selections.derive(verb)
 
-    def _moved(self, request: p.Look) -> Answer:
+    def _change_view(self, request: p.Look) -> Answer:
         editor = self._editor
         match request:
-            case p.Toggle(scope, deep, seen):
+            case p.Toggle(scope, deep, stamp):
                 # A user who sees it closed means to open it, also when another view was quicker.
-                (editor.close if scope in editor.opened and not seen else editor.open)(scope, deep=deep)
-                return self._drawn(seen=seen)
+                (editor.close if scope in editor.opened and not stamp else editor.open)(scope, deep=deep)
+                return self._drawing(stamp=stamp)
             case p.Reveal(name):
-                return self._drawn(focus=editor.reveal(name))
+                return self._drawing(focus=editor.reveal(name))
             case p.Gather():
-                return self._drawn() if select_matching(editor, request) else self._painted()
+                return self._drawing() if select_matching(editor, request) else self._painting()
             case p.Enter(op, label):
                 editor.enter(op, label)
             case p.Leave(depth):
@@ -117,7 +117,7 @@ class RequestHandler:
                 editor.refresh()
             case _:
                 self._arrange(request)
-        return self._drawn()
+        return self._drawing()
 
     def _arrange(self, request: p.Look) -> None:
         editor = self._editor
@@ -142,17 +142,17 @@ class RequestHandler:
                 raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
             (editor.hide if verb == "hide" else editor.show_only)(*(names or (editor.selection,)))
 
-    def _edited(self, request: p.Edit) -> Answer:
+    def _apply_edit(self, request: p.Edit) -> Answer:
         """The reply to an edit, with what the panels show of it: one message, and one revision for other views."""
-        with self._core.listeners.collected():
+        with self._core.listeners.collect():
             text, focus = self._edit(request)
             self._edits.update_difference()
         renamed = renamed_prefixes(self._core.executor.renamed, self._editor.index)
         name, inspected = by_new_name(request.inspected, renamed), None
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
-                inspected = self._inspector.inspect(name, self._edits.seen)
-        return self._drawn(focus=focus, edited=p.Edited(text, renamed, inspected))
+                inspected = self._inspector.inspect(name, self._edits.probe_text)
+        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected))
 
     def _edit(self, request: p.Edit) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""
@@ -190,19 +190,19 @@ class RequestHandler:
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         return p.Foreseen(_stamp(scene), _fields(fields)), [data]
 
-    def _drawn(self, focus: str = "", seen: str = "", edited: p.Edited | None = None) -> Answer:
+    def _drawing(self, focus: str = "", stamp: str = "", edited: p.Edited | None = None) -> Answer:
         editor = self._editor
         self._edits.update_difference()
         self._scene = scene = editor.scene()
         self._likely = self._core.view.prefetch_candidates(scene)
-        if seen and seen == _stamp(scene):
-            return self._painted()
+        if stamp and stamp == _stamp(scene):
+            return self._painting()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         return p.Drawn(self._state(), _fields(fields), focus, edited), [data]
 
-    def _painted(self) -> Answer:
+    def _painting(self) -> Answer:
         if self._scene is None or self._scene.index is not self._editor.index:
-            return self._drawn()  # other cells have added ops since
+            return self._drawing()  # other cells have added ops since
         fields, data = scenes.to_bytes(self._paint(self._scene))
         return p.Painted(self._state(), _fields(fields)), [data]
 
@@ -218,7 +218,7 @@ class RequestHandler:
             warnings=editor.notices,
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
             editable="" if executor.in_function else executor.read_only(),
-            expression=_shown(selection),
+            expression=_selection_text(selection),
             ops=len(index),
             variables=len(handles(index)),
             inputs=editor.inputs,
@@ -251,7 +251,7 @@ def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:
     return tuple(p.Field(name, cast("Any", dtype), shape, offset) for name, dtype, shape, offset in layouts)
 
 
-def _shown(selection: Selection | None) -> str:
+def _selection_text(selection: Selection | None) -> str:
     """The Python that gives a selection; of a list of names too long to read, what also gives it."""
     text = selection.expression if selection else ""
     return text if len(text) <= _LONGEST else "editor.selection"

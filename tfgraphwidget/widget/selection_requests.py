@@ -31,9 +31,9 @@ class SelectionRequests:
         Raises:
             UnknownName: A name is not in the graph.
         """
-        self._editor.selection = self._combined(verb, ops, scopes)
+        self._editor.selection = self._combine(verb, ops, scopes)
 
-    def _combined(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
+    def _combine(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
         members = [editor.core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
@@ -68,7 +68,7 @@ class SelectionRequests:
                     )
                 editor.mark(inputs, outputs)
             case "path" | "shortest":
-                editor.selection = self._joined(old, every=verb == "path")
+                editor.selection = self._select_path(old, every=verb == "path")
             case "invert":
                 editor.selection = ~old
             case "scope":
@@ -76,7 +76,7 @@ class SelectionRequests:
             case _:
                 editor.selection = getattr(old, verb)()
 
-    def _joined(self, ends: Selection, *, every: bool) -> Selection:
+    def _select_path(self, ends: Selection, *, every: bool) -> Selection:
         """What lies on the way from the one selected op to the other, whichever comes first."""
         if len(ends) != 2:
             raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")

@@ -15,7 +15,7 @@ import traitlets
 
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.progress import told_to
+from tfgraphwidget.progress import listen
 from tfgraphwidget.widget import protocol
 from tfgraphwidget.widget.main_thread import run_on_main_thread
 from tfgraphwidget.widget.protocol import codec
@@ -103,20 +103,20 @@ class GraphWidget(anywidget.AnyWidget):
 
     def _reply(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         try:
-            return self._answered(cancelling, number, message)
+            return self._answer_or_refuse(cancelling, number, message)
         except GraphEditError as error:
-            return self._handler.refused(error), []
+            return self._handler.refusal_reply(error), []
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             self.log.exception("tfgraphwidget: a request failed")
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
             return protocol.Refused(why, ()), []
 
-    def _answered(self, cancelling: Cancelling, number: int, message: object) -> Answer:
+    def _answer_or_refuse(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         """The reply, or a refusal if the user cancels the request."""
         snapshot = self._handler.snapshot()
         try:
-            with cancelling.once(), told_to(self._progress_sender(number)):
+            with cancelling.once(), listen(self._progress_sender(number)):
                 return self._handler.handle(codec.decode(message)[1])
         except KeyboardInterrupt:
             unchanged = snapshot.restore()

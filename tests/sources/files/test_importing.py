@@ -130,7 +130,7 @@ def test_slices_of_a_partitioned_variable_each_get_their_part(tmp_path: Path) ->
 
 def test_a_tensorflow_2_saved_model_runs(tf2_saved_model: Path, affine: Affine) -> None:
     source = open_source(tf2_saved_model)
-    called = dict(source.body.called)
+    called = dict(source.body.saved_names)
     with live(source) as session:
         assert source.signature is not None
         outputs = dict(source.signature.outputs)
@@ -138,7 +138,7 @@ def test_a_tensorflow_2_saved_model_runs(tf2_saved_model: Path, affine: Affine) 
         theirs = affine(tf.constant(X))
         np.testing.assert_allclose(values["y"], theirs["y"].numpy())
         assert values["found"].tolist() == [1]
-        assert dict(source.body.called) == called
+        assert dict(source.body.saved_names) == called
 
 
 def test_a_tensorflow_1_saved_model_runs(tf1_saved_model: Path) -> None:

@@ -43,7 +43,7 @@ def test_variables_of_one_name_keep_their_own_names_in_every_room(tmp_path: Path
         room, index = rooms.pop()
         for name in handles(index):
             size = tuple(d.size for d in index.nodes[index.op(name)].attr["shape"].shape.dim)
-            meant.setdefault(body.called.get(name, name), set()).add(size)
+            meant.setdefault(body.saved_names.get(name, name), set()).add(size)
         for op in range(len(index)):
             called = [d.function for d in called_functions(index.nodes[op], room.functions())]
             opened = [open_function(name, room, index, op) for name in called if "restore" not in name]

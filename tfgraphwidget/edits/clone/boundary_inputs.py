@@ -32,16 +32,17 @@ Tensor = tuple[str, int]
 class BoundaryInputs:
     """The tensors that come in from outside, as (op name, port).
 
-    `kept` are the names of those that stay connected to the original, `replaced` maps to the (op, port) that copies
-    read instead, `stands_for` are those that get a placeholder, whose NodeDefs but for their names are in `made`. `cut`
-    are the inputs as they were given, (op name, port or ANY_PORT): they come from outside though their op be copied.
+    `reused` are the names of those that stay connected to the original, `replaced` maps to the (op, port) that copies
+    read instead, `stands_for` are those that get a placeholder, whose NodeDefs but for their names are in
+    `new_placeholders`. `cut` are the inputs as they were given, (op name, port or ANY_PORT): they come from outside
+    though their op be copied.
     """
 
-    kept: tuple[str, ...]
+    reused: tuple[str, ...]
     cut: frozenset[Tensor]
     replaced: Mapping[Tensor, Tensor]
     stands_for: Mapping[Tensor, str]
-    made: tuple[NodeDef, ...]
+    new_placeholders: tuple[NodeDef, ...]
 
     @property
     def instead_names(self) -> tuple[str, ...]:
@@ -68,10 +69,10 @@ class BoundaryInputs:
     def nodes(self, into: str) -> list[NodeDef]:
         """The placeholders of a copy."""
         nodes = []
-        for made in self.made:
-            node = type(made)()
-            node.CopyFrom(made)
-            node.name = f"{into}/{made.name}" if into else made.name
+        for original in self.new_placeholders:
+            node = type(original)()
+            node.CopyFrom(original)
+            node.name = f"{into}/{original.name}" if into else original.name
             nodes.append(node)
         return nodes
 
@@ -110,17 +111,17 @@ def boundary_inputs(
     outside = [name for name in (*part.inputs, *inner) if _op_and_port(name) not in replaced]
     if not clone.placeholders and index.origin is target.origin:
         return BoundaryInputs(tuple(outside), cut, replaced, {}, ())
-    taken = {index.names[i].lower() for i in ops}
+    names = {index.names[i].lower() for i in ops}
     stands_for: dict[Tensor, str] = {}
-    made = []
-    kept = tuple(name for name in outside if index.ids[_op_and_port(name)[0]] in shared)
-    for name in (name for name in outside if name not in kept):
+    placeholders = []
+    reused = tuple(name for name in outside if index.ids[_op_and_port(name)[0]] in shared)
+    for name in (name for name in outside if name not in reused):
         op, port = _op_and_port(name)
-        wanted = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
-        stands_for[op, port] = new = free_name(wanted if port == 0 else f"{wanted}_{port}", taken)
-        taken.add(new.lower())
-        made.append(placeholder(index, index.ids[op], port, new))
-    return BoundaryInputs(kept, cut, replaced, stands_for, tuple(made))
+        base = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
+        stands_for[op, port] = new = free_name(base if port == 0 else f"{base}_{port}", names)
+        names.add(new.lower())
+        placeholders.append(placeholder(index, index.ids[op], port, new))
+    return BoundaryInputs(reused, cut, replaced, stands_for, tuple(placeholders))
 
 
 def _op_and_port(name: str) -> Tensor:
@@ -135,9 +136,9 @@ def _is_cut(name: str, cut: frozenset[Tensor]) -> bool:
 
 def _replacements(clone: Clone, index: GraphIndex, target: GraphIndex, part: Selection) -> dict[Tensor, Tensor]:
     """Checked: each tensor is read in the part, and the other can stand for it."""
-    found: dict[Tensor, Tensor] = {}
+    replacements: dict[Tensor, Tensor] = {}
     if not clone.replace:
-        return found
+        return replacements
     read = {*part.inputs, *part.inside}
     for old, new in clone.replace:
         check_ports(index, [old])
@@ -148,8 +149,8 @@ def _replacements(clone: Clone, index: GraphIndex, target: GraphIndex, part: Sel
                 f"Nothing in the part reads {old!r}, so replacing it changes nothing; leave it out.", [op]
             )
         _check_fit(index, (index.ids[op], port), target, (target.ids[other], other_port))
-        found[op, port] = other, other_port
-    return found
+        replacements[op, port] = other, other_port
+    return replacements
 
 
 def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new: tuple[int, int]) -> None:
@@ -174,7 +175,7 @@ def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new:
         for i, op in ((index, a), (target, b))
     ]
     exits = index.types[a] in EXIT, target.types[b] in EXIT
-    inside = [held[1:] if out else held for held, out in zip(loops, exits, strict=True)]
+    inside = [contexts[1:] if out else contexts for contexts, out in zip(loops, exits, strict=True)]
     if inside[0] != inside[1]:
         where = (inside[1] or inside[0])[0]
         raise NotClonable(
@@ -217,9 +218,9 @@ def placeholder(
     ):
         raise refusal(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
     if not dtype or dtype.endswith("_ref"):
-        told = "a reference to a variable" if dtype else "of an unknown dtype"
+        problem = "a reference to a variable" if dtype else "of an unknown dtype"
         way_out = way_out or f"copy what makes it too, or give replace={{{tensor!r}: another tensor}}"
-        raise refusal(f"{tensor!r} is {told}, which no placeholder can be; {way_out}.", [index.names[op]])
+        raise refusal(f"{tensor!r} is {problem}, which no placeholder can be; {way_out}.", [index.names[op]])
     node = type(index.nodes[op])(name=name, op="Placeholder")
     node.attr["dtype"].type = index.typing.number(dtype)
     shape = index.shape(op, port)
@@ -247,9 +248,9 @@ def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dic
     if not old:
         return {}
     entered = (node for node, kind in zip(target.nodes, target.types, strict=True) if kind in ENTER)
-    taken = {node.attr["frame_name"].s.decode(errors="surrogateescape").lower() for node in entered}
+    names = {node.attr["frame_name"].s.decode(errors="surrogateescape").lower() for node in entered}
     new: dict[str, str] = {}
     for frame in old:
-        new[frame] = free_name(f"{into}/{frame}" if into else frame, taken)
-        taken.add(new[frame].lower())
+        new[frame] = free_name(f"{into}/{frame}" if into else frame, names)
+        names.add(new[frame].lower())
     return new

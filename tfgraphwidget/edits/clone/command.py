@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone import seeds
 from tfgraphwidget.edits.clone.boundary_inputs import BoundaryInputs, boundary_inputs, copied_frame_names
@@ -76,7 +76,7 @@ def check_modes(variables: object) -> None:
         modes = [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables]
     for mode in modes:
         if not isinstance(mode, str) or mode not in get_args(Mode):
-            raise GraphEditError(f"variables={shown(mode)} is not known; it is one of 'own', 'shared'.")
+            raise GraphEditError(f"variables={value_text(mode)} is not known; it is one of 'own', 'shared'.")
 
 
 def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> frozenset[int]:
@@ -93,19 +93,21 @@ def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> fro
     Raises:
         GraphEditError: `variables` names no state of the part.
     """
-    kept = persistent_state(index)  # a stack of a loop lives for one step, and is each loop's own
-    held = [op for op, _ in resources(index, frozenset(chosen)) if kept[op]]
+    persistent = persistent_state(index)  # a stack of a loop lives for one step, and is each loop's own
+    handles = [op for op, _ in resources(index, frozenset(chosen)) if persistent[op]]
     if isinstance(variables, str):
-        return frozenset(held if variables == "shared" else ())
+        return frozenset(handles if variables == "shared" else ())
     mode: dict[int, str] = {}
-    for name, wanted in variables:
-        meant = [i for i in held if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")]
-        if not meant:
+    for name, mode_name in variables:
+        matches = [
+            i for i in handles if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")
+        ]
+        if not matches:
             raise GraphEditError(
                 f"variables names {name!r}, and the part holds no variable of that name or in it.", [name]
             )
-        mode.update(dict.fromkeys(meant, wanted))
-    return frozenset(i for i, wanted in mode.items() if wanted == "shared")
+        mode.update(dict.fromkeys(matches, mode_name))
+    return frozenset(i for i, mode_name in mode.items() if mode_name == "shared")
 
 
 Init = Literal["current", "initial", "none"]
@@ -226,15 +228,15 @@ class Clone(Command):
     def check_options(self) -> None:
         """Raise GraphEditError for options that make no sense, whatever graph they are for."""
         if not isinstance(self.into, str):
-            raise NameTaken(f"{shown(self.into)} is no name scope; give a string.")
+            raise NameTaken(f"{value_text(self.into)} is no name scope; give a string.")
         check_modes(self.variables)
         if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
-            known = ", ".join(map(repr, INITS))
+            choices = ", ".join(map(repr, INITS))
             raise GraphEditError(
-                f"init={shown(self.init)} is not known; it is one of {known}, or the path of a checkpoint."
+                f"init={value_text(self.init)} is not known; it is one of {choices}, or the path of a checkpoint."
             )
         if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
-            raise GraphEditError(f"times={shown(self.times)} is no number of copies; give 1 to {MOST_COPIES:,}.")
+            raise GraphEditError(f"times={value_text(self.times)} is no number of copies; give 1 to {MOST_COPIES:,}.")
         if self.devices and self.times not in (None, len(self.devices)):
             raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
         if self.devices and self.device is not None:
@@ -264,12 +266,12 @@ class _CloneSource:
         index, names = self.index, self.index.names
         chosen = frozenset(self.ops)
         selection = Selection.of(index, self.ops, "")
-        given = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
-        kinds = dict(shared_state(index, chosen, given))
+        boundary_ops = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
+        kinds = dict(shared_state(index, chosen, boundary_ops))
         if clone.selection is None:  # what comes into chosen ops is what they were chosen to read
             boundary = (*clone.inputs, *self.inputs.instead_tensors)
             kinds.update((index.op(name), "variable") for name in selection.shared(boundary))
-        kept, first = (
+        persistent, first = (
             persistent_state(index),
             needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
         )
@@ -277,15 +279,15 @@ class _CloneSource:
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,
-            inputs=self.inputs.kept,
+            inputs=self.inputs.reused,
             control_inputs=selection.control_inputs if stays else (),
             placeholders=self.inputs.placeholders,
             replaced=clone.replace,
-            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen) if kept[i])
+            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen) if persistent[i])
             + (inner if own else ()),
             shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner)) if stays else (),
             stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen) if not first[i]),
-            dropped=tuple(copied.dropped()),
+            dropped=tuple(copied.losses()),
         )
 
 
@@ -308,7 +310,7 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
     Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
     """
     taken_from = (*clone.inputs, *(name for name, _ in clone.replace))
-    given = frozenset(index.op(name) for name in taken_from)
+    boundary_ops = frozenset(index.op(name) for name in taken_from)
     cut = pairs(index, taken_from)
     if clone.selection is None:
         inside = between(index, taken_from, clone.outputs).ids
@@ -317,19 +319,19 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
         if not inside:
             raise NotClonable("The selection holds no ops, so there is nothing to copy; select some.")
         if clone.variables != "shared":
-            inside = with_state(index, inside, given)
+            inside = with_state(index, inside, boundary_ops)
     inside = complete_blocks(index, inside, cut, grow=clone.selection is None)
-    chosen = complete_state(index, inside, given)
+    chosen = complete_state(index, inside, boundary_ops)
     shared = shared_handles(index, clone.variables, chosen)
     if not shared:
         copied = complete_blocks(index, chosen, cut)
         while not copied <= chosen:  # a loop may bring state along, too
-            chosen = complete_state(index, copied, given)
+            chosen = complete_state(index, copied, boundary_ops)
             copied = complete_blocks(index, chosen, cut)
         return copied, frozenset()
     none_own = clone.variables == "shared"
-    left = without_shared(index, inside, shared) if none_own else complete_state(index, inside, given, shared)
-    copied = complete_blocks(index, left, cut)
+    rest = without_shared(index, inside, shared) if none_own else complete_state(index, inside, boundary_ops, shared)
+    copied = complete_blocks(index, rest, cut)
     return copied, frozenset(chosen) - copied
 
 
@@ -341,20 +343,20 @@ class _Copy:
         self.clone, self.part, self.index, self.target = clone, part, index, target
         self.originals = [index.nodes[i] for i in part.ops]
         names = copied_names(index, part.ops, clone.src_scope, self.into)
-        taken = state_keys(target)
+        used_keys = state_keys(target)
         shares = clone.variables == "shared"
         options = {"own": not shares, "apart": True, "again": k > 0}
-        self.library = copy_functions(index, self.originals, target, self.into, **options, taken=taken)
+        self.library = copy_functions(index, self.originals, target, self.into, **options, used_keys=used_keys)
         self.copier = NodeCopier(
             names=names,
             replacements=part.inputs.instead(self.into),
-            keys=new_keys(index, part.ops, self.into, taken),
+            keys=new_keys(index, part.ops, self.into, used_keys),
             frames=copied_frame_names(copied_frames(index, part.ops), self.into, target),
             functions=self.library.names,
             stays=index.origin is target.origin,
             devices=copied_devices(clone, index, part.ops, k),
             single=frozenset(key for key in ONE_OF_A_KIND if target.collections.get(key)),
-            taken=taken,
+            used_keys=used_keys,
             src_scope=clone.src_scope.rstrip("/"),
         )
 
@@ -363,7 +365,7 @@ class _Copy:
         """The functions called that keep state of their own."""
         return tuple(State("state in a function", name) for name in self.library.stateful)
 
-    def dropped(self) -> Iterator[str]:
+    def losses(self) -> Iterator[str]:
         """A sentence for each thing that is not copied unchanged; complete after `change`."""
         clone, part = self.clone, mask_of(self.index, self.part.ops)
         yield from unused_inputs_notice(unused_inputs(self.index, clone.inputs, part), clone.outputs)
@@ -454,23 +456,25 @@ class Add(Command):
     def _clone(self, context: PlanContext) -> Clone:
         """The same as a clone of everything in the source into another graph."""
         index, init = context.index, "current" if context.has_values else "initial"
-        connect = tuple((self._own(index, name), given) for name, given in self.connect)
+        connect = tuple((self._own(index, name), tensor) for name, tensor in self.connect)
         fed = [index.ids[split_tensor(name)[0]] for name, _ in connect if split_tensor(name)[0] in index.ids]
-        gone = {i for i in fed if is_placeholder(index.types[i])}
-        everything = Selection.of(index, [i for i in _used(context) if i not in gone], "~editor.ops()")
+        cut_placeholders = {i for i in fed if is_placeholder(index.types[i])}
+        everything = Selection.of(
+            index, [i for i in _ops_in_use(context) if i not in cut_placeholders], "~editor.ops()"
+        )
         device = "" if self.clear_devices else None
         return Clone((), (), self.into, "own", init, everything, connect, device=device, graph=context.target)
 
     def _own(self, index: GraphIndex, name: str) -> str:
         """The name of a tensor within the source."""
         inside = name.removeprefix(f"{self.into}/")
-        known = split_tensor(name)[0] in index.ids and split_tensor(inside)[0] not in index.ids
-        own = name if known else inside
+        is_outside = split_tensor(name)[0] in index.ids and split_tensor(inside)[0] not in index.ids
+        own = name if is_outside else inside
         index.op(own)
         return own if split_tensor(own)[1] is not None else f"{own}:0"
 
 
-def _used(context: PlanContext) -> Iterable[int]:
+def _ops_in_use(context: PlanContext) -> Iterable[int]:
     """The ops of a source that are of use: all, but for a SavedModel of TensorFlow 2 those of its signatures.
 
     It has every variable several times over, and values for those that the signatures read.
@@ -479,5 +483,5 @@ def _used(context: PlanContext) -> Iterable[int]:
     if not context.external_tensors or index.variable_defs or not any(kind in HANDLES for kind in index.types):
         return range(len(index))
     ends = [split_tensor(name)[0] for name in context.external_tensors]
-    wanted = needed_ops(index, (), ends) | mask_of(index, [index.ids[op] for op in ends])
-    return (i for i in range(len(index)) if wanted[i])
+    needed = needed_ops(index, (), ends) | mask_of(index, [index.ids[op] for op in ends])
+    return (i for i in range(len(index)) if needed[i])

@@ -33,7 +33,7 @@ Tensor = tuple[int, int]
 class Excerpt:
     """Ops of a body that can run alone; op numbers are those of `index`.
 
-    `ops` are copied, in graph order. `inputs` and `outputs` are (op, port) pairs. `held` are the ops that stand for
+    `ops` are copied, in graph order. `inputs` and `outputs` are (op, port) pairs. `reused` are the ops that stand for
     state or for captured values, which something among `ops` reads; they are not copied.
     """
 
@@ -41,7 +41,7 @@ class Excerpt:
     ops: tuple[int, ...]
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
-    held: tuple[int, ...]
+    reused: tuple[int, ...]
 
     def names(self, tensors: Iterable[Tensor]) -> tuple[str, ...]:
         """The names of tensors, "op:0"."""
@@ -54,14 +54,14 @@ class Excerpt:
         Waiting for an input or for a variable needs no edge: they are there before the excerpt runs.
         """
         copied = traversal.mask_of(self.index, self.ops)
-        there = {*self.held, *(op for op, _ in self.inputs)}
+        there = {*self.reused, *(op for op, _ in self.inputs)}
         edges = zip(self.index.controls.owner.tolist(), self.index.controls.values.tolist(), strict=True)
         return tuple((a, b) for a, b in edges if copied[a] and not copied[b] and b not in there)
 
 
 def excerpt(
     index: GraphIndex,
-    held: Collection[str],
+    reused: Collection[str],
     inputs: Sequence[str],
     outputs: Sequence[str],
     also: Collection[int] = (),
@@ -69,13 +69,13 @@ def excerpt(
 ) -> Excerpt:
     """The ops that `outputs`, and the ops `also`, need behind `inputs`.
 
-    `held` names the ops whose state or value is at hand: captured variables, tables, tensors. Without inputs it takes
+    `reused` names the ops whose state or value is at hand: captured variables, tables, tensors. Without inputs it takes
     those of the function's `arguments` that are needed. Raises UnknownName, NoPath, and NotClonable for what cannot
     stand alone.
 
     Args:
         index: The function's body.
-        held: The ops whose state or value is known outside.
+        reused: The ops whose state or value is known outside.
         inputs: Ops or tensors; () for the arguments that are needed.
         outputs: Ops or tensors.
         also: Further ops to copy.
@@ -86,25 +86,25 @@ def excerpt(
     """
     if not outputs:
         raise NoPath("A part of a function needs an output boundary; name at least one op or tensor in outputs.")
-    kept = traversal.mask_of(index, (index.ids[name] for name in held))
+    reused_mask = traversal.mask_of(index, (index.ids[name] for name in reused))
     ends = _tensors(index, outputs)
     roots = [*(op for op, _ in ends), *also]
     if inputs and not also:
         between(index, inputs, outputs)  # refuses ends that no path joins
     elif not inputs:
-        needed = traversal.backward(index, roots) & ~kept
+        needed = traversal.backward(index, roots) & ~reused_mask
         inputs = [name for name in arguments if needed[index.op(name)]]
     cut = _tensors(index, inputs)
-    ops = _ops_to_copy(index, roots, cut, kept)
+    ops = _ops_to_copy(index, roots, cut, reused_mask)
     _check_copied(index, ops)
     read = traversal.mask_of(index, index.inputs.values[ops[index.inputs.owner]]) | traversal.mask_of(index, roots)
-    held_ids = np.flatnonzero(read & kept).tolist()
+    held_ids = np.flatnonzero(read & reused_mask).tolist()
     return Excerpt(index, tuple(np.flatnonzero(ops).tolist()), tuple(cut), tuple(ends), tuple(held_ids))
 
 
 def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
     """(op, port) of each name, once; an op's name stands for all its tensors."""
-    found: dict[Tensor, None] = {}
+    outputs: dict[Tensor, None] = {}
     for op, port in pairs(index, names):
         ports = range(len(index.dtypes(op))) if port == ANY_PORT else [port]
         if not ports:
@@ -112,23 +112,23 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
                 f"Op {index.names[op]!r} has no tensor that could go in or come out; name one that has.",
                 [index.names[op]],
             )
-        found.update(((op, k), None) for k in ports)
-    return list(found)
+        outputs.update(((op, k), None) for k in ports)
+    return list(outputs)
 
 
-def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], kept: Mask) -> Mask:
+def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], excluded: Mask) -> Mask:
     """The ops to copy: all that the roots read, and what these wait for unless that hangs on another argument."""
     # Of an op with one tensor, which is given, nothing is left to wait for.
     stop = [(op, ANY_PORT if len(index.dtypes(op)) == 1 else port) for op, port in cut]
-    given = traversal.mask_of(index, [op for op, port in stop if port == ANY_PORT])
+    cut_ops = traversal.mask_of(index, [op for op, port in stop if port == ANY_PORT])
     is_open = np.isin(np.arange(len(index)), [i for i, kind in enumerate(index.types) if kind in REQUIRED_PLACEHOLDERS])
-    is_open &= ~kept
-    read = traversal.backward(index, roots, stop=stop, controls=False) & ~given
+    is_open &= ~excluded
+    read = traversal.backward(index, roots, stop=stop, controls=False) & ~cut_ops
     if (read & is_open).any():
         raise _argument_error(index, read, is_open, cut)
-    needed = traversal.backward(index, roots, stop=stop) & ~given
+    needed = traversal.backward(index, roots, stop=stop) & ~cut_ops
     bound = traversal.forward(index, np.flatnonzero(needed & is_open), within=needed)
-    ops: Mask = (read | (needed & ~bound)) & ~kept
+    ops: Mask = (read | (needed & ~bound)) & ~excluded
     return ops
 
 

@@ -43,14 +43,14 @@ def copy_functions(
     own: bool,
     apart: bool = False,
     again: bool = False,
-    taken: set[str] | None = None,
+    used_keys: set[str] | None = None,
 ) -> FunctionCopies:
     """What NodeDefs of `index` need of its library, so that their copies run in `target`.
 
     A function whose body keeps state under a key (a table, a queue, a TensorFlow 1 variable) is copied too where the
     copy is to `own` its state; what calls it is copied with it. Others are shared within a graph. In another graph a
     function of the same name and another body gets a new name. With `apart`, v2
-    loops and conditionals get bodies of their own. `taken` are the keys of the target's state, as
+    loops and conditionals get bodies of their own. `used_keys` are the keys of the target's state, as
     `state_keys` tells them; those that the copies take are added.
 
     Args:
@@ -61,7 +61,7 @@ def copy_functions(
         own: Whether the copy has separate state.
         apart: Whether v2 loops and conditionals get separate bodies.
         again: Whether an earlier copy of the same patch has bodies of the originals' names.
-        taken: The keys of the target's state; the new ones are added.
+        used_keys: The keys of the target's state; the new ones are added.
 
     Returns:
         The functions.
@@ -69,18 +69,18 @@ def copy_functions(
     if not index.functions:
         return FunctionCopies()
     nodes = list(nodes)
-    called = reachable_functions(index.functions, index.extras, nodes)
-    bodies = {name: index.extras.function(name) for name in called}
+    reachable = reachable_functions(index.functions, index.extras, nodes)
+    bodies = {name: index.extras.function(name) for name in reachable}
     holding = _stateful_functions(bodies, index)
     copied = [name for name in bodies if own and name in holding]
     # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one body clash.
     branches = [name for name in _branch_functions(index, nodes) if apart and (again or name in target.functions)]
     names = _names_in_target(index, bodies, target, into, [*copied, *branches])
-    keys = _free_keys((bodies[name] for name in copied), into, state_keys(target) if taken is None else taken)
-    made = tuple(_renamed_function(bodies[name], names, keys if name in copied else {}) for name in names)
-    told = ((names[name], index.extras.gradient(name)) for name in names)
-    gradients = tuple((name, names.get(gradient, gradient)) for name, gradient in told if gradient)
-    return FunctionCopies(made, gradients, names, tuple(name for name in bodies if name in holding))
+    keys = _free_keys((bodies[name] for name in copied), into, state_keys(target) if used_keys is None else used_keys)
+    definitions = tuple(_renamed_function(bodies[name], names, keys if name in copied else {}) for name in names)
+    gradient_names = ((names[name], index.extras.gradient(name)) for name in names)
+    gradients = tuple((name, names.get(gradient, gradient)) for name, gradient in gradient_names if gradient)
+    return FunctionCopies(definitions, gradients, names, tuple(name for name in bodies if name in holding))
 
 
 def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
@@ -88,15 +88,15 @@ def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
 
     Those nested in them too, but not those behind a call: its gradient goes with the function that it calls.
     """
-    found: dict[str, None] = {}
+    functions: dict[str, None] = {}
     stack = list(nodes)
     while stack:
         node = stack.pop()
         for reference in called_functions(node, index.functions) if node.op in FUNCTIONAL_CONTROL_FLOW else ():
-            if reference.function not in found:
-                found[reference.function] = None
+            if reference.function not in functions:
+                functions[reference.function] = None
                 stack += index.extras.function(reference.function).node_def
-    return list(found)
+    return list(functions)
 
 
 def _names_in_target(
@@ -104,26 +104,26 @@ def _names_in_target(
 ) -> dict[str, str]:
     """The functions that go along, with their names in the target."""
     elsewhere = index.origin is not target.origin
-    known = {name.lower() for name in target.functions} | target.reserved
+    names_in_use = {name.lower() for name in target.functions} | target.reserved
     there = {name for name in bodies if name in target.functions}
     names = {name: name for name in bodies if elsewhere and name not in there}
     differ = [name for name in there if elsewhere and target.extras.function(name) != bodies[name]]
-    called = {name: _direct_calls(body, index) for name, body in bodies.items()}
+    calls = {name: _direct_calls(body, index) for name, body in bodies.items()}
     pending = [*copied, *sorted(differ)]
     while pending:  # a function that calls one with a new name must change too, and so have a new name itself
         name = pending.pop()
         if names.get(name, name) == name:
-            names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), known)
-            known.add(names[name].lower())
-            pending += [caller for caller, inner in called.items() if name in inner]
+            names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), names_in_use)
+            names_in_use.add(names[name].lower())
+            pending += [caller for caller, inner in calls.items() if name in inner]
     return names
 
 
 def state_keys(index: GraphIndex) -> set[str]:
     """What state of a graph is kept under: shared_names, or the names of ops, in lower case; in its functions too."""
-    held = (index.nodes[i] for i in np.flatnonzero(persistent_state(index)).tolist())
+    holders = (index.nodes[i] for i in np.flatnonzero(persistent_state(index)).tolist())
     inner = (node for name in sorted(index.functions) for node in index.extras.function(name).node_def)
-    return {(shared_name(node) or node.name).lower() for node in (*held, *filter(has_state, inner))}
+    return {(shared_name(node) or node.name).lower() for node in (*holders, *filter(has_state, inner))}
 
 
 def _direct_calls(body: FunctionDef, index: GraphIndex) -> list[str]:
@@ -142,12 +142,12 @@ def _stateful_functions(bodies: dict[str, FunctionDef], index: GraphIndex) -> se
     return holding
 
 
-def _free_keys(bodies: Iterable[FunctionDef], into: str, taken: set[str]) -> dict[str, str]:
+def _free_keys(bodies: Iterable[FunctionDef], into: str, used_keys: set[str]) -> dict[str, str]:
     """A free key for each that state in the bodies is kept under; an op without one has its name."""
     keys: dict[str, str] = {}
     for key in dict.fromkeys(shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)):
-        keys[key] = free_name(f"{into}/{key}" if into else key, taken)
-        taken.add(keys[key].lower())
+        keys[key] = free_name(f"{into}/{key}" if into else key, used_keys)
+        used_keys.add(keys[key].lower())
     return keys
 
 

@@ -47,10 +47,10 @@ def invalidate_gradient(node: NodeDef) -> bool:
     With the name unchanged, TensorFlow would compute the gradient of the original. A name that is not registered makes
     `tf.gradients` fail, and the name says why.
     """
-    found = has_closure_gradient(node)
-    if found:
+    has_gradient = has_closure_gradient(node)
+    if has_gradient:
         node.attr[KEY].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
-    return found
+    return has_gradient
 
 
 _GLOBAL_VARIABLES = "variables"
@@ -89,7 +89,7 @@ class NodeCopier:
     stays: bool = True
     devices: Mapping[str, str] | None = None
     single: frozenset[str] = frozenset()
-    taken: Collection[str] = ()
+    used_keys: Collection[str] = ()
     src_scope: str = ""
     dropped: dict[str, None] = field(default_factory=dict)
     _inputs: dict[str, str] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class NodeCopier:
         Raises NotClonable when one reads a tensor that stays behind.
         """
         nodes = list(nodes)
-        copies = self._renamed(nodes)
+        copies = self._rename_nodes(nodes)
         if self.functions:
             for copy in copies:
                 rename_calls(copy, self.functions)
@@ -123,11 +123,11 @@ class NodeCopier:
         """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
         return {op: split_input(text)[0] for (op, _), text in self.replacements.items() if text}
 
-    def _renamed(self, nodes: Sequence[NodeDef]) -> list[NodeDef]:
+    def _rename_nodes(self, nodes: Sequence[NodeDef]) -> list[NodeDef]:
         """Copies that name the copies of ops, state and frames; one loop, since it takes most of the time of a plan."""
         if not nodes:
             return []
-        names, known, stays = self.names, self._inputs, self.stays
+        names, input_cache, stays = self.names, self._inputs, self.stays
         copies, container = [], _graph_def(cast("Hashable", type(nodes[0])))().node
         for node in nodes:
             name, copy = node.name, container.add()
@@ -135,7 +135,7 @@ class NodeCopier:
             copy.name = names[name]
             inputs = copy.input
             for k, text in enumerate(inputs):
-                new = known.get(text)
+                new = input_cache.get(text)
                 inputs[k] = self._input(text, name) if new is None else new
             if not stays and "" in inputs:
                 inputs[:] = filter(None, inputs)
@@ -168,16 +168,16 @@ class NodeCopier:
         elif not key:
             # Without a key state is kept under the op's name, or under none that others know; only all VarHandleOps
             # without one would be one variable.
-            own = free_name(copy.name, self.taken)
+            own = free_name(copy.name, self.used_keys)
             if own != copy.name or node.op == "VarHandleOp":
                 copy.attr["shared_name"].s = own.encode()
 
     def _input(self, text: str, reader: str) -> str:
         """What an input becomes; "" for a control input that cannot be copied. Remembered: most are read often."""
         op, port = split_input(text)
-        given = None if port < 0 else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
-        if given is not None:
-            new = given or text
+        replacement = None if port < 0 else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
+        if replacement is not None:
+            new = replacement or text
         elif op in self.names:
             new = as_input(self.names[op], port)
         elif port < 0 and op in self._stand_ins:
@@ -198,11 +198,11 @@ class NodeCopier:
 
     def _colocate(self, name: str, values: MutableSequence[bytes]) -> None:
         """Colocation follows the copies; with what stays behind in another graph it is dropped."""
-        known = self._beside
+        colocations = self._beside
         for k, value in enumerate(values):
-            new = known.get(value)
+            new = colocations.get(value)
             if new is None:
-                new = known[value] = self._stands_beside(name, value)
+                new = colocations[value] = self._stands_beside(name, value)
             values[k] = new
         if b"" in values:
             values[:] = filter(None, values)
@@ -248,7 +248,7 @@ class NodeCopier:
         """The copies' entries in the collections of their originals; each new variable is at least a global one."""
         variables = list(variables)
         own = {v.name for v in variables}
-        listed = set()
+        names = set()
         for key, members in index.collections.items():
             for kind, name in members:
                 if split_tensor(name)[0] not in self.names:
@@ -258,11 +258,11 @@ class NodeCopier:
                     continue
                 new = self.member(name)
                 if kind == "variable":
-                    listed.add(new)
+                    names.add(new)
                 if kind != "variable" or new in own:
                     yield key, Member(kind, new)
         for variable in variables:
-            if variable.name not in listed:
+            if variable.name not in names:
                 yield _GLOBAL_VARIABLES, Member("variable", variable.name)
 
 
@@ -285,8 +285,8 @@ def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
         node.op = functions[node.op]
     for value in node.attr.values():
         kind = value.WhichOneof("value")
-        called = [value.func] if kind == "func" else value.list.func if kind == "list" else ()
-        for function in called:
+        references = [value.func] if kind == "func" else value.list.func if kind == "list" else ()
+        for function in references:
             function.name = functions.get(function.name, function.name)
 
 

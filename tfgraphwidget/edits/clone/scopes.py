@@ -31,7 +31,7 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
     Raises:
         NameTaken: A scope is not valid, or is taken.
     """
-    taken: set[str] | None = None
+    names_in_use: set[str] | None = None
     for scope in scopes:
         if may_be_root and scope == "":
             continue
@@ -42,9 +42,11 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
             )
         if len(scope) > LONGEST:
             raise NameTaken(f"A name scope has at most {LONGEST:,} characters, and this one {len(scope):,}.")
-        taken = taken_names(index, scope) if taken is None else taken
-        if scope.lower() in taken:
-            raise NameTaken(f"The name {scope!r} is taken in this graph; {free_name(scope, taken)!r} is free.", [scope])
+        names_in_use = taken_names(index, scope) if names_in_use is None else names_in_use
+        if scope.lower() in names_in_use:
+            raise NameTaken(
+                f"The name {scope!r} is taken in this graph; {free_name(scope, names_in_use)!r} is free.", [scope]
+            )
 
 
 def check_size(ops: int, copies: int) -> None:
@@ -57,11 +59,11 @@ def check_size(ops: int, copies: int) -> None:
 
 def taken_names(index: GraphIndex, scope: str) -> set[str]:
     """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy"."""
-    depth, known = scope.count("/") + 1, _taken.setdefault(index, {})
-    if depth not in known:
+    depth, names_by_depth = scope.count("/") + 1, _taken.setdefault(index, {})
+    if depth not in names_by_depth:
         names = {"/".join(name.split("/", depth)[:depth]) for name in index.names}
-        known[depth] = {name.lower() for name in names} | index.reserved
-    return set(known[depth])
+        names_by_depth[depth] = {name.lower() for name in names} | index.reserved
+    return set(names_by_depth[depth])
 
 
 def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -> dict[str, str]:
@@ -108,21 +110,21 @@ def copied_devices(clone: Clone, index: GraphIndex, ops: Collection[int], k: int
     Raises:
         NotClonable: A key of `device` matches no op.
     """
-    given = clone.devices[k] if clone.devices else clone.device
-    if given is None:
+    device_option = clone.devices[k] if clone.devices else clone.device
+    if device_option is None:
         return None
-    if isinstance(given, str):
-        return {index.names[i]: given for i in ops}
-    found: dict[str, str] = {}
-    for key, device in given:
-        meant = [i for i in ops if _matches_device(key, index.names[i], index.nodes[i].device)]
-        if not meant:
+    if isinstance(device_option, str):
+        return {index.names[i]: device_option for i in ops}
+    devices: dict[str, str] = {}
+    for key, device in device_option:
+        matches = [i for i in ops if _matches_device(key, index.names[i], index.nodes[i].device)]
+        if not matches:
             raise NotClonable(
                 f"device= names {key!r}, and no op of the part stands on that device or in that scope; "
                 "give devices as '/device:GPU:0', and scopes or ops by name."
             )
-        found.update((index.names[i], device) for i in meant)
-    return found
+        devices.update((index.names[i], device) for i in matches)
+    return devices
 
 
 def _matches_device(key: str, name: str, device: str) -> bool:

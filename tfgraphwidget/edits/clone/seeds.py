@@ -101,10 +101,10 @@ def _refill(constant: NodeDef, scope: str) -> None:
     tensor = constant.attr["value"].tensor
     old, size = tensor.SerializeToString(deterministic=True).hex(), _BYTES.get(tensor.dtype)
     shape = [dim.size for dim in tensor.tensor_shape.dim]
-    given = shape or any(tensor.tensor_content) or any(tensor.int_val) or any(tensor.int64_val)
-    if size is None or not given:  # to a dataset, 0 and 0 are no seed
+    has_seed = shape or any(tensor.tensor_content) or any(tensor.int_val) or any(tensor.int64_val)
+    if size is None or not has_seed:  # to a dataset, 0 and 0 are no seed
         return
     for values in (tensor.int_val, tensor.int64_val):
         del values[:]
-    drawn = (_derived_seed(str(k), old, scope + constant.name) for k in range(prod(shape)))
-    tensor.tensor_content = b"".join(value.to_bytes(size, "little") for value in drawn)
+    seeds = (_derived_seed(str(k), old, scope + constant.name) for k in range(prod(shape)))
+    tensor.tensor_content = b"".join(value.to_bytes(size, "little") for value in seeds)

@@ -34,7 +34,7 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs_notice,
 )
-from tfgraphwidget.naming import colocated_with, listed, split_tensor
+from tfgraphwidget.naming import colocated_with, names_text, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -69,21 +69,23 @@ class Freeze(Command):
         need = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
         variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
         values = context.variable_values(variables) if variables else {}
-        made = convert_variables(index, self.outputs, values.__getitem__, self.inputs)
-        after = {node.name: node for node in made.nodes}
-        ends = _ends(context, self.inputs, self.outputs, {node.name for node in made.nodes}, made)
+        converted = convert_variables(index, self.outputs, values.__getitem__, self.inputs)
+        after = {node.name: node for node in converted.nodes}
+        ends = _ends(context, self.inputs, self.outputs, {node.name for node in converted.nodes}, converted)
         arguments = context.arguments if ends is None else ends[0]
         kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
         kept_ops |= _table_initializers(index, kept_ops)
-        patch = _removal_of_rest(index, kept_ops, keep_members=made.variables)
+        patch = _removal_of_rest(index, kept_ops, keep_members=converted.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
-        new = tuple(node for node in made.nodes if node.name not in index.ids)
-        kept = [f"{kind} {name!r}" for name, kind in made.kept]
-        notes = [f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in made.fed if f"{name}:0" != tensor]
-        notes += unused_inputs_notice(made.unused, self.outputs)
-        notes += [f"State other than variables stays what it is: {', '.join(kept[:5])}."] if kept else []
+        new = tuple(node for node in converted.nodes if node.name not in index.ids)
+        state = [f"{kind} {name!r}" for name, kind in converted.remaining_state]
+        notes = [
+            f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in converted.fed if f"{name}:0" != tensor
+        ]
+        notes += unused_inputs_notice(converted.unused, self.outputs)
+        notes += [f"State other than variables stays what it is: {', '.join(state[:5])}."] if state else []
         return Patch(
-            add=Change(nodes=new, functions=made.functions),
+            add=Change(nodes=new, functions=converted.functions),
             remove=patch,
             changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
             notes=tuple(notes),
@@ -95,30 +97,30 @@ def _ends(
     context: PlanContext,
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
-    left: Collection[str],
-    made: ConvertedGraph | None = None,
+    remaining: Collection[str],
+    converted: ConvertedGraph | None = None,
 ) -> FunctionBoundary | None:
     """The arguments and results of a function that is cut down to some inputs and outputs; None if they stay.
 
-    `left` are the ops that stay.
+    `remaining` are the ops that stay.
     """
     index, ends = context.index, context.ends
     if ends is None:
         return None
-    keys, fed = {name: key for key, name in ends[1].items()}, dict(made.fed if made else ())
-    unused = made.unused if made else ()
-    results, taken = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in unused]
-    if not taken and set(results) == set(keys):
+    keys, fed = {name: key for key, name in ends[1].items()}, dict(converted.fed if converted else ())
+    unused = converted.unused if converted else ()
+    results, used_inputs = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in unused]
+    if not used_inputs and set(results) == set(keys):
         return None
-    arguments = [f"{fed[name]}:0" if name in fed else name for name in taken]
-    arguments += [name for name in ends[0] if not taken or split_tensor(name)[0] in left]
+    arguments = [f"{fed[name]}:0" if name in fed else name for name in used_inputs]
+    arguments += [name for name in ends[0] if not used_inputs or split_tensor(name)[0] in remaining]
     return tuple(dict.fromkeys(arguments)), {keys.get(name, _key(name)): name for name in results}
 
 
 def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
     """The tensors that names stand for; that of an op for all of its outputs."""
-    found = pairs(index, names)
-    ports = ((op, range(len(index.dtypes(op))) if port == ANY_PORT else [port]) for op, port in found)
+    tensor_pairs = pairs(index, names)
+    ports = ((op, range(len(index.dtypes(op))) if port == ANY_PORT else [port]) for op, port in tensor_pairs)
     return [f"{index.names[op]}:{k}" for op, some in ports for k in some]
 
 
@@ -146,60 +148,62 @@ class StripTraining(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch; raises UnknownName, and GraphEditError if there is nothing to remove."""
         index = context.index
-        kept = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
-        variables = definitions(index, [i for i in sorted(kept) if index.types[i] in HANDLES])
+        needed = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
+        variables = definitions(index, [i for i in sorted(needed) if index.types[i] in HANDLES])
         own = {op for variable in variables.values() for op in own_ops(index, variable)}
-        kept |= set(np.flatnonzero(needed_ops(index, (), [index.names[op] for op in own])).tolist())
-        kept |= _ops(index, context.arguments)
-        kept |= _table_initializers(index, kept)
-        if len(kept) == len(index):
-            raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
-        names = {index.names[i] for i in kept}
-        lonely = (index.nodes[i] for i in sorted(kept) if not names.issuperset(colocated_with(index.nodes[i])))
+        needed |= set(np.flatnonzero(needed_ops(index, (), [index.names[op] for op in own])).tolist())
+        needed |= _ops(index, context.arguments)
+        needed |= _table_initializers(index, needed)
+        if len(needed) == len(index):
+            raise GraphEditError(
+                f"{names_text(self.outputs)} needs every op of the graph, so there is nothing to strip."
+            )
+        names = {index.names[i] for i in needed}
+        lonely = (index.nodes[i] for i in sorted(needed) if not names.issuperset(colocated_with(index.nodes[i])))
         changed = tuple(_without_colocation(node, names) for node in lonely)
         ends = _ends(context, (), self.outputs, names)
-        return Patch(remove=_removal_of_rest(index, kept), changed=changed, ends=ends)
+        return Patch(remove=_removal_of_rest(index, needed), changed=changed, ends=ends)
 
 
-def _table_initializers(index: GraphIndex, kept: Collection[int]) -> set[int]:
+def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
     """The ops that fill the tables among some ops, with all that they need: tables are empty without."""
-    found, before = mask_of(index, kept), -1
-    while found.sum() != before:
-        before = found.sum()
-        tables = [ops for key, ops in by_key(index).items() if key[0] == TABLE and found[ops].any()]
+    needed, before = mask_of(index, keep), -1
+    while needed.sum() != before:
+        before = needed.sum()
+        tables = [ops for key, ops in by_key(index).items() if key[0] == TABLE and needed[ops].any()]
         names = [index.names[i] for ops in tables for op in ops for i in initializers(index, op)]
-        found |= needed_ops(index, (), names)
+        needed |= needed_ops(index, (), names)
         filled = needed_ops(index, (), names) & of_type(index, HANDLES.__contains__)
         own = [op for v in definitions(index, np.flatnonzero(filled).tolist()).values() for op in own_ops(index, v)]
-        found |= needed_ops(index, (), [index.names[op] for op in own])
-    return set(np.flatnonzero(found).tolist())
+        needed |= needed_ops(index, (), [index.names[op] for op in own])
+    return set(np.flatnonzero(needed).tolist())
 
 
 def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
     return {index.op(name) for name in names}
 
 
-def _removal_of_rest(index: GraphIndex, kept: Collection[int], keep_members: Collection[str] = ()) -> Change:
+def _removal_of_rest(index: GraphIndex, keep_ops: Collection[int], keep_members: Collection[str] = ()) -> Change:
     """All that goes when only some ops stay, and the entries of collections for variables that are none any more."""
-    gone = removal_of(index, [i for i in range(len(index)) if i not in kept])
+    removal = removal_of(index, [i for i in range(len(index)) if i not in keep_ops])
     frozen_too = tuple(
         (key, member)
-        for key, held in index.collections.items()
-        for member in held
+        for key, entries in index.collections.items()
+        for member in entries
         if member.kind == "variable" and member.name.partition(":")[0] in keep_members
     )
     variables = tuple(v for v in index.variable_defs if v.handle in keep_members)
-    members = tuple(dict.fromkeys((*gone.members, *frozen_too)))
-    return Change(gone.nodes, members, (*gone.variables, *variables), gone.contexts, gone.runners)
+    members = tuple(dict.fromkeys((*removal.members, *frozen_too)))
+    return Change(removal.nodes, members, (*removal.variables, *variables), removal.contexts, removal.runners)
 
 
 def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
     after = type(node)()
     after.CopyFrom(node)
-    kept = [f"loc:@{name}".encode() for name in colocated_with(node) if name in names]
+    colocations = [f"loc:@{name}".encode() for name in colocated_with(node) if name in names]
     del after.attr["_class"]
-    if kept:
-        after.attr["_class"].list.s[:] = kept
+    if colocations:
+        after.attr["_class"].list.s[:] = colocations
     return NodeChange(node, after)
 
 
@@ -218,15 +222,15 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     for variable in definitions(index, handles(index)).values():
         aside[sorted(own_ops(index, variable))] = True
     # A loss that only its gradients read is a result; what only feeds an optimizer or a Saver is none.
-    slopes, found = set(training), []
+    slopes, names = set(training), []
     for i in np.flatnonzero(~aside).tolist():
         readers = set(index.consumers.row(i).tolist())
         is_end = not readers or (readers & slopes and all(aside[reader] for reader in readers))
         if is_end and index.types[i] not in CONSTANTS and index.dtypes(i) and _is_computed(index, i):
-            found.append(index.names[i])
-    if not found:
+            names.append(index.names[i])
+    if not names:
         raise GraphEditError("Nothing here looks like a result; mark the output ops first, or name them as outputs.")
-    return tuple(found)
+    return tuple(names)
 
 
 def _is_computed(index: GraphIndex, op: int) -> bool:

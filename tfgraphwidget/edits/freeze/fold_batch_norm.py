@@ -64,45 +64,45 @@ class FoldBatchNorm(Command):
         """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""
         index = context.index
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
-        patch, why = _folded(context, ops, _unchanging(context), frozenset(), set(index.functions))
+        patch, why = _plan_folds(context, ops, _unchanging(context), frozenset(), set(index.functions))
         if patch is None:
             raise GraphEditError(why or "There is no batch normalization here; name ops that hold one.")
         return patch
 
 
-def _folded(
-    context: PlanContext, ops: Iterable[int], variables: frozenset[str], entered: frozenset[str], taken: set[str]
+def _plan_folds(
+    context: PlanContext, ops: Iterable[int], variables: frozenset[str], entered: frozenset[str], names_in_use: set[str]
 ) -> tuple[Patch | None, str]:
     """The patch that folds what can be in a graph and in the functions that it calls; None, and why, for nothing.
 
-    `variables` count as constants. `entered` are the functions around, `taken` the names of functions.
+    `variables` count as constants. `entered` are the functions around, `names_in_use` the names of functions.
     """
     index, ops = context.index, list(ops)
     folding = _Folding(index, variables, context.external_tensors)
-    found = [fold for op in ops if (fold := folding.of(op)) is not None]
-    tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
-    values = dict(zip(tensors, context.constant_values(tensors), strict=True)) if found else {}
+    folds = [fold for op in ops if (fold := folding.of(op)) is not None]
+    tensors = list(dict.fromkeys(name for fold in folds for name in fold.numbers(index)))
+    values = dict(zip(tensors, context.constant_values(tensors), strict=True)) if folds else {}
     making = _Making(context, values)
-    for fold in found:
+    for fold in folds:
         making.fold(fold)
-    is_changed, why = bool(found), folding.why
+    is_changed, why = bool(folds), folding.why
     for op in ops:
         for door in called_functions(index.nodes[op], index.functions):
             if door.function in entered:
                 continue
             inner = context.enter(index.names[op], door.label)
-            given = frozenset(name for name, holder in inner.given.items() if holder in variables)
+            constant_arguments = frozenset(name for name, holder in inner.caller_handles.items() if holder in variables)
             around = entered | {door.function}
-            patch, inner_why = _folded(inner, range(len(inner.index)), given, around, taken)
+            patch, inner_why = _plan_folds(inner, range(len(inner.index)), constant_arguments, around, names_in_use)
             why = why or inner_why
             if patch is not None:
-                name = free_name(f"{door.function}_folded", {name.lower() for name in taken})
-                taken.add(name)
-                making.call(op, door.label, inner.rewritten(patch, name), patch.add.functions)
+                name = free_name(f"{door.function}_folded", {name.lower() for name in names_in_use})
+                names_in_use.add(name)
+                making.call(op, door.label, inner.rewrite(patch, name), patch.add.functions)
                 is_changed = True
     if not is_changed:
         return None, why
-    return making.patch({op for fold in found for op in fold.gone}, folding.constants, variables), why
+    return making.patch({op for fold in folds for op in fold.unneeded_ops}, folding.constants, variables), why
 
 
 def _unchanging(context: PlanContext) -> frozenset[str]:
@@ -160,7 +160,7 @@ class _Fold:
         return [f"{index.names[tensor[0]]}:{tensor[1]}" for tensor in tensors if tensor is not None]
 
     @property
-    def gone(self) -> set[int]:
+    def unneeded_ops(self) -> set[int]:
         """The ops that are not needed any more."""
         return {self.op, self.end}
 
@@ -179,14 +179,14 @@ class _Folding:
         """The normalization that an op is, or ends; None."""
         kind = self.index.types[op]
         if kind in FUSED_BATCH_NORMS:
-            return self._fused(op)
+            return self._fold_fused(op)
         return self._multiplication(op) if kind == "Mul" else None
 
     def _refuse(self, op: int, why: str) -> None:
         """Say why an op cannot be folded, if it is the first."""
         self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: {why}."
 
-    def _fused(self, op: int) -> _Fold | None:
+    def _fold_fused(self, op: int) -> _Fold | None:
         index, ends = self.index, self._inputs(op)
         row = slice(int(index.readers.start[op]), int(index.readers.start[op + 1]))
         if _attribute(index, op, "is_training").b:
@@ -257,9 +257,9 @@ class _Folding:
         weights = self._inputs(layer)[1]
         if not self.constants[weights[0]]:
             return None
-        found = _Layer(layer, weights, bias, slot, added)
-        is_known = added is None or self.index.types[bias or 0] == "BiasAdd" or self._is_by_channel(added, found)
-        return found if is_known else None
+        candidate = _Layer(layer, weights, bias, slot, added)
+        is_known = added is None or self.index.types[bias or 0] == "BiasAdd" or self._is_by_channel(added, candidate)
+        return candidate if is_known else None
 
     def _behind(self, op: int) -> _Layer | None:
         """The matrix product that alone reads the rows that an op gives, with its bias."""
@@ -309,14 +309,14 @@ class _Folding:
 def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
     """The ops whose values hang on constants only, or on variables of these names."""
     definition = index.typing.definition
-    given = {index.ids[name] for name in variables if name in index.ids}
+    constant_ops = {index.ids[name] for name in variables if name in index.ids}
     sources = []
     for i in range(len(index)):
-        if i in given or (index.types[i] in _READS and index.input_lists[i][0] in given):
+        if i in constant_ops or (index.types[i] in _READS and index.input_lists[i][0] in constant_ops):
             continue
-        known = definition(index.types[i])
+        op_def = definition(index.types[i])
         is_open = index.inputs.start[i] == index.inputs.start[i + 1] and index.types[i] not in CONSTANTS
-        if is_open or known is None or known.is_stateful:
+        if is_open or op_def is None or op_def.is_stateful:
             sources.append(i)
     return ~traversal.forward(index, sources)
 
@@ -324,8 +324,8 @@ def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
 def _is_along(shape: Shape, axis: int, size: int) -> bool:
     """Whether a tensor of this shape has `size` numbers along one axis, counted from the end, or is a scalar."""
     sizes = shape or ()
-    found = [(k - len(sizes), length) for k, length in enumerate(sizes) if length != 1]
-    return found == [(axis, size)] or (not found and not shape)
+    dimensions = [(k - len(sizes), length) for k, length in enumerate(sizes) if length != 1]
+    return dimensions == [(axis, size)] or (not dimensions and not shape)
 
 
 def _is_channels_first(index: GraphIndex, layer: int) -> bool:
@@ -353,7 +353,7 @@ class _Making:
         self._functions: list[FunctionDef] = []
         self._renamed: list[tuple[str, str]] = []
         self._now: dict[tuple[int, int], Array] = {}
-        self._taken = {name.lower() for name in index.names} | set(index.reserved)
+        self._used_names = {name.lower() for name in index.names} | set(index.reserved)
 
     def fold(self, fold: _Fold) -> None:
         """Let the layer do what the normalization did; its consumers read the layer, or what adds its bias."""
@@ -363,7 +363,7 @@ class _Making:
             return
         index, layer = self.index, fold.layer
         weights = self._at(layer.op, 1, layer.weights)
-        self._put(fold, layer.op, 1, _scaled(index, layer.op, weights, factor), "weights")
+        self._put(fold, layer.op, 1, _scale_weights(index, layer.op, weights, factor), "weights")
         last = index.names[layer.op]
         if layer.bias is not None and layer.added is not None:
             added = self._at(layer.bias, layer.slot, layer.added).reshape(-1) * factor
@@ -439,7 +439,7 @@ class _Making:
         dtype = self._value(fold.layer.weights).dtype
         self._now[op, slot] = value
         if (op, slot) not in self._nodes:
-            self._nodes[op, slot] = self._made(f"{self.index.names[fold.op]}/folded_{what}")
+            self._nodes[op, slot] = self._new_constant(f"{self.index.names[fold.op]}/folded_{what}")
             self._rewriter.node(op).input[slot] = self._nodes[op, slot].name
         self._fill(self._nodes[op, slot], value.astype(dtype))
 
@@ -451,10 +451,10 @@ class _Making:
             bias = bias.reshape(-1, *([1] * (3 if index.types[layer.op] == "Conv3D" else 2)))
         self._put(fold, layer.bias, layer.slot, bias, "bias")
 
-    def _made(self, wanted: str) -> NodeDef:
+    def _new_constant(self, base: str) -> NodeDef:
         """A new constant, without a value."""
-        name = free_name(wanted, self._taken)
-        self._taken.add(name.lower())
+        name = free_name(base, self._used_names)
+        self._used_names.add(name.lower())
         return type(self.index.nodes[0])(name=name, op="Const")
 
     def _fill(self, node: NodeDef, value: Array) -> None:
@@ -465,11 +465,11 @@ class _Making:
     def _add(self, fold: _Fold, last: str, offset: Array) -> str:
         """A BiasAdd behind the layer; its name."""
         layer = self.index.nodes[fold.layer.op]
-        added = self._made(f"{self.index.names[fold.op]}/folded_bias")
+        added = self._new_constant(f"{self.index.names[fold.op]}/folded_bias")
         channels = _channels(self.index, fold.layer)
         self._fill(added, np.broadcast_to(offset, (channels or 1,)).astype(self._value(fold.layer.weights).dtype))
-        name = free_name(f"{self.index.names[fold.op]}/folded", self._taken)
-        self._taken.add(name.lower())
+        name = free_name(f"{self.index.names[fold.op]}/folded", self._used_names)
+        self._used_names.add(name.lower())
         node = type(layer)(name=name, op="BiasAdd", input=[last, added.name], device=layer.device)
         node.attr["T"].CopyFrom(layer.attr["T"])
         data_format = _attribute(self.index, fold.layer.op, "data_format").s
@@ -477,18 +477,18 @@ class _Making:
         self._more += [added, node]
         return name
 
-    def patch(self, gone: Iterable[int], constants: Mask, variables: Collection[str]) -> Patch:
+    def patch(self, removed: Iterable[int], constants: Mask, variables: Collection[str]) -> Patch:
         """All of it; with the normalizations go the constants, and those of the variables, that only they read."""
-        index, ops = self.index, set(gone)
+        index, ops = self.index, set(removed)
         after = {index.ids[edited.name]: edited.after for edited in self._rewriter.changes()}
         read = {split_input(text)[0] for node in after.values() for text in node.input if text[:1] != "^"}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
-        kept = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
-        kept -= set(variables)
-        kept |= {split_tensor(name)[0] for name in self._context.external_tensors}
+        protected = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+        protected -= set(variables)
+        protected |= {split_tensor(name)[0] for name in self._context.external_tensors}
         while stack:
             op = stack.pop()
-            if op in ops or not constants[op] or index.names[op] in kept or index.names[op] in read:
+            if op in ops or not constants[op] or index.names[op] in protected or index.names[op] in read:
                 continue
             # Who only waits for a constant, or for a variable to be read, need not.
             idle = () if index.types[op] in _READS else index.waiting_lists[op]
@@ -509,34 +509,34 @@ class _Making:
 
 def _drop_arguments(definition: FunctionDef, call: NodeDef, numbers: Collection[int]) -> None:
     """Take arguments from a function, and from the only op that calls it."""
-    kept = [k for k in range(len(definition.signature.input_arg)) if k not in numbers]
-    arguments = [definition.signature.input_arg[k] for k in kept]
+    remaining = [k for k in range(len(definition.signature.input_arg)) if k not in numbers]
+    arguments = [definition.signature.input_arg[k] for k in remaining]
     copies = [type(argument).FromString(argument.SerializeToString()) for argument in arguments]
     del definition.signature.input_arg[:]
     definition.signature.input_arg.extend(copies)
-    attributes = {k: definition.arg_attr[k].SerializeToString() for k in kept if k in definition.arg_attr}
+    attributes = {k: definition.arg_attr[k].SerializeToString() for k in remaining if k in definition.arg_attr}
     definition.arg_attr.clear()
-    for now, k in enumerate(kept):
+    for now, k in enumerate(remaining):
         if k in attributes:
             definition.arg_attr[now].ParseFromString(attributes[k])
     ids = dict(definition.resource_arg_unique_id)
     definition.resource_arg_unique_id.clear()
-    definition.resource_arg_unique_id.update({now: ids[k] for now, k in enumerate(kept) if k in ids})
+    definition.resource_arg_unique_id.update({now: ids[k] for now, k in enumerate(remaining) if k in ids})
     data = [text for text in call.input if text[:1] != "^"]
-    call.input[:] = [*(data[k] for k in kept), *(text for text in call.input if text[:1] == "^")]
+    call.input[:] = [*(data[k] for k in remaining), *(text for text in call.input if text[:1] == "^")]
     if "Tin" in call.attr:
         types = list(call.attr["Tin"].list.type)
-        call.attr["Tin"].list.type[:] = [types[k] for k in kept]
+        call.attr["Tin"].list.type[:] = [types[k] for k in remaining]
 
 
 def _attribute(index: GraphIndex, op: int, name: str) -> Any:
     """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
     node = index.nodes[op]
-    known = attribute(node, index.typing.definition(node.op), name)
-    return type(node)().attr[name] if known is None else known
+    value = attribute(node, index.typing.definition(node.op), name)
+    return type(node)().attr[name] if value is None else value
 
 
-def _scaled(index: GraphIndex, layer: int, weights: Array, factor: Array) -> Array:
+def _scale_weights(index: GraphIndex, layer: int, weights: Array, factor: Array) -> Array:
     """Weights times a number for each channel that they give."""
     if factor.size == 1:
         return weights * factor.reshape(())

@@ -47,51 +47,51 @@ class Naming(Protocol):
     def maker(self, text: str) -> str:
         """The control input on the op that makes a tensor which is read as `text`; "" when none is needed."""
 
-    def free(self, wanted: str) -> str:
+    def free(self, base: str) -> str:
         """A name for a new op."""
 
 
 def updated_variables(
-    node: NodeDef, given: Mapping[int, VariableValue], definition: OpDef | None
+    node: NodeDef, references: Mapping[int, VariableValue], definition: OpDef | None
 ) -> list[VariableValue]:
     """Find the variables that an op changes.
 
     Args:
         node: The NodeDef.
-        given: The references to variables that the op reads, by input.
+        references: The references to variables that the op reads, by input.
         definition: Its OpDef; None if it is not known.
 
     Returns:
         One entry for each reference that it changes.
     """
-    if not given or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
+    if not references or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
         return []
     return [
         value
-        for slot, value in given.items()
+        for slot, value in references.items()
         if _UPDATES.fullmatch(node.op) or getattr(_argument(definition, node, slot), "is_ref", False)
     ]
 
 
-def forwarded_references(node: NodeDef, given: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
+def forwarded_references(node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
     """By port the references that an op, which is no call, hands on."""
     if node.op == "IdentityN":
-        return dict(given)
+        return dict(references)
     kind = _PLAIN.get(node.op, node.op)
-    if kind not in _ONE or not given or (kind == "Switch" and 0 not in given):
+    if kind not in _ONE or not references or (kind == "Switch" and 0 not in references):
         return {}
-    one = given[0] if kind == "Switch" else next(iter(given.values()))
+    one = references[0] if kind == "Switch" else next(iter(references.values()))
     # A plain Identity of a reference gives a value: only resources are handed on by plain ops.
     refers = node.op in _PLAIN or node.attr["T"].type == DT_RESOURCE
     return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
 
 
-def accepts_values(node: NodeDef, given: Mapping[int, VariableValue], definition: OpDef | None) -> bool:
+def accepts_values(node: NodeDef, references: Mapping[int, VariableValue], definition: OpDef | None) -> bool:
     """Tell whether an op computes the same from values as from references.
 
     Args:
         node: The NodeDef of an op that calls no function and updates no variable.
-        given: The references to variables that the op reads, by input.
+        references: The references to variables that the op reads, by input.
         definition: Its OpDef; None if it is not known.
 
     Returns:
@@ -99,7 +99,7 @@ def accepts_values(node: NodeDef, given: Mapping[int, VariableValue], definition
     """
     if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
         return True
-    arguments = [_argument(definition, node, slot) for slot in given]
+    arguments = [_argument(definition, node, slot) for slot in references]
     return all(arg is not None and not arg.is_ref and _dtype(arg, node) != DT_RESOURCE for arg in arguments)
 
 
@@ -109,12 +109,12 @@ def _dtype(arg: OpDef.ArgDef, node: NodeDef) -> int:
     return int(node.attr[arg.type_attr].type) if arg.type_attr else int(arg.type)
 
 
-def rewrite_node(node: NodeDef, given: Mapping[int, VariableValue], naming: Naming) -> list[NodeDef]:
+def rewrite_node(node: NodeDef, references: Mapping[int, VariableValue], naming: Naming) -> list[NodeDef]:
     """Change a NodeDef in place so that it reads values instead of references.
 
     Args:
         node: The NodeDef.
-        given: The references to variables that the op reads, by input.
+        references: The references to variables that the op reads, by input.
         naming: How the graph or function names tensors.
 
     Returns:
@@ -122,13 +122,13 @@ def rewrite_node(node: NodeDef, given: Mapping[int, VariableValue], naming: Nami
     """
     rewrite = _REWRITES.get(node.op)
     if rewrite is not None:
-        return rewrite(node, given[0], naming)
+        return rewrite(node, references[0], naming)
     if node.op == "IdentityN":
-        for slot, value in given.items():
+        for slot, value in references.items():
             node.attr["T"].list.type[slot] = value.dtype
-    elif forwarded_references(node, given):
+    elif forwarded_references(node, references):
         node.op = _PLAIN.get(node.op, node.op)
-        node.attr["T"].type = next(iter(given.values())).dtype
+        node.attr["T"].type = next(iter(references.values())).dtype
     return [node]
 
 
@@ -165,13 +165,13 @@ def make_constant(node: NodeDef, dtype: DataType.ValueType, tensor: TensorProto 
     Returns:
         The TensorProto of the constant.
     """
-    held = _change_type(node, "Const", dtype=dtype).attr["value"].tensor
+    value = _change_type(node, "Const", dtype=dtype).attr["value"].tensor
     if tensor is not None:
-        held.CopyFrom(tensor)
+        value.CopyFrom(tensor)
     else:
-        held.dtype = dtype
-        held.tensor_shape.SetInParent()
-    return held
+        value.dtype = dtype
+        value.tensor_shape.SetInParent()
+    return value
 
 
 def _read(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
@@ -198,7 +198,7 @@ def _gather(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef
     return [axis, node]
 
 
-def _initialized(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
+def _rewrite_is_initialized(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
     waits = [text if text[:1] == "^" else naming.maker(text) for text in node.input]
     node.input[:] = list(dict.fromkeys(filter(None, waits)))
     make_constant(node, DT_BOOL).bool_val.append(True)
@@ -210,8 +210,8 @@ _REWRITES: Mapping[str, Callable[[NodeDef, VariableValue, Naming], list[NodeDef]
     "ResourceGather": _gather,
     "ResourceGatherNd": _gather_nd,
     "VariableShape": _shape,
-    "VarIsInitializedOp": _initialized,
-    "IsVariableInitialized": _initialized,
+    "VarIsInitializedOp": _rewrite_is_initialized,
+    "IsVariableInitialized": _rewrite_is_initialized,
 }
 
 
@@ -231,13 +231,13 @@ class Calls(Protocol):
     def calls(self, node: NodeDef) -> bool:
         """Whether an op is a call whose arguments are its inputs."""
 
-    def gives(self, node: NodeDef, given: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
+    def gives(self, node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
         """By port the references that a call hands on."""
 
-    def does(self, node: NodeDef, given: Mapping[int, VariableValue]) -> tuple[frozenset[str], frozenset[str]]:
+    def does(self, node: NodeDef, references: Mapping[int, VariableValue]) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
 
-    def rewritten(self, node: NodeDef, given: Mapping[int, VariableValue]) -> NodeDef:
+    def rewrite_call(self, node: NodeDef, references: Mapping[int, VariableValue]) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
 
 
@@ -266,24 +266,26 @@ class ValueRewriter:
         while grew:
             before = len(self.values)
             for node in self.nodes:
-                if given := self.references(node):
+                if references := self.references(node):
                     gives = self.calls.gives if self.calls.calls(node) else forwarded_references
-                    for port, value in gives(node, given).items():
+                    for port, value in gives(node, references).items():
                         self.values.setdefault(self.naming.output(node, port), value)
             grew = len(self.values) > before
         for node in self.nodes:
-            if given := self.references(node):
-                self._judge(node, given)
+            if references := self.references(node):
+                self._judge(node, references)
 
-    def _judge(self, node: NodeDef, given: Mapping[int, VariableValue]) -> None:
+    def _judge(self, node: NodeDef, references: Mapping[int, VariableValue]) -> None:
         if self.calls.calls(node):
-            self._updates[node.name], self._reads[node.name] = self.calls.does(node, given)
+            self._updates[node.name], self._reads[node.name] = self.calls.does(node, references)
             return
-        changed = frozenset(value.variable for value in updated_variables(node, given, self.calls.definition(node.op)))
+        changed = frozenset(
+            value.variable for value in updated_variables(node, references, self.calls.definition(node.op))
+        )
         if changed:
             self._updates[node.name] = changed
-        elif not forwarded_references(node, given) and node.op not in (*IS_INITIALIZED, "VariableShape"):
-            self._reads[node.name] = frozenset(value.variable for value in given.values())
+        elif not forwarded_references(node, references) and node.op not in (*IS_INITIALIZED, "VariableShape"):
+            self._reads[node.name] = frozenset(value.variable for value in references.values())
 
     def pure_updates(self) -> set[str]:
         """The ops that do nothing but change variables."""
@@ -300,38 +302,38 @@ class ValueRewriter:
         Raises where one reads what is cut, or a variable after its update.
         """
         self._check_order()
-        kept = [node for node in self.nodes if node.name not in cut]
-        for node in kept:
+        remaining = [node for node in self.nodes if node.name not in cut]
+        for node in remaining:
             if node.op in _OUTPUTS and self.references(node):
                 self.renamed[f"{node.name}:{_OUTPUTS[node.op]}:0"] = f"{node.name}:output:0"
-        return [made for node in kept for made in self._one(node, cut)]
+        return [new_node for node in remaining for new_node in self._one(node, cut)]
 
     def _one(self, node: NodeDef, cut: Collection[str]) -> list[NodeDef]:
-        given = self.references(node)
+        references = self.references(node)
         copy = type(node)()
         copy.CopyFrom(node)
         copy.input[:] = [self.renamed.get(text, text) for text in node.input if text[:1] != "^" or text[1:] not in cut]
         for text in copy.input:
             if text[:1] != "^" and _op(text) in cut:
                 raise self.update_error(_op(text))
-        if not given:
+        if not references:
             return [copy]
         if self.calls.calls(node):
-            return [self.calls.rewritten(copy, given)]
-        if not accepts_values(node, given, self.calls.definition(node.op)):
-            held = next(iter(given.values())).variable
+            return [self.calls.rewrite_call(copy, references)]
+        if not accepts_values(node, references, self.calls.definition(node.op)):
+            variable = next(iter(references.values())).variable
             raise GraphEditError(
-                f"Op {node.name!r} ({node.op}) needs variable {held!r} itself, so that cannot become a constant; "
+                f"Op {node.name!r} ({node.op}) needs variable {variable!r} itself, so that cannot become a constant; "
                 "choose outputs that need no such op.",
-                [node.name, held],
+                [node.name, variable],
             )
-        return rewrite_node(copy, given, self.naming)
+        return rewrite_node(copy, references, self.naming)
 
     def update_error(self, op: str) -> GraphEditError:
         """The refusal of an update whose result is needed."""
-        held = next(iter(self._updates.get(op, ())), "")
+        variable = next(iter(self._updates.get(op, ())), "")
         return GraphEditError(
-            f"Op {op!r} updates variable {held!r} and the outputs need its result, which a constant cannot give; "
+            f"Op {op!r} updates variable {variable!r} and the outputs need its result, which a constant cannot give; "
             "choose outputs that only read variables.",
             [op],
         )
@@ -340,19 +342,19 @@ class ValueRewriter:
         """Raise where a variable is read by what comes after its update: the constant is its value before."""
         after = self._readers() if any(self._updates.values()) else {}
         for op, changed in self._updates.items():
-            stack, seen = [op] if changed else [], {op}
+            stack, visited = [op] if changed else [], {op}
             while stack:
                 for reader in after.get(stack.pop(), ()):
                     stale = changed & self._reads.get(reader, frozenset())
                     if stale:
-                        held = min(stale)
+                        variable = min(stale)
                         raise GraphEditError(
-                            f"Op {reader!r} reads variable {held!r} after {op!r} has updated it, which a constant "
+                            f"Op {reader!r} reads variable {variable!r} after {op!r} has updated it, which a constant "
                             "cannot follow; choose outputs that only read variables.",
                             [reader, op],
                         )
-                    if reader not in seen:
-                        seen.add(reader)
+                    if reader not in visited:
+                        visited.add(reader)
                         stack.append(reader)
 
     def _readers(self) -> dict[str, list[str]]:

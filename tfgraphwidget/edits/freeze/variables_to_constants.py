@@ -62,20 +62,20 @@ class FunctionSpecializer:
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
         self.new_functions: dict[str, FunctionDef] = {}
-        self._known: dict[tuple[object, ...], SpecializedFunction] = {}
-        self._taken = {name.lower() for name in index.functions} | index.reserved
+        self._specializations: dict[tuple[object, ...], SpecializedFunction] = {}
+        self._used_names = {name.lower() for name in index.functions} | index.reserved
         self._open: set[str] = set()
 
     def reachable(self, nodes: Iterable[NodeDef]) -> tuple[FunctionDef, ...]:
         """The new functions that NodeDefs call, and those that these call."""
-        found: dict[str, FunctionDef] = {}
+        functions: dict[str, FunctionDef] = {}
         stack = list(nodes)
         while stack:
             for reference in called_functions(stack.pop(), self.new_functions):
-                if reference.function not in found:
-                    found[reference.function] = self.new_functions[reference.function]
-                    stack += found[reference.function].node_def
-        return tuple(found.values())
+                if reference.function not in functions:
+                    functions[reference.function] = self.new_functions[reference.function]
+                    stack += functions[reference.function].node_def
+        return tuple(functions.values())
 
     def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type."""
@@ -85,48 +85,53 @@ class FunctionSpecializer:
         """Whether an op is a call whose arguments are its inputs."""
         return node.op in _FIRST or node.op in self.index.functions
 
-    def _called(self, node: NodeDef, given: References) -> dict[str, SpecializedFunction]:
+    def _specialized_functions(self, node: NodeDef, references: References) -> dict[str, SpecializedFunction]:
         """The functions that a call needs in place of those it calls, by the names of these."""
         first = _FIRST.get(node.op, 0)
-        arguments = {slot - first: value for slot, value in given.items()}
+        arguments = {slot - first: value for slot, value in references.items()}
         return {
             reference.function: self.special(reference.function, arguments)
             for reference in called_functions(node, self.index.functions)
         }
 
-    def gives(self, node: NodeDef, given: References) -> dict[int, VariableValue]:
+    def gives(self, node: NodeDef, references: References) -> dict[int, VariableValue]:
         """By port the references that a call hands on."""
-        return dict(next((special.gives for special in self._called(node, given).values() if special.gives), {}))
+        return dict(
+            next(
+                (special.gives for special in self._specialized_functions(node, references).values() if special.gives),
+                {},
+            )
+        )
 
-    def does(self, node: NodeDef, given: References) -> tuple[frozenset[str], frozenset[str]]:
+    def does(self, node: NodeDef, references: References) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
-        specials = self._called(node, given).values()
+        specials = self._specialized_functions(node, references).values()
         updates = frozenset().union(*(special.updates for special in specials))
         reads = frozenset().union(*(special.reads for special in specials))
         if node.op in WHILE_LOOPS and updates & reads:
-            held = min(updates & reads)
+            variable = min(updates & reads)
             raise GraphEditError(
-                f"Loop {node.name!r} reads variable {held!r} and updates it, which a constant cannot follow; choose "
-                "outputs that only read variables.",
+                f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant cannot follow; "
+                "choose outputs that only read variables.",
                 [node.name],
             )
         return updates, reads
 
-    def rewritten(self, node: NodeDef, given: References) -> NodeDef:
+    def rewrite_call(self, node: NodeDef, references: References) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
-        called, first = self._called(node, given), _FIRST.get(node.op, 0)
-        gives = self.gives(node, given)
-        self._check_agree(node, given, called, gives)
+        specials, first = self._specialized_functions(node, references), _FIRST.get(node.op, 0)
+        gives = self.gives(node, references)
+        self._check_agree(node, references, specials, gives)
         node.attr.pop("_gradient_op_type", None)
         node.attr.pop("_output_shapes", None)
-        if node.op in called:
-            node.op = called[node.op].name
+        if node.op in specials:
+            node.op = specials[node.op].name
             return node
         for attribute in node.attr.values():
             for function in [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func:
-                function.name = called[function.name].name if function.name in called else function.name
+                function.name = specials[function.name].name if function.name in specials else function.name
         types, shapes = "T" if node.op in WHILE_LOOPS else "Tin", node.attr["output_shapes"].list.shape
-        for slot, value in given.items():
+        for slot, value in references.items():
             node.attr[types].list.type[slot - first] = value.dtype
         for port, value in gives.items():
             node.attr["T" if node.op in WHILE_LOOPS else "Tout"].list.type[port] = value.dtype
@@ -137,7 +142,7 @@ class FunctionSpecializer:
         return node
 
     def _check_agree(
-        self, node: NodeDef, given: References, called: Mapping[str, SpecializedFunction], gives: References
+        self, node: NodeDef, references: References, specials: Mapping[str, SpecializedFunction], gives: References
     ) -> None:
         """Raise where the branches of a conditional, or the rounds of a loop, hand on other references."""
         conditions = {
@@ -145,33 +150,35 @@ class FunctionSpecializer:
             for reference in called_functions(node, self.index.functions)
             if reference.label == "cond"
         }
-        ports = [set(special.gives) for name, special in called.items() if name not in conditions]
-        if any(held != set(gives) for held in ports) or (node.op in WHILE_LOOPS and set(gives) != set(given)):
+        ports = [set(special.gives) for name, special in specials.items() if name not in conditions]
+        if any(branch_ports != set(gives) for branch_ports in ports) or (
+            node.op in WHILE_LOOPS and set(gives) != set(references)
+        ):
             raise GraphEditError(
                 f"Op {node.name!r} ({node.op}) hands on a variable in one case and something else in another, so what "
                 "it gives cannot be a constant's value; choose outputs that do not need it.",
                 [node.name],
             )
 
-    def special(self, name: str, given: References) -> SpecializedFunction:
+    def special(self, name: str, references: References) -> SpecializedFunction:
         """The function that takes values for the arguments of these numbers."""
-        key = (name, *((k, v.variable, v.dtype) for k, v in sorted(given.items())))
-        if key not in self._known:
+        key = (name, *((k, v.variable, v.dtype) for k, v in sorted(references.items())))
+        if key not in self._specializations:
             if name in self._open:
                 raise GraphEditError(f"Function {name!r} calls itself, so what it reads cannot become constants.")
             self._open.add(name)
             try:
-                self._known[key] = self._make(name, given)
+                self._specializations[key] = self._make(name, references)
             finally:
                 self._open.remove(name)
-        return self._known[key]
+        return self._specializations[key]
 
-    def _make(self, name: str, given: References) -> SpecializedFunction:
+    def _make(self, name: str, references: References) -> SpecializedFunction:
         original = self.index.extras.function(name)
-        new = free_name(f"{name}_frozen", self._taken)
-        self._taken.add(new.lower())
-        body = _with_value_arguments(original, new, given)
-        values = {body.signature.input_arg[k].name: value for k, value in given.items()}
+        new = free_name(f"{name}_frozen", self._used_names)
+        self._used_names.add(new.lower())
+        body = _with_value_arguments(original, new, references)
+        values = {body.signature.input_arg[k].name: value for k, value in references.items()}
         rewriting = ValueRewriter(list(original.node_def), values, _BodyNaming(body, self.index), self)
         rewriting.propagate()
         _replace_body(body, rewriting, rewriting.pure_updates())
@@ -187,20 +194,20 @@ class FunctionSpecializer:
         return SpecializedFunction(new, gives, *rewriting.effects())
 
 
-def _with_value_arguments(original: FunctionDef, name: str, given: References) -> FunctionDef:
+def _with_value_arguments(original: FunctionDef, name: str, references: References) -> FunctionDef:
     """A copy of a FunctionDef, under another name, whose arguments of these numbers are values."""
     body = type(original)()
     body.CopyFrom(original)
     body.signature.name = name
     for key in _TRACED:
         body.attr.pop(key, None)
-    for k, value in given.items():
+    for k, value in references.items():
         body.signature.input_arg[k].type = value.dtype
         body.signature.input_arg[k].ClearField("handle_data")
         body.resource_arg_unique_id.pop(k, None)
         if k in body.arg_attr:
-            for told in [told for told in body.arg_attr[k].attr if told != "_user_specified_name"]:
-                del body.arg_attr[k].attr[told]
+            for attribute in [attribute for attribute in body.arg_attr[k].attr if attribute != "_user_specified_name"]:
+                del body.arg_attr[k].attr[attribute]
     return body
 
 
@@ -224,7 +231,7 @@ class _BodyNaming:
     def __init__(self, body: FunctionDef, index: GraphIndex) -> None:
         self.framed = any(node.op in ENTER for node in body.node_def)
         self._index = index
-        self._taken = {node.name.lower() for node in body.node_def}
+        self._used_names = {node.name.lower() for node in body.node_def}
         self._arguments = {arg.name for arg in body.signature.input_arg}
 
     def output(self, node: NodeDef, port: int) -> str:
@@ -239,10 +246,10 @@ class _BodyNaming:
         """The control input on the op that makes a tensor; "" for an argument, which is always there."""
         return "" if text in self._arguments else f"^{text.partition(':')[0]}"
 
-    def free(self, wanted: str) -> str:
+    def free(self, base: str) -> str:
         """A name for a new op."""
-        name = free_name(wanted.replace("/", "_"), self._taken)
-        self._taken.add(name.lower())
+        name = free_name(base.replace("/", "_"), self._used_names)
+        self._used_names.add(name.lower())
         return name
 
 
@@ -266,16 +273,16 @@ class ConvertedGraph:
     """A graph without variables.
 
     `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables` are the handle ops
-    that are constants now, `cut` the ops that would have updated them, `kept` other ops that hold state, with what it
-    is in words. `fed` are the inputs that are placeholders now and were none: (tensor, placeholder). `unused` are the
-    inputs that nothing reads.
+    that are constants now, `cut` the ops that would have updated them, `remaining_state` other ops that hold state,
+    with what it is in words. `fed` are the inputs that are placeholders now and were none: (tensor, placeholder).
+    `unused` are the inputs that nothing reads.
     """
 
     nodes: tuple[NodeDef, ...]
     functions: tuple[FunctionDef, ...]
     variables: tuple[str, ...]
     cut: tuple[str, ...]
-    kept: tuple[tuple[str, str], ...]
+    remaining_state: tuple[tuple[str, str], ...]
     fed: tuple[tuple[str, str], ...] = ()
     unused: tuple[str, ...] = ()
 
@@ -308,58 +315,60 @@ def convert_variables(
     rewriting = ValueRewriter([index.nodes[i] for i in ops], dict(values), naming, functions)
     rewriting.propagate()
     updating = rewriting.pure_updates()
-    kept = _ops_without_updates(index, need, inputs, outputs, updating)
+    needed = _ops_without_updates(index, need, inputs, outputs, updating)
     for name in outputs:
         if index.names[index.op(name)] in updating:
             raise rewriting.update_error(index.names[index.op(name)])
-    inside = {index.names[i] for i in np.flatnonzero(kept).tolist()}
-    made = rewriting.rewrite({index.names[i] for i in ops} - inside)
-    for node in made:
+    inside = {index.names[i] for i in np.flatnonzero(needed).tolist()}
+    rewritten_nodes = rewriting.rewrite({index.names[i] for i in ops} - inside)
+    for node in rewritten_nodes:
         if node.name in values:
             make_constant(node, values[node.name].dtype, tensor(node.name))
         _drop_colocation(node, inside)
-    entering, fed = _connect_inputs(index, inputs, made, naming)
-    others = resources(index, np.flatnonzero(kept & persistent_state(index)).tolist())
+    entering, fed = _connect_inputs(index, inputs, rewritten_nodes, naming)
+    others = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())
     return ConvertedGraph(
-        (*entering, *made),
-        functions.reachable(made),
+        (*entering, *rewritten_nodes),
+        functions.reachable(rewritten_nodes),
         tuple(name for name in values if name in inside),
         tuple(name for name in (index.names[i] for i in ops) if name in updating),
         tuple((index.names[i], kind) for i, kind in others if index.names[i] not in values),
         fed,
-        unused_inputs(index, inputs, kept),
+        unused_inputs(index, inputs, needed),
     )
 
 
 def _connect_inputs(
-    index: GraphIndex, inputs: tuple[str, ...], made: list[NodeDef], naming: _GraphNaming
+    index: GraphIndex, inputs: tuple[str, ...], nodes: list[NodeDef], naming: _GraphNaming
 ) -> tuple[list[NodeDef], tuple[tuple[str, str], ...]]:
-    """The placeholders that `made` is to read the inputs from, and of those that are new, for which tensors."""
-    cut, there = set(pairs(index, inputs)), {node.name for node in made}
-    found: dict[tuple[int, int], NodeDef] = {}
+    """The placeholders that `nodes` is to read the inputs from, and of those that are new, for which tensors."""
+    cut, there = set(pairs(index, inputs)), {node.name for node in nodes}
+    placeholders: dict[tuple[int, int], NodeDef] = {}
     fed = []
-    for node in made if cut else ():
+    for node in nodes if cut else ():
         for slot, text in enumerate(node.input):
             name, port = split_input(text)
             op = index.ids.get(name, -1)
             if port < 0 or ((op, port) not in cut and (op, ANY_PORT) not in cut):
                 continue
-            if (op, port) not in found and index.types[op] in REQUIRED_PLACEHOLDERS:
-                found[op, port] = index.nodes[op]
-            elif (op, port) not in found:
+            if (op, port) not in placeholders and index.types[op] in REQUIRED_PLACEHOLDERS:
+                placeholders[op, port] = index.nodes[op]
+            elif (op, port) not in placeholders:
                 own = port == 0 and name not in there
-                wanted = f"{name}_{port}_placeholder" if port else f"{name}_placeholder"
-                found[op, port] = _input_placeholder(index, op, port, name if own else naming.free(wanted))
-                fed.append((f"{name}:{port}", str(found[op, port].name)))
-            node.input[slot] = found[op, port].name
-    return [node for node in found.values() if node.name not in there], tuple(fed)
+                base = f"{name}_{port}_placeholder" if port else f"{name}_placeholder"
+                placeholders[op, port] = _input_placeholder(index, op, port, name if own else naming.free(base))
+                fed.append((f"{name}:{port}", str(placeholders[op, port].name)))
+            node.input[slot] = placeholders[op, port].name
+    return [node for node in placeholders.values() if node.name not in there], tuple(fed)
 
 
 def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> NodeDef:
     """A placeholder for an input; GraphEditError for what cannot be fed."""
     if index.dtypes(op)[port] in HANDLE_DTYPES:
-        told = f"{index.names[op]}:{port}"
-        raise GraphEditError(f"{told!r} is no value that anybody can feed; leave it out of inputs=.", [index.names[op]])
+        tensor = f"{index.names[op]}:{port}"
+        raise GraphEditError(
+            f"{tensor!r} is no value that anybody can feed; leave it out of inputs=.", [index.names[op]]
+        )
     return placeholder(index, op, port, name, GraphEditError, "leave it out of inputs=")
 
 
@@ -379,10 +388,10 @@ def _drop_colocation(node: NodeDef, inside: Iterable[str]) -> None:
     """Let a NodeDef stand beside nothing that is not there."""
     beside = colocated_with(node)
     if beside:
-        kept = [f"loc:@{name}".encode() for name in beside if name in inside]
+        colocations = [f"loc:@{name}".encode() for name in beside if name in inside]
         del node.attr["_class"]
-        if kept:
-            node.attr["_class"].list.s[:] = kept
+        if colocations:
+            node.attr["_class"].list.s[:] = colocations
 
 
 class _GraphNaming:
@@ -391,7 +400,7 @@ class _GraphNaming:
     def __init__(self, index: GraphIndex) -> None:
         self.framed = not V1_LOOPS.isdisjoint(index.kinds[0])
         self._index = index
-        self._taken: set[str] = set()
+        self._used_names: set[str] = set()
 
     def output(self, node: NodeDef, port: int) -> str:
         """How others read an output of an op."""
@@ -401,10 +410,10 @@ class _GraphNaming:
         """The control input on the op that makes a tensor."""
         return f"^{split_tensor(text)[0]}"
 
-    def free(self, wanted: str) -> str:
+    def free(self, base: str) -> str:
         """A name for a new op."""
         # Of a hidden op too: it would come back as what it was, with another value.
-        self._taken = self._taken or {name.lower() for name in self._index.names} | self._index.reserved
-        name = free_name(wanted, self._taken)
-        self._taken.add(name.lower())
+        self._used_names = self._used_names or {name.lower() for name in self._index.names} | self._index.reserved
+        name = free_name(base, self._used_names)
+        self._used_names.add(name.lower())
         return name

@@ -32,16 +32,16 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     One for all inputs that need the same. Raises GraphEditError when it would fit none.
     """
     if kind not in _ADAPTERS:
-        known = ", ".join(map(repr, _ADAPTERS))
-        raise GraphEditError(f"mend={kind!r} is not known; it is one of {known}.")
-    made: dict[tuple[Tensor, Any], int] = {}
+        choices = ", ".join(map(repr, _ADAPTERS))
+        raise GraphEditError(f"mend={kind!r} is not known; it is one of {choices}.")
+    adapters: dict[tuple[Tensor, Any], int] = {}
     for slot, old, new in moves.changed_inputs():
-        wanted = _ADAPTERS[kind](moves, old, new)
-        if wanted is not None:
-            if (new, wanted) not in made:
-                made[new, wanted] = _BUILDERS[kind](moves, slot, new, wanted)
-            moves.adapted[slot] = made[new, wanted]
-    if not made:
+        setting = _ADAPTERS[kind](moves, old, new)
+        if setting is not None:
+            if (new, setting) not in adapters:
+                adapters[new, setting] = _BUILDERS[kind](moves, slot, new, setting)
+            moves.adapted[slot] = adapters[new, setting]
+    if not adapters:
         ends = next(
             (f" ({moves.tensor_name(new)!r} for {moves.tensor_name(old)!r})" for _, old, new in moves.changed_inputs()),
             "",
@@ -69,46 +69,46 @@ def _base(moves: EdgeMoves, tensor: Tensor) -> str:
 
 def _cast(moves: EdgeMoves, old: Tensor, new: Tensor) -> str | None:
     """The dtype to cast to."""
-    had, given = _base(moves, old), _base(moves, new)
-    return had if had != given and {had, given} <= _CAST else None
+    had, has = _base(moves, old), _base(moves, new)
+    return had if had != has and {had, has} <= _CAST else None
 
 
 def _reshape(moves: EdgeMoves, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     """The shape to give, -1 for the one unknown dimension."""
-    had, given = moves.index.shape(*old), moves.index.shape(*new)
-    if had is None or had == given or had.count(None) > 1:
+    had, shape = moves.index.shape(*old), moves.index.shape(*new)
+    if had is None or had == shape or had.count(None) > 1:
         return None
-    total = None if given is None or None in given else math.prod(size or 0 for size in given)
-    known = math.prod(size for size in had if size is not None)
-    if total is not None and (total != known if None not in had else not known or total % known):
+    total = None if shape is None or None in shape else math.prod(size or 0 for size in shape)
+    product = math.prod(size for size in had if size is not None)
+    if total is not None and (total != product if None not in had else not product or total % product):
         return None
     return tuple(-1 if size is None else size for size in had)
 
 
 def _transpose(moves: EdgeMoves, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     """The order of the dimensions."""
-    had, given = moves.index.shape(*old), moves.index.shape(*new)
-    if had is None or given is None or had == given or not 1 < len(had) <= _MOST_DIMENSIONS or len(had) != len(given):
+    had, shape = moves.index.shape(*old), moves.index.shape(*new)
+    if had is None or shape is None or had == shape or not 1 < len(had) <= _MOST_DIMENSIONS or len(had) != len(shape):
         return None
-    return next((p for p in permutations(range(len(had))) if tuple(given[k] for k in p) == had), None)
+    return next((p for p in permutations(range(len(had))) if tuple(shape[k] for k in p) == had), None)
 
 
 # The new ops
 
 
-def _make_cast(moves: EdgeMoves, slot: Slot, new: Tensor, wanted: str) -> int:
+def _make_cast(moves: EdgeMoves, slot: Slot, new: Tensor, dtype: str) -> int:
     number, node = moves.make("Cast", _free_name(moves, slot, "Cast"), (_input_text(moves, new),))
     _set_dtype(moves, node, "SrcT", _base(moves, new))
-    _set_dtype(moves, node, "DstT", wanted)
+    _set_dtype(moves, node, "DstT", dtype)
     return number
 
 
-def _make_reshape(moves: EdgeMoves, slot: Slot, new: Tensor, wanted: tuple[int, ...]) -> int:
-    return _make_with_integers(moves, ("Reshape", "shape", "Tshape"), slot, new, wanted)
+def _make_reshape(moves: EdgeMoves, slot: Slot, new: Tensor, shape: tuple[int, ...]) -> int:
+    return _make_with_integers(moves, ("Reshape", "shape", "Tshape"), slot, new, shape)
 
 
-def _make_transpose(moves: EdgeMoves, slot: Slot, new: Tensor, wanted: tuple[int, ...]) -> int:
-    return _make_with_integers(moves, ("Transpose", "perm", "Tperm"), slot, new, wanted)
+def _make_transpose(moves: EdgeMoves, slot: Slot, new: Tensor, order: tuple[int, ...]) -> int:
+    return _make_with_integers(moves, ("Transpose", "perm", "Tperm"), slot, new, order)
 
 
 def _make_with_integers(
@@ -170,11 +170,12 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     Raises GraphEditError for what cannot be fed.
     """
     op, port = tensor
-    dtype, told = _base(moves, tensor), moves.tensor_name(tensor)
+    dtype, tensor_text = _base(moves, tensor), moves.tensor_name(tensor)
     if not dtype or dtype in HANDLE_DTYPES:
         what = f"a {dtype}, which cannot be fed" if dtype else "of an unknown dtype"
         raise GraphEditError(
-            f"{told!r} is {what}, so no placeholder can stand for it; take {moves.name(op)!r} along.", [moves.name(op)]
+            f"{tensor_text!r} is {what}, so no placeholder can stand for it; take {moves.name(op)!r} along.",
+            [moves.name(op)],
         )
     name = f"{moves.name(op)}_{port}" if port else moves.name(op)
     number, node = moves.make("Placeholder", moves.free_name(f"{name}_placeholder"))
@@ -186,5 +187,5 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
         node.attr["shape"].shape.SetInParent()
         for size in shape:
             node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
-    moves.notes.append(f"{node.name!r} {shape_text(shape)} stands for {told!r} now; feed it.")
+    moves.notes.append(f"{node.name!r} {shape_text(shape)} stands for {tensor_text!r} now; feed it.")
     return number

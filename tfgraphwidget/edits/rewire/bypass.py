@@ -17,7 +17,7 @@ from tfgraphwidget.edits.rewire.operands import as_part, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Mask, Selection, computed_from_outside, shape_text, traversal
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 
 
 @register(
@@ -73,12 +73,12 @@ class Bypass(Rewire):
             moves.inputs.update(dict.fromkeys(boundary.leaving[tensor], way))
             if moves.tensor_name(tensor) in context.external_tensors:
                 _rename_output(moves, tensor, way)
-        left = [tensor for tensor in boundary.leaving if tensor not in ways]
-        if left:
+        unmatched = [tensor for tensor in boundary.leaving if tensor not in ways]
+        if unmatched:
             moves.notes.append(
-                f"{listed([moves.tensor_name(tensor) for tensor in left])} of {self.what!r} is read as before."
+                f"{names_text([moves.tensor_name(tensor) for tensor in unmatched])} of {self.what!r} is read as before."
             )
-            if not self.by and not set(left) & set(_primary_outputs(index, boundary)):
+            if not self.by and not set(unmatched) & set(_primary_outputs(index, boundary)):
                 moves.notes.append(
                     "What reads it comes after; if these are gradients, compute them again before you train with them."
                 )
@@ -98,15 +98,15 @@ class Bypass(Rewire):
             return dict.fromkeys(leaving, self._one(moves, self.by))
         if self.by:
             leaving = list(boundary.leaving)
-            named = {self._one(moves, out): self._one(moves, way) for out, way in self.by}
-            wrong = next((out for out in named if out not in boundary.leaving), None)
+            replacements = {self._one(moves, out): self._one(moves, way) for out, way in self.by}
+            wrong = next((out for out in replacements if out not in boundary.leaving), None)
             if wrong is not None:
                 raise GraphEditError(
                     f"No op outside of {self.what!r} reads {moves.tensor_name(wrong)!r} of it; what is read is "
-                    f"{listed([moves.tensor_name(tensor) for tensor in leaving]) or 'nothing'}.",
+                    f"{names_text([moves.tensor_name(tensor) for tensor in leaving]) or 'nothing'}.",
                     [moves.name(wrong[0])],
                 )
-            return named
+            return replacements
         pairs = list(zip(leaving, entering, strict=False)) if len(leaving) == len(entering) else []
         if len(pairs) == 1 or (pairs and all(_fits(moves, *pair) for pair in pairs)):
             return dict(pairs)
@@ -124,8 +124,8 @@ class Bypass(Rewire):
             if len(leaving) > 1 or len(fitting) != 1:
                 raise GraphEditError(
                     f"The gradients of {self.what!r} come in as "
-                    f"{listed([moves.tensor_name(tensor) for tensor in entering]) or 'nothing'} and go on as "
-                    f"{listed([moves.tensor_name(tensor) for tensor in leaving])}, and no pair of them belongs "
+                    f"{names_text([moves.tensor_name(tensor) for tensor in entering]) or 'nothing'} and go on as "
+                    f"{names_text([moves.tensor_name(tensor) for tensor in leaving])}, and no pair of them belongs "
                     "together; strip training, bypass it, and compute the gradients again.",
                     [moves.name(op) for op, _ in (*leaving, *entering)],
                 )
@@ -137,10 +137,10 @@ class Bypass(Rewire):
 
     @staticmethod
     def _one(moves: EdgeMoves, name: str) -> Tensor:
-        found = tensors(moves.index, name)
-        if len(found) != 1 or found[0][1] == CONTROL:
-            raise GraphEditError(f"by= names {name!r}, which is {len(found)} tensors; name one: 'op:0'.")
-        return found[0]
+        candidates = tensors(moves.index, name)
+        if len(candidates) != 1 or candidates[0][1] == CONTROL:
+            raise GraphEditError(f"by= names {name!r}, which is {len(candidates)} tensors; name one: 'op:0'.")
+        return candidates[0]
 
     def _only_way(self, moves: EdgeMoves, tensor: Tensor, entering: list[Tensor]) -> Tensor:
         """The only tensor that comes in and fits the readers of one that goes out."""
@@ -148,19 +148,19 @@ class Bypass(Rewire):
         fed = _computed_from_inputs(moves.index, fitting) if len(fitting) > 1 else fitting
         if len(fed) == 1:
             return fed[0]
-        told = f"{moves.tensor_name(tensor)!r} ({_description(moves, tensor)})"
+        output_text = f"{moves.tensor_name(tensor)!r} ({_description(moves, tensor)})"
         ops = dict.fromkeys(moves.name(op) for op, _ in (tensor, *(fitting or entering)))
         if fitting:
             raise GraphEditError(
-                f"{self.what!r} reads {listed([moves.tensor_name(t) for t in fitting])}, and each would fit those that "
-                f"read {told}; choose one of them.",
+                f"{self.what!r} reads {names_text([moves.tensor_name(t) for t in fitting])}, and each would fit "
+                f"those that read {output_text}; choose one of them.",
                 ops,
                 [replace(self, by=moves.tensor_name(way)) for way in fitting],
             )
-        held = ", ".join(f"{moves.tensor_name(t)!r} ({_description(moves, t)})" for t in entering) or "nothing"
+        inputs_text = ", ".join(f"{moves.tensor_name(t)!r} ({_description(moves, t)})" for t in entering) or "nothing"
         raise GraphEditError(
-            f"{self.what!r} reads {held}, and none of it fits those that read {told}; connect each of them to another "
-            "tensor instead.",
+            f"{self.what!r} reads {inputs_text}, and none of it fits those that read {output_text}; connect each of "
+            "them to another tensor instead.",
             ops,
         )
 
@@ -168,10 +168,10 @@ class Bypass(Rewire):
         """Let who waits for an op of the part wait for what comes before the part."""
         around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.waited})
         for op in boundary.waiting:
-            held = [waited for waited in moves.current_control_inputs(op) if waited not in chosen.ids]
-            moves.control_inputs[op] = tuple(dict.fromkeys([*held, *(other for other in around if other != op)]))
+            waits = [waited for waited in moves.current_control_inputs(op) if waited not in chosen.ids]
+            moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *(other for other in around if other != op)]))
         if boundary.waited and ways:
-            before = listed([moves.name(op) for op in boundary.waited])
+            before = names_text([moves.name(op) for op in boundary.waited])
             moves.notes.append(f"{self.what!r} waits for {before}; the ops that read past it do not.")
 
 
@@ -243,18 +243,18 @@ class Detach(Rewire):
 def _leave_out(boundary: Boundary, ops: Mask) -> None:
     """Let the inputs of some ops be as they are."""
     for tensor, slots in list(boundary.leaving.items()):
-        kept = [slot for slot in slots if not ops[slot[0]]]
-        boundary.leaving[tensor] = kept
-        if not kept:
+        remaining = [slot for slot in slots if not ops[slot[0]]]
+        boundary.leaving[tensor] = remaining
+        if not remaining:
             del boundary.leaving[tensor]
 
 
 def _input_gradients(boundary: Boundary, backward: Mask, scope: str) -> list[Tensor]:
     """The gradients that a part passes on: to other gradients, else to what is not an optimizer."""
     index = boundary.index
-    left = {tensor: [op for op, _ in slots] for tensor, slots in boundary.leaving.items() if backward[tensor[0]]}
-    passed = [tensor for tensor, ops in left.items() if any(index.names[op].startswith(scope) for op in ops)]
-    return passed or [tensor for tensor, ops in left.items() if not any("Apply" in index.types[op] for op in ops)]
+    consumers = {tensor: [op for op, _ in slots] for tensor, slots in boundary.leaving.items() if backward[tensor[0]]}
+    passed = [tensor for tensor, ops in consumers.items() if any(index.names[op].startswith(scope) for op in ops)]
+    return passed or [tensor for tensor, ops in consumers.items() if not any("Apply" in index.types[op] for op in ops)]
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:
@@ -266,14 +266,14 @@ def _add_external(context: PlanContext, boundary: Boundary) -> None:
 
 def _rename_output(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> None:
     """Let callers who are given a tensor be given another one."""
-    told = moves.tensor_name(tensor)
+    old_name = moves.tensor_name(tensor)
     if not _fits(moves, tensor, way):
         raise GraphEditError(
-            f"{told!r} ({_description(moves, tensor)}) is a result that callers are given, and "
+            f"{old_name!r} ({_description(moves, tensor)}) is a result that callers are given, and "
             f"{moves.tensor_name(way)!r} ({_description(moves, way)}) is of another kind; bypass less.",
             [moves.name(tensor[0]), moves.name(way[0])],
         )
-    moves.output_renames[told] = moves.tensor_name(way)
+    moves.output_renames[old_name] = moves.tensor_name(way)
 
 
 def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
@@ -290,10 +290,10 @@ def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
     return [tensor for tensor in leaving if not any(is_after(tensor, other) for other in leaving)]
 
 
-def _computed_from_inputs(index: GraphIndex, found: list[Tensor]) -> list[Tensor]:
+def _computed_from_inputs(index: GraphIndex, candidates: list[Tensor]) -> list[Tensor]:
     """Those of some tensors that are no variables or constants of the layer: they depend on what comes from outside."""
     fed = computed_from_outside(index)
-    return [tensor for tensor in found if fed[tensor[0]]]
+    return [tensor for tensor in candidates if fed[tensor[0]]]
 
 
 def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:

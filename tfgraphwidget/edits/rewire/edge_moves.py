@@ -33,7 +33,7 @@ class EdgeMoves:
         default_names: The names that it would have returned if no hidden op had a name.
     """
 
-    def __init__(self, index: GraphIndex, called: tuple[str, ...] = ()) -> None:
+    def __init__(self, index: GraphIndex, names: tuple[str, ...] = ()) -> None:
         self.index = index
         self.inputs: dict[Slot, Tensor] = {}
         self.control_inputs: dict[int, tuple[int, ...]] = {}
@@ -43,8 +43,8 @@ class EdgeMoves:
         self.output_renames: dict[str, str] = {}
         self.new_names: list[str] = []
         self.default_names: list[str] = []
-        self._wanted = list(called)
-        self._taken: set[str] | None = None
+        self._requested_names = list(names)
+        self._used_names: set[str] | None = None
 
     # What is there
 
@@ -89,15 +89,15 @@ class EdgeMoves:
         """The dtype of a tensor, "" when it is not known."""
         op, port = tensor
         n = len(self.index)
-        told = self.index.typing.dtypes(self.index.nodes[op] if op < n else self.new_nodes[op - n])
-        return told[port] if port < len(told) else ""
+        dtypes = self.index.typing.dtypes(self.index.nodes[op] if op < n else self.new_nodes[op - n])
+        return dtypes[port] if port < len(dtypes) else ""
 
     # What is to be
 
     def changed_inputs(self) -> list[tuple[Slot, Tensor, Tensor]]:
         """Each data input that the edit changes, in graph order, what it reads and what it is to read."""
-        found = ((slot, self.current_input(slot), new) for slot, new in sorted(self.inputs.items()))
-        return [(slot, old, new) for slot, old, new in found if old != new]
+        edges = ((slot, self.current_input(slot), new) for slot, new in sorted(self.inputs.items()))
+        return [(slot, old, new) for slot, old, new in edges if old != new]
 
     def new_source(self, slot: Slot) -> Tensor:
         """What an input is to read itself: the output of the op between, if there is one."""
@@ -126,23 +126,23 @@ class EdgeMoves:
         self.new_nodes.append(node)
         return len(self.index) + len(self.new_nodes) - 1, node
 
-    def free_name(self, wanted: str) -> str:
-        """The next name of those that were asked for, else `wanted`, or that with a number behind it.
+    def free_name(self, base: str) -> str:
+        """The next name of those that were asked for, else `base`, or that with a number behind it.
 
         Raises NameTaken.
         """
-        if self._taken is None:
-            known = (*self.index.names, *self.index.scopes.names)
-            self._taken = {name.lower() for name in known}
-        taken = self._taken | self.index.reserved
-        name = self._wanted.pop(0) if self._wanted else free_name(wanted, taken)
+        if self._used_names is None:
+            existing = (*self.index.names, *self.index.scopes.names)
+            self._used_names = {name.lower() for name in existing}
+        names_in_use = self._used_names | self.index.reserved
+        name = self._requested_names.pop(0) if self._requested_names else free_name(base, names_in_use)
         if not is_scope_name(name):
             raise NameTaken(f"{name!r} is no name that TensorFlow takes for an op; use letters, digits, '_' and '/'.")
-        if name.lower() in taken:
-            free = free_name(name, taken)
+        if name.lower() in names_in_use:
+            free = free_name(name, names_in_use)
             raise NameTaken(f"The name {name!r} is taken in this graph; {free!r} is free.", [name])
-        self.default_names.append(free_name(wanted, self._taken))
-        self._taken.add(name.lower())
+        self.default_names.append(free_name(base, self._used_names))
+        self._used_names.add(name.lower())
         self.new_names.append(name)
         return name
 
@@ -155,7 +155,7 @@ class EdgeMoves:
         waits = self.changed_control_inputs()
         if not slots and not waits and not self.output_renames:
             raise GraphEditError("This changes no edge of the graph: all reads and waits are so already; leave it out.")
-        changed = tuple(self._edited(op, slots.get(op, {}), waits.get(op)) for op in sorted({*slots, *waits}))
+        changed = tuple(self._node_change(op, slots.get(op, {}), waits.get(op)) for op in sorted({*slots, *waits}))
         return Patch(
             add=Change(nodes=tuple(self.new_nodes)),
             changed=changed,
@@ -163,20 +163,22 @@ class EdgeMoves:
             output_renames=tuple(self.output_renames.items()),
         )
 
-    def _edited(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> NodeChange:
+    def _node_change(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> NodeChange:
         before = self.index.nodes[op]
         texts = list(before.input)
         data = [text for text in texts if text[:1] != "^"]
         for k, text in slots.items():
             data[k] = text
         # TensorFlow writes control inputs in the order of their names.
-        control = [text for text in texts if text[:1] == "^"] if waits is None else sorted(self._waited(waits))
+        control = (
+            [text for text in texts if text[:1] == "^"] if waits is None else sorted(self._control_input_texts(waits))
+        )
         after = type(before)()
         after.CopyFrom(before)
         after.input[:] = [*data, *control]
         return NodeChange(before, after)
 
-    def _waited(self, ops: tuple[int, ...]) -> set[str]:
+    def _control_input_texts(self, ops: tuple[int, ...]) -> set[str]:
         return {as_input(self.name(op), CONTROL) for op in ops}
 
 
@@ -210,8 +212,8 @@ class Boundary:
         return list(zip(edges.tolist(), owner[edges].tolist(), rows.values[edges].tolist(), strict=True))
 
     def _read(self, *, into: bool) -> dict[Tensor, list[Slot]]:
-        found: dict[Tensor, list[Slot]] = {}
+        slots: dict[Tensor, list[Slot]] = {}
         start, ports = self.index.inputs.start, self.index.ports
         for edge, reader, source in self._crossing(self.index.inputs, into=into):
-            found.setdefault((source, int(ports[edge])), []).append((reader, edge - int(start[reader])))
-        return found
+            slots.setdefault((source, int(ports[edge])), []).append((reader, edge - int(start[reader])))
+        return slots

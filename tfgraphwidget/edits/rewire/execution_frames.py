@@ -79,7 +79,7 @@ class ExecutionFrames:
         if op >= len(self.index):
             return 0
         # What a NextIteration hands on goes round: to the contexts it is nowhere.
-        return self.contexts.inside[op] if self.index.types[op] in NEXT else self.contexts.given(op, port)
+        return self.contexts.inside[op] if self.index.types[op] in NEXT else self.contexts.output_context(op, port)
 
     def loop(self, context: int) -> int:
         """The loop that a context lies in; 0 for none."""
@@ -103,11 +103,11 @@ class ExecutionFrames:
         ):
             if kind(new) and not kind(old) and kind != self._decides:
                 return (
-                    f"{self._told(new)} {what}, and {self._name(op)} runs in each; choose another tensor of the loop."
+                    f"{self._text(new)} {what}, and {self._name(op)} runs in each; choose another tensor of the loop."
                 )
             if kind(old) and not kind(new):
                 return (
-                    f"{self._name(op)} takes what {what}, and {self._told(new)} is not such a tensor; choose another."
+                    f"{self._name(op)} takes what {what}, and {self._text(new)} is not such a tensor; choose another."
                 )
         return ""
 
@@ -157,8 +157,8 @@ class ExecutionFrames:
             first = traversal.readers_of(self.index, mine)
             self._bodies[loop] = traversal.forward(self.index, first, stop=round_)
         body = self._bodies[loop]
-        known = [t for t in ends if t[0] < len(self.index)]
-        return any(body[op] or (port == 1 and self._ends_loop(op)) for op, port in known)
+        ends_in_index = [t for t in ends if t[0] < len(self.index)]
+        return any(body[op] or (port == 1 and self._ends_loop(op)) for op, port in ends_in_index)
 
     # Sentences
 
@@ -174,12 +174,12 @@ class ExecutionFrames:
             )
         if other in self.contexts.path(loop) or not other:
             return (
-                f"{self._told(new)} lies outside while loop {self.contexts.key[loop]!r}, and {self._name(op)} inside; "
-                + self._brought_in(loop, new)
+                f"{self._text(new)} lies outside while loop {self.contexts.key[loop]!r}, and {self._name(op)} "
+                "inside; " + self._brought_in(loop, new)
             )
         return (
-            f"{self._told(new)} lies inside while loop {self.contexts.key[other]!r}, and {self._name(op)} outside; "
-            + self._result(other, new)
+            f"{self._text(new)} lies inside while loop {self.contexts.key[other]!r}, and {self._name(op)} "
+            "outside; " + self._result(other, new)
         )
 
     def _brought_in(self, loop: int, new: Tensor) -> str:
@@ -187,7 +187,7 @@ class ExecutionFrames:
         readers = traversal.readers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
         enters = (i for i in readers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop)
         enter = next((i for i in enters if not self._starts((i, 0))), None)
-        return f"read {self._told((enter, 0))} instead." if enter is not None else "read a tensor of the loop instead."
+        return f"read {self._text((enter, 0))} instead." if enter is not None else "read a tensor of the loop instead."
 
     def _result(self, loop: int, new: Tensor) -> str:
         """The way out for what is to be read outside."""
@@ -197,7 +197,7 @@ class ExecutionFrames:
         if best is None:
             return "choose another."
         verb, port = ("wait for", CONTROL) if new[1] == CONTROL else ("read", 0)
-        return f"{verb} the loop's result {self._told((best, port))} instead."
+        return f"{verb} the loop's result {self._text((best, port))} instead."
 
     def _opposite(self, op: int, place: int, new: Tensor) -> str:
         """The refusal of what comes only if the branch that an op runs in is not taken."""
@@ -208,7 +208,7 @@ class ExecutionFrames:
         if wrong is None:
             return ""
         return (
-            f"{self._told(new)} is there only if {self._branch(wrong)}, and {self._name(op)} runs only if "
+            f"{self._text(new)} is there only if {self._branch(wrong)}, and {self._name(op)} runs only if "
             f"{self._branch(mine[of.key[wrong]])}; choose a tensor of the same branch."
         )
 
@@ -218,15 +218,15 @@ class ExecutionFrames:
         around = [c for c in self.contexts.path(context) if not isinstance(self.contexts.key[c], str)]
         if not around:
             return (
-                f"{self._told(new)} is there whatever branch is taken, and {self._name(op)} takes what comes from one; "
-                "choose a tensor of the same branch."
+                f"{self._text(new)} is there whatever branch is taken, and {self._name(op)} takes what comes "
+                "from one; choose a tensor of the same branch."
             )
         key = self.contexts.key[around[-1]]
         merges = self.contexts.closes.get((self.contexts.parent[around[-1]], key), [])
-        way = f"read the conditional's result {self._told((merges[0], 0))}" if merges else "choose another tensor"
+        way = f"read the conditional's result {self._text((merges[0], 0))}" if merges else "choose another tensor"
         return (
-            f"{self._told(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} runs elsewhere; "
-            f"{way} instead."
+            f"{self._text(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} runs "
+            f"elsewhere; {way} instead."
         )
 
     def _leaving(self, op: int, place: int) -> str:
@@ -242,12 +242,12 @@ class ExecutionFrames:
         predicate, branch = self.contexts.key[context], self.contexts.branch[context]
         assert not isinstance(predicate, str)
         text = ("false", "true")[branch] if branch in (0, 1) else str(branch)
-        return f"{self._told(predicate)} is {text}"
+        return f"{self._text(predicate)} is {text}"
 
     def _name(self, op: int) -> str:
         return repr(self.index.names[op])
 
-    def _told(self, tensor: Tensor) -> str:
+    def _text(self, tensor: Tensor) -> str:
         op, port = tensor
         if op >= len(self.index):
             return "a new placeholder"
@@ -256,10 +256,10 @@ class ExecutionFrames:
 
 def frames_of(index: GraphIndex) -> ExecutionFrames:
     """Where the ops of an index run; found out once, and kept with the index, as long as that is."""
-    found = index.__dict__.get("within")
-    if not isinstance(found, ExecutionFrames):
-        found = index.__dict__["within"] = ExecutionFrames(index)
-    return found
+    frames = index.__dict__.get("within")
+    if not isinstance(frames, ExecutionFrames):
+        frames = index.__dict__["within"] = ExecutionFrames(index)
+    return frames
 
 
 def may_run_in_frames(index: GraphIndex, ops: Iterable[int]) -> bool:
@@ -268,5 +268,5 @@ def may_run_in_frames(index: GraphIndex, ops: Iterable[int]) -> bool:
     special = [code for code, kind in enumerate(kinds) if kind in ENTER or kind in SWITCH]
     if not special:
         return False
-    found: Mask = traversal.backward(index, list(ops)) & np.isin(codes, special)
-    return bool(found.any())
+    ancestors: Mask = traversal.backward(index, list(ops)) & np.isin(codes, special)
+    return bool(ancestors.any())

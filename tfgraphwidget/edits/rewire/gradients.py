@@ -46,7 +46,7 @@ def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
     Raises:
         GraphEditError: There are gradients of its gradients.
     """
-    found = np.zeros(len(index), dtype=bool)
+    mask = np.zeros(len(index), dtype=bool)
     scopes: dict[str, None] = {}
     for op, name in enumerate(index.names):
         if part[op] or ("_grad" not in name and "gradient_tape" not in name):
@@ -60,9 +60,9 @@ def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
                 "training, bypass them, and compute the gradients again.",
                 [name],
             )
-        found[op] = True
+        mask[op] = True
         scopes[scope] = None
-    return GradientOps(found, tuple(scopes))
+    return GradientOps(mask, tuple(scopes))
 
 
 def has_gradient_ops(index: GraphIndex, what: str | Selection) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sized
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, Slot, Tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, check_ports
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 
 Names = str | tuple[str, ...]
 """A name, or several."""
@@ -35,7 +35,7 @@ def tensors(index: GraphIndex, name: str) -> list[Tensor]:
 
 
 def pair_tensors(
-    index: GraphIndex, ones: Names, others: Names, said: tuple[str, str] | None = None
+    index: GraphIndex, ones: Names, others: Names, labels: tuple[str, str] | None = None
 ) -> list[tuple[Tensor, Tensor]]:
     """Pair tensors in order.
 
@@ -43,7 +43,7 @@ def pair_tensors(
         index: The graph.
         ones: Names of tensors, of ops for all their outputs, or "^op" for control edges.
         others: As many.
-        said: What errors call the two sides.
+        labels: What errors call the two sides.
 
     Returns:
         The pairs.
@@ -53,7 +53,7 @@ def pair_tensors(
         GraphEditError: The numbers differ, or a tensor is named twice.
     """
     sides = [[t for name in as_tuple(names) for t in tensors(index, name)] for names in (ones, others)]
-    a, b = said or (listed(as_tuple(ones)) or "nothing", listed(as_tuple(others)) or "nothing")
+    a, b = labels or (names_text(as_tuple(ones)) or "nothing", names_text(as_tuple(others)) or "nothing")
     if len(sides[0]) != len(sides[1]):
         counts = [f"{len(side)} tensor{'' if len(side) == 1 else 's'}" for side in sides]
         raise GraphEditError(
@@ -76,8 +76,8 @@ def pair_tensors(
     return pairs
 
 
-def _ops(index: GraphIndex, found: Iterable[Tensor]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(index.names[op] for op, _ in found))
+def _ops(index: GraphIndex, tensor_pairs: Iterable[Tensor]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(index.names[op] for op, _ in tensor_pairs))
 
 
 def is_scope(index: GraphIndex, name: str) -> bool:
@@ -85,17 +85,17 @@ def is_scope(index: GraphIndex, name: str) -> bool:
     return name not in index.ids and name.rstrip("/") in index.scopes.ids
 
 
-def members(index: GraphIndex, given: Ops) -> frozenset[int]:
+def members(index: GraphIndex, what: Ops) -> frozenset[int]:
     """The numbers of the ops meant; UnknownName for a name that is neither an op's nor a scope's."""
-    if isinstance(given, Selection):
-        return given.on(index).ids
-    found = set()
-    for name in given:
+    if isinstance(what, Selection):
+        return what.on(index).ids
+    numbers = set()
+    for name in what:
         if is_scope(index, name):
-            found.update(index.scopes.ops(index.scopes.scope(name)).tolist())
+            numbers.update(index.scopes.ops(index.scopes.scope(name)).tolist())
         else:
-            found.add(index.op(name))
-    return frozenset(found)
+            numbers.add(index.op(name))
+    return frozenset(numbers)
 
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:

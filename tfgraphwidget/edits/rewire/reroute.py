@@ -29,7 +29,7 @@ from tfgraphwidget.edits.rewire.operands import (
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 
 # Base class of the commands that move edges: collect, adapt, validate, plan
 
@@ -55,13 +55,13 @@ class Rewire(Command):
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
-        return self._checked(context).patch()
+        return self._plan_moves(context).patch()
 
     def with_final_names(self, context: PlanContext) -> Command:
         """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
         if self.names or not context.index.reserved or not self.adds:
             return self
-        moves = self._checked(context)
+        moves = self._plan_moves(context)
         return _replace_fields(self, names=tuple(moves.new_names)) if moves.new_names != moves.default_names else self
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
@@ -78,7 +78,7 @@ class Rewire(Command):
         """A few words for a button."""
         return f"Insert a {self.mend}" if self.mend else ""
 
-    def _checked(self, context: PlanContext) -> EdgeMoves:
+    def _plan_moves(self, context: PlanContext) -> EdgeMoves:
         moves = self.edge_moves(context)
         if self.mend:
             adapters.insert_adapters(moves, self.mend)
@@ -114,8 +114,8 @@ class _ConsumerCommand(Rewire):
     def _nobody(self, ends: Iterable[str], ops: Iterable[str]) -> GraphEditError:
         among = "" if self.only == self.never == () else " among the ops that only= and never= leave"
         return GraphEditError(
-            f"Nobody{among} reads {listed(list(ends))}, so there is no edge to move; name a tensor that is read, or "
-            "'^op' for those that wait for an op.",
+            f"Nobody{among} reads {names_text(list(ends))}, so there is no edge to move; name a tensor that is read, "
+            "or '^op' for those that wait for an op.",
             dict.fromkeys(ops),
         )
 
@@ -129,15 +129,15 @@ class _ConsumerCommand(Rewire):
         if isinstance(self.never, Selection) or self._what_they_read() or not validation.cycle_of(moves):
             return super().suggested_fixes(context)
         waits = moves.changed_control_inputs()
-        moved = {slot[0] for slot, _, _ in moves.changed_inputs()} | set(waits)
+        waiting_ops = {slot[0] for slot, _, _ in moves.changed_inputs()} | set(waits)
         sources = {new[0] for _, _, new in moves.changed_inputs()}.union(*waits.values())
         before = traversal.backward(index, sorted(sources))
-        looped = tuple(index.names[op] for op in sorted(moved) if before[op])
+        looped = tuple(index.names[op] for op in sorted(waiting_ops) if before[op])
         return (*super().suggested_fixes(context), _replace_fields(self, never=(*self.never, *looped)))
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        left_out = f"Leave out {listed(self.never)}" if isinstance(self.never, tuple) and self.never else ""
+        left_out = f"Leave out {names_text(self.never)}" if isinstance(self.never, tuple) and self.never else ""
         return super().fix_label() or left_out
 
 
@@ -246,8 +246,8 @@ class Swap(_ConsumerCommand):
             name = index.names[min(parts[0] & parts[1])]
             raise GraphEditError(f"Op {name!r} is in {self.a!r} and in {self.b!r}; give parts that share none.", [name])
         if self.what != "inputs":
-            said = f"what {self.a!r} gives", f"what {self.b!r} gives"
-            pairs = pair_tensors(index, outputs_of(index, self.a), outputs_of(index, self.b), said)
+            labels = f"what {self.a!r} gives", f"what {self.b!r} gives"
+            pairs = pair_tensors(index, outputs_of(index, self.a), outputs_of(index, self.b), labels)
             _move_consumers(moves, _both_ways(pairs), lambda op: may(op) and op not in parts[0] and op not in parts[1])
         if self.what != "outputs":
             a, b = slots_of(index, self.a), slots_of(index, self.b)
@@ -293,30 +293,33 @@ class Connect(Rewire):
         """The edges to move, not checked yet."""
         index = context.index
         moves = EdgeMoves(index, self.names)
-        given = [t for name in self._given(index) for t in tensors(index, name)]
-        if any(port == CONTROL for _, port in given):
+        source_tensors = [t for name in self._source_names(index) for t in tensors(index, name)]
+        if any(port == CONTROL for _, port in source_tensors):
             raise GraphEditError(
-                f"{self._said(self.source)} is a control edge, which no input reads; let {self._said(self.target)} "
-                "wait for the op: editor.add_control_inputs(op, ops)."
+                f"{self._text(self.source)} is a control edge, which no input reads; let "
+                f"{self._text(self.target)} wait for the op: editor.add_control_inputs(op, ops)."
             )
-        slots = self._slots(index, moves, given)
-        if len(given) != len(slots):
+        slots = self._slots(index, moves, source_tensors)
+        if len(source_tensors) != len(slots):
             raise GraphEditError(
-                f"{self._said(self.source)} gives {count_text(given, 'tensor')} and {self._said(self.target)} takes "
+                f"{self._text(self.source)} gives {count_text(source_tensors, 'tensor')} and "
+                f"{self._text(self.target)} takes "
                 f"{count_text(slots, 'input')}; connect equally many, or one tensor to one input by k=.",
-                dict.fromkeys(index.names[op] for op in (*(t[0] for t in given), *(s[0][0] for s in slots))),
+                dict.fromkeys(index.names[op] for op in (*(t[0] for t in source_tensors), *(s[0][0] for s in slots))),
             )
-        for tensor, inputs in zip(given, slots, strict=True):
+        for tensor, inputs in zip(source_tensors, slots, strict=True):
             moves.inputs.update(dict.fromkeys(inputs, tensor))
         return moves
 
-    def _given(self, index: GraphIndex) -> tuple[str, ...]:
+    def _source_names(self, index: GraphIndex) -> tuple[str, ...]:
         if isinstance(self.source, Selection):
             return outputs_of(index, self.source)
-        named = ((outputs_of(index, name) if is_scope(index, name) else (name,)) for name in as_tuple(self.source))
-        return tuple(name for names in named for name in names)
+        names_of_each = (
+            (outputs_of(index, name) if is_scope(index, name) else (name,)) for name in as_tuple(self.source)
+        )
+        return tuple(name for names in names_of_each for name in names)
 
-    def _slots(self, index: GraphIndex, moves: EdgeMoves, given: list[Tensor]) -> list[list[Slot]]:
+    def _slots(self, index: GraphIndex, moves: EdgeMoves, source_tensors: list[Tensor]) -> list[list[Slot]]:
         target = self.target
         if isinstance(target, str) and target not in index.ids and split_tensor(target)[1] is not None:
             raise GraphEditError(
@@ -328,17 +331,19 @@ class Connect(Rewire):
         if self.k is not None:
             if isinstance(target, Selection) or target not in index.ids or not 0 <= self.k < len(slots):
                 raise GraphEditError(
-                    f"There is no input {self.k} of {self._said(target)}, which has {count_text(slots, 'input')}; name "
+                    f"There is no input {self.k} of {self._text(target)}, which has {count_text(slots, 'input')}; name "
                     "an op and count its inputs from 0."
                 )
             return [slots[self.k]]
-        if len(given) == 1 and len(slots) > 1 and isinstance(target, str) and target in index.ids:
-            fitting = [s for s in slots if not validation.misfit(moves, s[0], moves.current_input(s[0]), given[0])]
+        if len(source_tensors) == 1 and len(slots) > 1 and isinstance(target, str) and target in index.ids:
+            fitting = [
+                s for s in slots if not validation.misfit(moves, s[0], moves.current_input(s[0]), source_tensors[0])
+            ]
             return fitting if len(fitting) == 1 else slots
         return slots
 
-    def _said(self, end: Names | Selection) -> str:
-        return repr(end) if isinstance(end, Selection) else listed(as_tuple(end))
+    def _text(self, end: Names | Selection) -> str:
+        return repr(end) if isinstance(end, Selection) else names_text(as_tuple(end))
 
 
 # Control inputs
@@ -353,13 +358,14 @@ class _ControlInputCommand(Rewire):
         """The op and those that it waits for, or not; GraphEditError when that is so of none, or not of all."""
         moves, op = EdgeMoves(index), index.op(self.op)
         ops = list(dict.fromkeys(index.op(name) for name in self.ops))
-        held = moves.current_control_inputs(op)
-        wrong = [index.names[other] for other in ops if (other in held) != there]
+        current = moves.current_control_inputs(op)
+        wrong = [index.names[other] for other in ops if (other in current) != there]
         if wrong or not ops:
-            told = f"does not wait for {listed(wrong)}" if there else f"waits for {listed(wrong)} already"
-            known = listed([index.names[other] for other in held]) or "nothing"
+            problem = f"does not wait for {names_text(wrong)}" if there else f"waits for {names_text(wrong)} already"
+            current_text = names_text([index.names[other] for other in current]) or "nothing"
             raise GraphEditError(
-                f"{self.op!r} {told if wrong else 'is to wait for no op'}; it waits for {known}, so name others.",
+                f"{self.op!r} {problem if wrong else 'is to wait for no op'}; it waits for {current_text}, so name "
+                "others.",
                 [index.names[op], *wrong],
             )
         return moves, op, ops

@@ -76,12 +76,12 @@ def refusals(index: GraphIndex, source: Tensor, ops: Iterable[int] | None = None
     Returns:
         Op -> one sentence, for each op that cannot, in the order of the ops.
     """
-    found, slots = {}, _Slots(index, source)
+    reasons, slots = {}, _Slots(index, source)
     for op in range(len(index)) if ops is None else ops:
         why = slots.why_not(op)
         if why:
-            found[op] = why
-    return found
+            reasons[op] = why
+    return reasons
 
 
 class _Slots:
@@ -89,7 +89,7 @@ class _Slots:
 
     def __init__(self, index: GraphIndex, source: Tensor) -> None:
         self.index, self.source, self.moves = index, source, EdgeMoves(index)
-        self.told, self.dtype = self.moves.tensor_name(source), self.moves.dtype(source)
+        self.tensor_text, self.dtype = self.moves.tensor_name(source), self.moves.dtype(source)
         before = traversal.along(_without_back_edges(index, Csr(index.sources.start, index.sources.to)), [source[0]])
         self.before: list[bool] = before.tolist()
         csr = index.inputs
@@ -104,7 +104,7 @@ class _Slots:
         if not read:
             return f"{name!r} reads nothing."
         if self.before[op] and not (types[op] in MERGE and types[self.source[0]] in NEXT):
-            return f"{self.told!r} {'comes from' if op == self.source[0] else 'depends on'} {name!r} itself."
+            return f"{self.tensor_text!r} {'comes from' if op == self.source[0] else 'depends on'} {name!r} itself."
         why = ""
         for k, old in enumerate(read):
             why = self._why_not(op, k, old, read)
@@ -114,13 +114,13 @@ class _Slots:
 
     def _why_not(self, op: int, k: int, old: Tensor, read: list[Tensor]) -> str:
         if old == self.source:
-            return f"{self.index.names[op]!r} reads {self.told!r} already."
+            return f"{self.index.names[op]!r} reads {self.tensor_text!r} already."
         if old not in self.dtypes:
             self.dtypes[old] = self.moves.dtype(old).removesuffix("_ref")
-        wanted, given = self.dtypes[old], self.dtype.removesuffix("_ref")
-        if wanted and given and wanted != given:
-            return f"{self.told!r} is {given}, and {self.index.names[op]!r} takes {wanted}."
-        if self.dtype and given == self.dtype and takes_reference(self.index, op, k):
+        expected, dtype = self.dtypes[old], self.dtype.removesuffix("_ref")
+        if expected and dtype and expected != dtype:
+            return f"{self.tensor_text!r} is {dtype}, and {self.index.names[op]!r} takes {expected}."
+        if self.dtype and dtype == self.dtype and takes_reference(self.index, op, k):
             return _no_reference(self.moves, (op, k), self.source)
         if self.runs is None:
             return ""
@@ -143,15 +143,15 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
     Returns:
         One sentence; "" if it does.
     """
-    had, given = moves.dtype(old), moves.dtype(new)
-    if had and given and had.removesuffix("_ref") != given.removesuffix("_ref"):
-        wanted = had.removesuffix("_ref")
+    had, dtype = moves.dtype(old), moves.dtype(new)
+    if had and dtype and had.removesuffix("_ref") != dtype.removesuffix("_ref"):
+        expected = had.removesuffix("_ref")
         return (
             f"{moves.tensor_name(new)!r} is {_description(moves, new)} and cannot stand for "
             f"{moves.tensor_name(old)!r}, which is {_description(moves, old)}, at input {slot[1]} "
-            f"of {moves.name(slot[0])!r}; give a tensor of {wanted}."
+            f"of {moves.name(slot[0])!r}; give a tensor of {expected}."
         )
-    if given and not given.endswith("_ref") and takes_reference(moves.index, *slot):
+    if dtype and not dtype.endswith("_ref") and takes_reference(moves.index, *slot):
         return _no_reference(moves, slot, new)
     return ""
 
@@ -251,11 +251,11 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
         return []
     matrix = csr_matrix((np.ones(len(rows.values), dtype=bool), rows.values, rows.start), shape=(n, n))
     _, part = connected_components(matrix, directed=True, connection="strong")
-    found = next(((op, source) for op, source in sorted(new) if part[op] == part[source]), None)
-    if found is None:
+    edge = next(((op, source) for op, source in sorted(new) if part[op] == part[source]), None)
+    if edge is None:
         return []
-    path, (_, after) = [found[0]], breadth_first_order(matrix, found[1])
-    while path[-1] != found[1]:
+    path, (_, after) = [edge[0]], breadth_first_order(matrix, edge[1])
+    while path[-1] != edge[1]:
         path.append(int(after[path[-1]]))
     return path
 
@@ -270,11 +270,11 @@ def _rows_after(moves: EdgeMoves, edges: list[tuple[Slot, Tensor, Tensor]], wait
         values[start[op] + k] = new[0] if new[0] < len(moves.index) else op
     added: list[tuple[int, int]] = []
     for op, ops in waits.items():
-        held = moves.current_control_inputs(op)
-        first = start[op + 1] - len(held)
-        for at, waited in enumerate(held):
+        waits_now = moves.current_control_inputs(op)
+        first = start[op + 1] - len(waits_now)
+        for at, waited in enumerate(waits_now):
             values[first + at] = waited if waited in ops else op
-        added += [(op, waited) for waited in dict.fromkeys(ops) if waited not in held]
+        added += [(op, waited) for waited in dict.fromkeys(ops) if waited not in waits_now]
     if not added:
         return Csr(start, values)
     owners = np.array([op for op, _ in added], dtype=np.int32)
@@ -299,6 +299,6 @@ def _without_back_edges(index: GraphIndex, rows: Csr) -> Csr:
 def path_text(names: list[str]) -> str:
     """Names along a path; of a long one the ends."""
     if len(names) > _SHOWN:
-        left = len(names) - _SHOWN + 1
-        names = [*names[: _SHOWN // 2], f"{left:,} more", *names[_SHOWN // 2 + left :]]
+        omitted = len(names) - _SHOWN + 1
+        names = [*names[: _SHOWN // 2], f"{omitted:,} more", *names[_SHOWN // 2 + omitted :]]
     return " → ".join(names)

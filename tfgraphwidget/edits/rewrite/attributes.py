@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
@@ -23,7 +23,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
-from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
+from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, names_text
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -46,14 +46,14 @@ class SetAttr(Command):
         """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
         index = context.index
         op = index.op(self.op)
-        described, rewriter = self._described(index, op), ConsumerRewriter(index)
+        described, rewriter = self._attribute_def(index, op), ConsumerRewriter(index)
         node = rewriter.node(op)
         value = node.attr[self.name]
         kind = _kind(value, self.value) if described is None else described.type
         value.Clear()
         if not _write(value, kind, self.value, index):
             raise GraphEditError(
-                f"{shown(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
+                f"{value_text(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
                 f"{_kind_text(kind)}; give one.",
                 [self.op],
             )
@@ -63,16 +63,16 @@ class SetAttr(Command):
         changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
 
-    def _described(self, index: GraphIndex, op: int) -> OpDef.AttrDef | None:
+    def _attribute_def(self, index: GraphIndex, op: int) -> OpDef.AttrDef | None:
         """What TensorFlow says of the attribute; None for one that only the op itself has."""
-        kind, held = index.types[op], frozenset(index.nodes[op].attr)
+        kind, own_names = index.types[op], frozenset(index.nodes[op].attr)
         definition = index.typing.definition(kind)
-        known = {attr.name: attr for attr in definition.attr} if definition is not None else {}
-        if self.name in known:
-            return known[self.name]
-        if self.name in held and self.name not in _OWN:
+        attributes = {attr.name: attr for attr in definition.attr} if definition is not None else {}
+        if self.name in attributes:
+            return attributes[self.name]
+        if self.name in own_names and self.name not in _OWN:
             return None
-        hint = did_you_mean(self.name, known or [name for name in held if name not in _OWN])
+        hint = did_you_mean(self.name, attributes or [name for name in own_names if name not in _OWN])
         if definition is None and not hint:
             hint = " TensorFlow does not know the type; load its library first (tf.load_op_library)."
         raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}.{hint}", [self.op])
@@ -84,13 +84,13 @@ _UNKNOWN = "TensorFlow does not know {!r}, so it is not checked that the op take
 _HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
 
 
-def _kind(value: AttrValue, given: object) -> str:
+def _kind(value: AttrValue, argument: object) -> str:
     """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty list."""
-    held = str(value.WhichOneof("value"))
-    if held != "list":
-        return _HELD.get(held, held)
+    field_name = str(value.WhichOneof("value"))
+    if field_name != "list":
+        return _HELD.get(field_name, field_name)
     inner = next((_HELD.get(field.name, field.name) for field, _ in value.list.ListFields()), "")
-    one = given[0] if isinstance(given, tuple | list) and given else ""
+    one = argument[0] if isinstance(argument, tuple | list) and argument else ""
     kinds = {bool: "bool", int: "int", float: "float", str: "string", bytes: "string"}
     return f"list({inner or kinds.get(type(one), 'shape')})"
 
@@ -104,44 +104,46 @@ def _kind_text(kind: str) -> str:
     return f"list, each entry a {word}" if kind != inner else word
 
 
-def _write(value: AttrValue, kind: str, given: object, index: GraphIndex) -> bool:
+def _write(value: AttrValue, kind: str, argument: object, index: GraphIndex) -> bool:
     """Write what was given into an AttrValue of that kind; whether it suits."""
     inner = kind[5:-1] if kind.startswith("list(") else kind
-    if inner not in _KINDS or (inner != kind and not isinstance(given, tuple | list)):
+    if inner not in _KINDS or (inner != kind and not isinstance(argument, tuple | list)):
         return False
     suits, write = _KINDS[inner]
     if inner == kind:
-        if suits(given, index):
-            write(value, given, index)
-        return suits(given, index)
+        if suits(argument, index):
+            write(value, argument, index)
+        return suits(argument, index)
     value.list.SetInParent()
-    for item in given if isinstance(given, tuple | list) else ():
+    for item in argument if isinstance(argument, tuple | list) else ():
         if not suits(item, index):
             return False
         one = type(value)()
         write(one, item, index)
-        held = str(one.WhichOneof("value"))
-        getattr(value.list, held).extend([getattr(one, held)])
+        field_name = str(one.WhichOneof("value"))
+        getattr(value.list, field_name).extend([getattr(one, field_name)])
     return True
 
 
-def _is_number(given: object, kinds: tuple[type, ...]) -> bool:
-    fits = isinstance(given, float) or (isinstance(given, int) and -(2**63) <= given < 2**63)  # what a NodeDef can hold
-    return fits and isinstance(given, kinds) and not isinstance(given, bool)
+def _is_number(argument: object, kinds: tuple[type, ...]) -> bool:
+    fits = isinstance(argument, float) or (
+        isinstance(argument, int) and -(2**63) <= argument < 2**63
+    )  # what a NodeDef can hold
+    return fits and isinstance(argument, kinds) and not isinstance(argument, bool)
 
 
-def _is_shape(given: object, index: GraphIndex) -> bool:  # noqa: ARG001
-    sizes = given if isinstance(given, tuple | list) else ()
-    return (given is None or isinstance(given, tuple | list)) and all(
+def _is_shape(argument: object, index: GraphIndex) -> bool:  # noqa: ARG001
+    sizes = argument if isinstance(argument, tuple | list) else ()
+    return (argument is None or isinstance(argument, tuple | list)) and all(
         size is None or (_is_number(size, (int,)) and size >= 0) for size in sizes
     )
 
 
-def _write_shape(value: AttrValue, given: Iterable[int | None] | None, index: GraphIndex) -> None:  # noqa: ARG001
+def _write_shape(value: AttrValue, sizes: Iterable[int | None] | None, index: GraphIndex) -> None:  # noqa: ARG001
     value.shape.SetInParent()
-    if given is None:
+    if sizes is None:
         value.shape.unknown_rank = True
-    for size in given or ():
+    for size in sizes or ():
         value.shape.dim.add(size=-1 if size is None else size)
 
 
@@ -166,24 +168,25 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
-def _check_allowed(command: SetAttr, told: OpDef.AttrDef, value: AttrValue) -> None:
+def _check_allowed(command: SetAttr, attr_def: OpDef.AttrDef, value: AttrValue) -> None:
     """Raise when the OpDef does not allow a value."""
-    allowed = told.allowed_values.list
-    known: list[object] = [*allowed.s] or [*allowed.type]
+    allowed = attr_def.allowed_values.list
+    allowed_values: list[object] = [*allowed.s] or [*allowed.type]
     kind = value.WhichOneof("value")
     single: object = value.s if kind == "s" else value.type
-    given: list[object] = ([*value.list.s] or [*value.list.type]) if kind == "list" else [single]
-    if known and not set(given) <= set(known):
+    values: list[object] = ([*value.list.s] or [*value.list.type]) if kind == "list" else [single]
+    if allowed_values and not set(values) <= set(allowed_values):
         words = [item.decode(errors="replace") for item in allowed.s]
         some = f"; it is one of {', '.join(map(repr, words))}." if words else "; choose another dtype."
         raise GraphEditError(
             f"{command.value!r} is not allowed for attribute {command.name!r} of op {command.op!r}{some}", [command.op]
         )
     number = len(command.value) if kind == "list" else value.i
-    if told.has_minimum and number < told.minimum:
+    if attr_def.has_minimum and number < attr_def.minimum:
         what = "entries" if kind == "list" else "least"
         raise GraphEditError(
-            f"Attribute {command.name!r} of op {command.op!r} needs {told.minimum} at {what}, and {number} was given.",
+            f"Attribute {command.name!r} of op {command.op!r} needs {attr_def.minimum} at {what}, and {number} was "
+            "given.",
             [command.op],
         )
 
@@ -191,20 +194,20 @@ def _check_allowed(command: SetAttr, told: OpDef.AttrDef, value: AttrValue) -> N
 def _check_edges(index: GraphIndex, op: int, node: NodeDef) -> None:
     """Raise when the op could no longer read what it reads, or its readers it."""
     name, moves = index.names[op], EdgeMoves(index)
-    wanted, ends = input_specs(index, node), moves.current_inputs(op)
-    if wanted is None:  # of a type that TensorFlow does not know
+    slots, ends = input_specs(index, node), moves.current_inputs(op)
+    if slots is None:  # of a type that TensorFlow does not know
         return
-    if len(wanted) != len(ends):
+    if len(slots) != len(ends):
         raise GraphEditError(
-            f"Op {name!r} would take {len(wanted)} tensors, and reads {len(ends)}; make a new op of its type and "
+            f"Op {name!r} would take {len(slots)} tensors, and reads {len(ends)}; make a new op of its type and "
             "editor.replace this one.",
             [name],
         )
-    for slot, source in zip(wanted, ends, strict=True):
-        given, read = moves.dtype(source).removesuffix("_ref"), moves.tensor_name(source)
-        if slot.dtype and given and slot.dtype != index.typing.number(given):
+    for slot, source in zip(slots, ends, strict=True):
+        dtype, read = moves.dtype(source).removesuffix("_ref"), moves.tensor_name(source)
+        if slot.dtype and dtype and slot.dtype != index.typing.number(dtype):
             raise GraphEditError(
-                f"Op {name!r} reads {read!r}, which is {given}, and would take another dtype; cast that first: "
+                f"Op {name!r} reads {read!r}, which is {dtype}, and would take another dtype; cast that first: "
                 f'editor.insert({read!r}, "Cast", dtype=…).',
                 [name, index.names[source[0]]],
             )
@@ -265,18 +268,18 @@ class Place(Command):
                 'or "" for any.'
             )
         index = context.index
-        meant = set(resolve_ops(index, self.what))
-        along = _colocated_ops(index, meant) - meant
+        targets = set(resolve_ops(index, self.what))
+        along = _colocated_ops(index, targets) - targets
         rewriter = ConsumerRewriter(index)
-        for op in meant | along:
+        for op in targets | along:
             rewriter.node(op).device = self.device
-        moved = [edited.name for edited in rewriter.changes() if index.ids[edited.name] in along]
-        note = f"{listed(moved)} must stand beside them and {'moves' if len(moved) == 1 else 'move'} along."
-        names = [index.names[op] for op in sorted(meant)]
+        colocated = [edited.name for edited in rewriter.changes() if index.ids[edited.name] in along]
+        note = f"{names_text(colocated)} must stand beside them and {'moves' if len(colocated) == 1 else 'move'} along."
+        names = [index.names[op] for op in sorted(targets)]
         if not names:
             raise GraphEditError("The selection holds no ops, so there is nothing to place; select some.")
         changed = rewriter.require_changes(f"is on {self.device!r}" if self.device else "is on no device", names[0])
-        return Patch(changed=changed, notes=(note,) if moved else ())
+        return Patch(changed=changed, notes=(note,) if colocated else ())
 
 
 def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
@@ -287,14 +290,14 @@ def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
             if name in index.ids:
                 near.setdefault(op, []).append(index.ids[name])
                 near.setdefault(index.ids[name], []).append(op)
-    found = set(ops)
-    stack = list(found)
+    group = set(ops)
+    stack = list(group)
     while stack:
         for op in near.get(stack.pop(), []):
-            if op not in found:
-                found.add(op)
+            if op not in group:
+                group.add(op)
                 stack.append(op)
-    return found
+    return group
 
 
 @register(
@@ -337,8 +340,8 @@ class SetConstant(Command):
                 "readers read another tensor: editor.replace.",
                 [name],
             )
-        taken = {held.lower() for held in (*index.names, *index.scopes.names)} | index.reserved
-        node = type(index.nodes[op])(name=free_name(f"{name}/value", taken), op="Const")
+        names_in_use = {existing.lower() for existing in (*index.names, *index.scopes.names)} | index.reserved
+        node = type(index.nodes[op])(name=free_name(f"{name}/value", names_in_use), op="Const")
         node.attr["dtype"].type = index.typing.number(index.dtypes(op)[port])
         node.attr["value"].tensor.CopyFrom(value)
         for reader in readers(index, (op, port)):
@@ -368,8 +371,8 @@ class Trainable(Command):
         """The patch of the collection; GraphEditError for what no collection holds as a variable."""
         context.require_graph()
         index = context.index
-        known = index.defined_variables
-        unknown = [name for name in self.variables if name not in known]
+        variables = index.defined_variables
+        unknown = [name for name in self.variables if name not in variables]
         if unknown:
             raise GraphEditError(
                 f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimizer can take it; clone it, "
@@ -378,5 +381,5 @@ class Trainable(Command):
             )
         # All go and all come, so that taking it back gives the old order too.
         now = tuple((_KEY, member) for member in index.collections.get(_KEY, ()))
-        wanted = tuple((_KEY, Member("variable", f"{name}:0")) for name in sorted(self.variables, key=index.op))
-        return Patch(add=Change(members=wanted), remove=Change(members=now))
+        members = tuple((_KEY, Member("variable", f"{name}:0")) for name in sorted(self.variables, key=index.op))
+        return Patch(add=Change(members=members), remove=Change(members=now))

@@ -51,10 +51,10 @@ class ConsumerRewriter:
 
     def require_changes(self, what: str, op: str) -> tuple[NodeChange, ...]:
         """`changes`, of which there is some: GraphEditError when an op has been `what` before."""
-        found = self.changes()
-        if not found:
+        changes = self.changes()
+        if not changes:
             raise GraphEditError(f"This changes nothing: {op!r} {what} already; leave it out.", [op])
-        return found
+        return changes
 
     def changes(self) -> tuple[NodeChange, ...]:
         """What has changed, in graph order."""
@@ -105,14 +105,14 @@ def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> l
     """
     edges = index.readers
     row = slice(int(edges.start[of[0]]), int(edges.start[of[0] + 1]))
-    found = sorted({int(to) for to, port in zip(edges.to[row], edges.port[row], strict=True) if port == of[1]})
-    wanted, barred = members(index, only), members(index, never)
-    if wanted and wanted.isdisjoint(found):
-        name, reader = tensor_name(index, of), index.names[min(wanted)]
+    reader_ops = sorted({int(to) for to, port in zip(edges.to[row], edges.port[row], strict=True) if port == of[1]})
+    chosen, barred = members(index, only), members(index, never)
+    if chosen and chosen.isdisjoint(reader_ops):
+        name, reader = tensor_name(index, of), index.names[min(chosen)]
         raise GraphEditError(
             f"Op {reader!r} does not read {name!r}; name ops in only= that do, or leave it out.", [reader]
         )
-    return [op for op in found if (not only or op in wanted) and op not in barred]
+    return [op for op in reader_ops if (not only or op in chosen) and op not in barred]
 
 
 def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str, dtype: str) -> None:
@@ -225,5 +225,5 @@ def attribute(node: NodeDef, definition: OpDef | None, name: str) -> AttrValue |
     """
     if name in node.attr:
         return node.attr[name]
-    known = definition.attr if definition is not None else ()
-    return next((a.default_value for a in known if a.name == name and a.HasField("default_value")), None)
+    attr_defs = definition.attr if definition is not None else ()
+    return next((a.default_value for a in attr_defs if a.name == name and a.HasField("default_value")), None)

@@ -40,13 +40,13 @@ class Graft:
     traced: TracedFunction
 
 
-def graft_function(traced: TracedFunction, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
+def graft_function(traced: TracedFunction, index: GraphIndex, sources: Sequence[str], into: str) -> Graft:
     """Move the ops of a traced function into a graph.
 
     Args:
         traced: The trace.
         index: The graph.
-        given: The tensors that take the place of its placeholders.
+        sources: The tensors that take the place of its placeholders.
         into: The name scope of the new ops.
 
     Returns:
@@ -57,7 +57,7 @@ def graft_function(traced: TracedFunction, index: GraphIndex, given: Sequence[st
         GraphEditError: The tensors are in different loops, or the function makes state inside of one.
     """
     check_free(index, into)  # a clone from another graph might go to the root
-    pairs = [split_tensor(of) for of in given]
+    pairs = [split_tensor(of) for of in sources]
     stands = {name: (op, port or 0) for name, (op, port) in zip(traced.inputs, pairs, strict=True)}
     everything = Selection.of(traced.index, range(len(traced.index)), "editor.ops()")
     patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(IndexContext(traced.index, index))
@@ -66,16 +66,16 @@ def graft_function(traced: TracedFunction, index: GraphIndex, given: Sequence[st
     if traced.graph is not None:  # live variables need no ops that initialize them, and gradients know the FuncGraph
         own = {f"{into}/{node.name}": node for node in traced.index.nodes}
         added = [_with_gradient(node, own[node.name]) for node in added if node.name in own]
-        traced = replace(traced, given=dict(zip(traced.inputs, given, strict=True)))
+        traced = replace(traced, input_sources=dict(zip(traced.inputs, sources, strict=True)))
     nodes = tuple(_read_tensors(node, instead) for node in added)
     members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
     names = {node.name: node.name for node in nodes}
     names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}
-    told = control_flow_contexts.rename_contexts(patch.add.contexts, names, {})
-    change = replace(patch.add, nodes=nodes, members=members, contexts=told, copies=())
+    contexts = control_flow_contexts.rename_contexts(patch.add.contexts, names, {})
+    change = replace(patch.add, nodes=nodes, members=members, contexts=contexts, copies=())
     dropped = patch.preview.dropped if patch.preview else ()
     outputs = tuple(_output(name, stands, into) for name in traced.outputs)
-    return Graft(_run_in_frames(index, traced, change, given, into), outputs, dropped, traced)
+    return Graft(_run_in_frames(index, traced, change, sources, into), outputs, dropped, traced)
 
 
 def _with_gradient(node: NodeDef, original: NodeDef) -> NodeDef:
@@ -102,14 +102,14 @@ def _output(name: str, stands: Mapping[str, tuple[str, int]], into: str) -> str:
 
 
 def _run_in_frames(
-    index: GraphIndex, traced: TracedFunction, change: Change, given: Sequence[str], into: str
+    index: GraphIndex, traced: TracedFunction, change: Change, sources: Sequence[str], into: str
 ) -> Change:
     """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run there too."""
-    tensors = [tensor(index, name) for name in given]
+    tensors = [tensor(index, name) for name in sources]
     if not change.nodes or not may_run_in_frames(index, [op for op, _ in tensors]):
         return change
-    told = frames_of(index)
-    inside = [(told.source_context(of), of) for of in tensors if told.source_context(of)]
+    frames = frames_of(index)
+    inside = [(frames.source_context(of), of) for of in tensors if frames.source_context(of)]
     if not inside:
         return change
     if traced.has_state:
@@ -120,8 +120,8 @@ def _run_in_frames(
             f"{name!r} lies; let it read state that editor.grow makes outside, or choose a tensor outside.",
             [name],
         )
-    deepest, of = max(inside, key=lambda pair: len(told.contexts.path(pair[0])))
-    path = (0, *told.contexts.path(deepest))
+    deepest, of = max(inside, key=lambda pair: len(frames.contexts.path(pair[0])))
+    path = (0, *frames.contexts.path(deepest))
     for context, other in inside:
         if context not in path:
             names = [index.names[of[0]], index.names[other[0]]]
@@ -154,14 +154,14 @@ def _anchor(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str
     if not roots:
         return nodes
     op, port = of
-    made: tuple[NodeDef, ...] = ()
+    anchors: tuple[NodeDef, ...] = ()
     anchor = index.names[op]
     if index.types[op] in SWITCH:
-        taken = {node.name for node in nodes}
-        anchor = next(name for k in range(len(nodes) + 1) if (name := f"{into}/{_HERE}{k or ''}") not in taken)
+        node_names = {node.name for node in nodes}
+        anchor = next(name for k in range(len(nodes) + 1) if (name := f"{into}/{_HERE}{k or ''}") not in node_names)
         here = type(index.nodes[op])(name=anchor, op="Identity", input=[as_input(index.names[op], port)])
         here.attr["T"].type = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
-        made = (here,)
+        anchors = (here,)
     for node in roots:
         node.input.append(f"^{anchor}")
-    return (*made, *nodes)
+    return (*anchors, *nodes)

@@ -24,7 +24,7 @@ from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
 from tfgraphwidget.edits.rewrite.stale_shapes import ShapeChanges, StaleConstant, stale_constants
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import PLACEHOLDERS, GraphIndex, Shape, shape_text, traversal
-from tfgraphwidget.naming import free_name, listed, split_input
+from tfgraphwidget.naming import free_name, names_text, split_input
 from tfgraphwidget.tf_types import NodeDef
 
 Infer = Callable[[GraphIndex, Patch], Patch]
@@ -101,8 +101,8 @@ class ReplaceInput(Command):
                 [first, name],
                 [replace(self, mend="Cast")],
             )
-        taken = {held.lower() for held in (*index.names, *index.scopes.names)} | index.reserved
-        node = type(index.nodes[op])(name=free_name(f"{name}/Cast", taken), op="Cast", input=[name])
+        names_in_use = {existing.lower() for existing in (*index.names, *index.scopes.names)} | index.reserved
+        node = type(index.nodes[op])(name=free_name(f"{name}/Cast", names_in_use), op="Cast", input=[name])
         node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (new, old))
         node.attr["Truncate"].b = False
         for reader in reading:
@@ -129,22 +129,22 @@ class _Resizing:
 
     def run(self, patch: Patch) -> Patch:
         """The patch with the constants, rewritten if that was asked for."""
-        found: dict[StaleConstant, None] = {}
+        stale: dict[StaleConstant, None] = {}
         fixed: dict[StaleConstant, None] = {}
         for _ in range(_ROUNDS):
             shapes, refusal = self._shapes(patch)
-            moved = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
-            new = [one for one in stale_constants(self._after(patch), moved) if one not in found]
-            found |= dict.fromkeys(new)
+            changes = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
+            new = [one for one in stale_constants(self._after(patch), changes) if one not in stale]
+            stale |= dict.fromkeys(new)
             mending = [one for one in new if one.proposed is not None] if self.command.fix else []
             if not mending:
                 break
             fixed |= dict.fromkeys(mending)
             patch = SizeRewriter(self.index, self.op, patch).rewrite(mending)
-        left = tuple(one for one in found if one not in fixed)
+        unresolved = tuple(one for one in stale if one not in fixed)
         if refusal is not None:
-            raise self._explained(refusal, left)
-        return replace(patch, constants=tuple(found), notes=(*patch.notes, *_notes(left, fixed)))
+            raise self._explain_refusal(refusal, unresolved)
+        return replace(patch, constants=tuple(stale), notes=(*patch.notes, *_notes(unresolved, fixed)))
 
     def _after(self, patch: Patch) -> GraphIndex:
         """The graph after the patch, with the static shapes of before."""
@@ -154,12 +154,14 @@ class _Resizing:
         """Static shapes before and after, by op number in the graph after; as far as no op refuses what it is given."""
         index, refusal = self.index, None
         try:
-            told = self.infer(index, patch)
+            patch_shapes = self.infer(index, patch)
         except GraphEditError as error:
-            refusal, told = error, self._up_to(error, patch)
+            refusal, patch_shapes = error, self._up_to(error, patch)
         ids = self._after(patch).ids
         shapes: dict[Tensor, tuple[Shape, Shape]] = {
-            (ids[s.op], s.port): (s.before, s.after) for s in told.shapes if s.op in ids and s.before is not None
+            (ids[s.op], s.port): (s.before, s.after)
+            for s in patch_shapes.shapes
+            if s.op in ids and s.before is not None
         }
         return shapes, refusal
 
@@ -167,11 +169,11 @@ class _Resizing:
         """What is inferred of the part of the graph that does not need the ops that refuse."""
         index = self.index
         while refusal.ops and refusal.ops[0] in index.ids:
-            gone = traversal.forward(index, [index.ids[refusal.ops[0]]])
-            index = index.without(frozenset(index.names[i] for i in np.flatnonzero(gone).tolist()))
-            kept = index.ids.keys() | {node.name for node in patch.add.nodes}
+            unreachable = traversal.forward(index, [index.ids[refusal.ops[0]]])
+            index = index.without(frozenset(index.names[i] for i in np.flatnonzero(unreachable).tolist()))
+            remaining = index.ids.keys() | {node.name for node in patch.add.nodes}
             changed = tuple(edited for edited in patch.changed if edited.name in index.ids)
-            nodes = tuple(n for n in patch.add.nodes if all(split_input(text)[0] in kept for text in n.input))
+            nodes = tuple(n for n in patch.add.nodes if all(split_input(text)[0] in remaining for text in n.input))
             patch = replace(patch, add=Change(nodes=nodes), changed=changed)
             try:
                 return self.infer(index, patch)
@@ -179,23 +181,23 @@ class _Resizing:
                 refusal = error
         return Patch()
 
-    def _explained(self, refusal: GraphEditError, left: tuple[StaleConstant, ...]) -> GraphEditError:
+    def _explain_refusal(self, refusal: GraphEditError, unresolved: tuple[StaleConstant, ...]) -> GraphEditError:
         """The refusal, which names constants that hold an old size."""
-        if not left:
+        if not unresolved:
             return refusal
-        names = listed(list(dict.fromkeys(one.op for one in left)))
+        names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
         mends = [replace(self.command, fix=True)] if not self.command.fix else []
         way = "fix=True rewrites what can be" if mends else "can be rewritten by editor.set_constant"
         return GraphEditError(
             f"{refusal.why.rstrip('.').partition('; choose')[0]}; {names} still "
             f"{'hold' if ' and ' in names else 'holds'} the old size; {way}.",
-            (*dict.fromkeys(one.op for one in left), *refusal.ops),
+            (*dict.fromkeys(one.op for one in unresolved), *refusal.ops),
             mends,
         )
 
 
-def _notes(left: Iterable[StaleConstant], fixed: Mapping[StaleConstant, None]) -> Iterable[str]:
-    for one in left:
+def _notes(unresolved: Iterable[StaleConstant], fixed: Mapping[StaleConstant, None]) -> Iterable[str]:
+    for one in unresolved:
         way = (
             f"make it {_value_text(one.proposed)}"
             if one.proposed is not None

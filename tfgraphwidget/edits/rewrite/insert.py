@@ -67,14 +67,14 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
         del node.attr["_output_shapes"]
 
 
-def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, left: Iterable[int]) -> None:
+def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, remaining: Iterable[int]) -> None:
     """Check that ops can keep reading a placeholder whose spec changes.
 
     Args:
         index: The graph.
         placeholder: Its output.
         spec: The new static shape and dtype.
-        left: The ops that keep reading it.
+        remaining: The ops that keep reading it.
 
     Raises:
         GraphEditError: There is such an op, and the spec changes.
@@ -82,7 +82,7 @@ def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, left
     op, port = placeholder
     if spec == (index.shape(op, port), index.dtypes(op)[port]):
         return
-    for reader in sorted(left):
+    for reader in sorted(remaining):
         names = [index.names[reader], index.names[op]]
         raise GraphEditError(
             f"Op {names[0]!r} would go on reading {names[1]!r}, which is to be {spec[1]} {shape_text(spec[0])}; leave "

@@ -31,7 +31,7 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
-from tfgraphwidget.naming import colocated_with, listed, split_tensor
+from tfgraphwidget.naming import colocated_with, names_text, split_tensor
 
 _COLOCATED = "_class"
 
@@ -64,19 +64,19 @@ class Remove(Command):
 
     def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
         """The patch of a graph of which callers name the tensors `external`."""
-        gone = set(resolve_ops(index, self.what))
-        if not gone:
+        removed = set(resolve_ops(index, self.what))
+        if not removed:
             raise GraphEditError("The selection holds no ops, so there is nothing to remove; select some.")
         if self.readers:
-            gone = set(np.flatnonzero(traversal.forward(index, gone, controls=False)).tolist())
-        self._check_unread(index, gone)
+            removed = set(np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist())
+        self._check_unread(index, removed)
         if self.prune:
-            gone |= _no_longer_needed(index, gone, {split_tensor(name)[0] for name in external})
-        _check_variables(index, gone)
+            removed |= _no_longer_needed(index, removed, {split_tensor(name)[0] for name in external})
+        _check_variables(index, removed)
         rewriter = ConsumerRewriter(index)
-        _reconnect_control_inputs(index, gone, rewriter)
-        alone = _drop_colocation(index, gone, rewriter)
-        lost = removal_of(index, gone)
+        _reconnect_control_inputs(index, removed, rewriter)
+        alone = _drop_colocation(index, removed, rewriter)
+        lost = removal_of(index, removed)
         names = {node.name for node in lost.nodes}
         touched = tuple(
             pair for pair in index.extras.runners() if not names.isdisjoint(queue_runners.op_names(pair[1]))
@@ -92,10 +92,10 @@ class Remove(Command):
             notes=(*alone, *_lost_signature_notes(dangling)),
         )
 
-    def _check_unread(self, index: GraphIndex, gone: set[int]) -> None:
-        for op in sorted(gone):
+    def _check_unread(self, index: GraphIndex, removed: set[int]) -> None:
+        for op in sorted(removed):
             for reader in index.consumer_lists[op]:
-                if reader in gone:
+                if reader in removed:
                     continue
                 a, b = index.names[reader], index.names[op]
                 raise GraphEditError(
@@ -106,59 +106,59 @@ class Remove(Command):
                 )
 
 
-def _no_longer_needed(index: GraphIndex, gone: set[int], ends: set[str]) -> set[int]:
+def _no_longer_needed(index: GraphIndex, removed: set[int], ends: set[str]) -> set[int]:
     """What fed, or was waited for by, ops that go and no others."""
-    kept = _unprunable_ops(index, ends)
-    found = _used_only_by(index, gone, kept)
+    protected = _unprunable_ops(index, ends)
+    unused = _used_only_by(index, removed, protected)
     outside = from_outside(index)
     while True:
-        after = gone | found
+        after = removed | unused
         # An input that would have no consumer left: the way from it to what goes is what people call the model.
         read = {source for op in after for source in index.input_lists[op]} - after
         unread = [op for op in read if outside[op] and after.issuperset(index.consumer_lists[op])]
-        way = traversal.forward(index, [op for op in unread if not gone.issuperset(index.consumer_lists[op])])
-        spared = {op for op in found if way[op]}
+        way = traversal.forward(index, [op for op in unread if not removed.issuperset(index.consumer_lists[op])])
+        spared = {op for op in unused if way[op]}
         if not spared:
-            return found
-        kept[sorted(spared)] = True
-        found = _used_only_by(index, gone, kept)
+            return unused
+        protected[sorted(spared)] = True
+        unused = _used_only_by(index, removed, protected)
 
 
-def _used_only_by(index: GraphIndex, gone: set[int], kept: Mask) -> set[int]:
-    found: set[int] = set()
-    stack = [source for op in gone for source in index.input_lists[op] + index.control_lists[op]]
+def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[int]:
+    unused: set[int] = set()
+    stack = [source for op in removed for source in index.input_lists[op] + index.control_lists[op]]
     while stack:
         op = stack.pop()
-        if op in gone or op in found or kept[op]:
+        if op in removed or op in unused or protected[op]:
             continue
         users = index.consumer_lists[op] + index.waiting_lists[op]
-        if all(user in gone or user in found for user in users):
-            found.add(op)
+        if all(user in removed or user in unused for user in users):
+            unused.add(op)
             stack += index.input_lists[op] + index.control_lists[op]
-    return found
+    return unused
 
 
 def _unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
     """The ops that go only when a person says so."""
-    kept = persistent_state(index) | from_outside(index)
-    held = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
-    named = held | ends | {name for node in index.nodes for name in colocated_with(node)}
-    kept[[index.ids[name] for name in named if name in index.ids]] = True
+    protected = persistent_state(index) | from_outside(index)
+    entries = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+    names = entries | ends | {name for node in index.nodes for name in colocated_with(node)}
+    protected[[index.ids[name] for name in names if name in index.ids]] = True
     for variable in definitions(index, handles(index)).values():
-        kept[sorted(own_ops(index, variable))] = True
-    kept[[op for op, kind in enumerate(index.types) if kind in EXIT]] = True
-    kept[list(side_effects(index, range(len(index))))] = True
-    return kept
+        protected[sorted(own_ops(index, variable))] = True
+    protected[[op for op, kind in enumerate(index.types) if kind in EXIT]] = True
+    protected[list(side_effects(index, range(len(index))))] = True
+    return protected
 
 
-def _check_variables(index: GraphIndex, gone: set[int]) -> None:
+def _check_variables(index: GraphIndex, removed: set[int]) -> None:
     """A variable goes whole or not at all: its tf.Variable names these ops."""
     for variable in index.variable_defs:
-        if index.ids.get(variable.handle) in gone:
+        if index.ids.get(variable.handle) in removed:
             continue
         for name in (variable.initializer, variable.snapshot):
             op = split_tensor(name or "")[0]
-            if op in index.ids and index.ids[op] in gone:
+            if op in index.ids and index.ids[op] in removed:
                 raise GraphEditError(
                     f"Op {op!r} is a part of variable {variable.handle!r}, which stays; remove the variable with all "
                     "that reads it, or leave this op.",
@@ -166,15 +166,15 @@ def _check_variables(index: GraphIndex, gone: set[int]) -> None:
                 )
 
 
-def _reconnect_control_inputs(index: GraphIndex, gone: set[int], rewriter: ConsumerRewriter) -> None:
+def _reconnect_control_inputs(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> None:
     """What waited for what goes now waits for what that waited for."""
-    for op in sorted(gone):
-        for waiting in set(index.waiting_lists[op]) - gone:
-            before = _remaining_control_inputs(index, op, gone)
+    for op in sorted(removed):
+        for waiting in set(index.waiting_lists[op]) - removed:
+            before = _remaining_control_inputs(index, op, removed)
             node = rewriter.node(waiting)
-            kept = [text for text in node.input if text != f"^{index.names[op]}"]
-            more = [f"^{index.names[b]}" for b in before if f"^{index.names[b]}" not in kept]
-            node.input[:] = [*kept, *more]
+            inputs = [text for text in node.input if text != f"^{index.names[op]}"]
+            more = [f"^{index.names[b]}" for b in before if f"^{index.names[b]}" not in inputs]
+            node.input[:] = [*inputs, *more]
             if not node.input and control_flow.enclosing_blocks(index, waiting):
                 name = index.names[op]
                 raise GraphEditError(
@@ -184,25 +184,25 @@ def _reconnect_control_inputs(index: GraphIndex, gone: set[int], rewriter: Consu
                 )
 
 
-def _remaining_control_inputs(index: GraphIndex, op: int, gone: set[int]) -> list[int]:
+def _remaining_control_inputs(index: GraphIndex, op: int, removed: set[int]) -> list[int]:
     """What an op waited for, in the end, of what stays."""
-    found: dict[int, None] = {}
-    seen, stack = {op}, [op]
+    remaining: dict[int, None] = {}
+    visited, stack = {op}, [op]
     while stack:
         for before in index.control_lists[stack.pop()]:
-            if before not in gone:
-                found[before] = None
-            elif before not in seen:
-                seen.add(before)
+            if before not in removed:
+                remaining[before] = None
+            elif before not in visited:
+                visited.add(before)
                 stack.append(before)
-    return sorted(found)
+    return sorted(remaining)
 
 
-def _drop_colocation(index: GraphIndex, gone: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:
+def _drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:
     """What stood beside what goes stands alone; a sentence of it."""
-    names, alone = {index.names[op] for op in gone}, []
+    names, alone = {index.names[op] for op in removed}, []
     for op, node in enumerate(index.nodes):
-        if op in gone or names.isdisjoint(colocated_with(node)):
+        if op in removed or names.isdisjoint(colocated_with(node)):
             continue
         values = rewriter.node(op).attr[_COLOCATED].list.s
         values[:] = [v for v in values if v.removeprefix(b"loc:@").decode(errors="replace") not in names]
@@ -211,9 +211,9 @@ def _drop_colocation(index: GraphIndex, gone: set[int], rewriter: ConsumerRewrit
         alone.append(node.name)
     is_one = len(alone) == 1
     stand = "stands" if is_one else "stand"
-    return (f"{listed(alone)} {stand} on no other op's device any more.",) if alone else ()
+    return (f"{names_text(alone)} {stand} on no other op's device any more.",) if alone else ()
 
 
 def _lost_signature_notes(names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
-    return (f"{listed(names)} is no longer an input or output of a signature.",) if names else ()
+    return (f"{names_text(names)} is no longer an input or output of a signature.",) if names else ()

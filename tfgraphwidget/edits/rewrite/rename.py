@@ -35,7 +35,7 @@ from tfgraphwidget.naming import (
     enclosing_scopes,
     free_name,
     is_scope_name,
-    listed,
+    names_text,
     split_input,
     split_tensor,
 )
@@ -71,22 +71,24 @@ class Rename(Command):
         names = self._names(index)
         _check_free(index, names)
         _check_whole(index, names)
-        gone = removal_of(index, [index.ids[old] for old in names])
-        made = tuple(_renamed_node(node, names, index) for node in gone.nodes)
-        held = index.extras.runners()
-        touched = tuple(pair for pair in held if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
+        removal = removal_of(index, [index.ids[old] for old in names])
+        renamed_nodes = tuple(_renamed_node(node, names, index) for node in removal.nodes)
+        runners = index.extras.runners()
+        touched = tuple(pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
         every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
         members, renamed = _members(index, names)
-        variables = tuple(NodeCopier(names).variable(v, "") for v in gone.variables)
-        held_in = index.extras.contexts() if gone.contexts else ()
+        variables = tuple(NodeCopier(names).variable(v, "") for v in removal.variables)
+        held_in = index.extras.contexts() if removal.contexts else ()
         # A context goes on being called as the frame of its loop, which stays.
-        told = control_flow_contexts.rename_contexts(
+        contexts = control_flow_contexts.rename_contexts(
             held_in, names, {name: name for name in control_flow_contexts.context_names(held_in)}
         )
         pairs = tuple(names.items())
         return Patch(
-            add=Change(made, renamed, variables, told, queue_runners.rename_runners(touched, every), copies=pairs),
-            remove=replace(gone, members=members, runners=touched),
+            add=Change(
+                renamed_nodes, renamed, variables, contexts, queue_runners.rename_runners(touched, every), copies=pairs
+            ),
+            remove=replace(removal, members=members, runners=touched),
             scopes=_scopes(index, self.old, self.new, names),
             changed=_node_changes(index, names),
             notes=_lost_state_notes(index, names),
@@ -151,13 +153,13 @@ def _check_free(index: GraphIndex, names: Mapping[str, str]) -> None:
         low = new.lower()
         if low not in ops and low not in scopes and low not in index.reserved:
             continue
-        taken = ops | scopes | index.reserved
+        names_in_use = ops | scopes | index.reserved
         why = (
             "is taken in this graph"
             if low in ops or low in scopes
             else ("was the name of an op that an edit has removed, and is taken until that is undone")
         )
-        raise NameTaken(f"{new!r} {why}; {free_name(new, taken)!r} is free.", [old])
+        raise NameTaken(f"{new!r} {why}; {free_name(new, names_in_use)!r} is free.", [old])
 
 
 def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
@@ -183,21 +185,21 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
     hangs = {split_tensor(name)[0] for name in control_flow_contexts.structural_tensors(context)}
     touched = hangs & names.keys()
     if touched:
-        held = {split_tensor(name)[0] for name in context.values_def.values} - {
+        held_ops = {split_tensor(name)[0] for name in context.values_def.values} - {
             split_tensor(name)[0] for name in context.values_def.external_values
         }
-        left = sorted(((hangs | held) & index.ids.keys()) - names.keys())  # hidden ops have contexts too
-        if left:
+        unnamed = sorted(((hangs | held_ops) & index.ids.keys()) - names.keys())  # hidden ops have contexts too
+        if unnamed:
             scope = context.context_name.rpartition("/")[0]
             # The gradient of a loop has ops in it, under names of its own.
-            is_apart = all(not name.startswith(f"{scope}/") for name in left)
+            is_apart = all(not name.startswith(f"{scope}/") for name in unnamed)
             way = (
                 'save it as a file without contexts (".pb") and rename that' if is_apart else f"rename all of {scope!r}"
             )
             raise GraphEditError(
-                f"Op {min(touched)!r} holds {context.context_name!r} together, of which {left[0]!r} would keep its "
+                f"Op {min(touched)!r} holds {context.context_name!r} together, of which {unnamed[0]!r} would keep its "
                 f"name; {way}.",
-                [min(touched), left[0]],
+                [min(touched), unnamed[0]],
             )
     for inner in control_flow_contexts.nested_contexts(context):
         _check_context(index, inner, names)
@@ -226,7 +228,11 @@ def _lost_state_notes(index: GraphIndex, names: Mapping[str, str]) -> tuple[str,
     nodes = (index.nodes[op] for op in ops if index.types[op] not in HANDLES)
     lost = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
     holds = "holds" if len(lost) == 1 else "hold"
-    return (f"{listed(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",) if lost else ()
+    return (
+        (f"{names_text(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",)
+        if lost
+        else ()
+    )
 
 
 def _rename_references(node: NodeDef, names: Mapping[str, str]) -> None:
@@ -241,8 +247,8 @@ def _rename_references(node: NodeDef, names: Mapping[str, str]) -> None:
 
 def _renamed_colocation(value: bytes, names: Mapping[str, str]) -> bytes:
     name = value.removeprefix(_COLOCATE).decode(errors="surrogateescape")
-    known = value.startswith(_COLOCATE) and name in names
-    return _COLOCATE + names[name].encode() if known else value
+    is_renamed = value.startswith(_COLOCATE) and name in names
+    return _COLOCATE + names[name].encode() if is_renamed else value
 
 
 def _node_changes(index: GraphIndex, names: Mapping[str, str]) -> tuple[NodeChange, ...]:
@@ -263,10 +269,10 @@ def _members(
     before: list[tuple[str, Member]] = []
     after: list[tuple[str, Member]] = []
     copier = NodeCopier(names)
-    for key, held in index.collections.items():
-        if any(split_tensor(member.name)[0] in names for member in held):
-            before += [(key, member) for member in held]
-            after += [(key, Member(member.kind, copier.member(member.name))) for member in held]
+    for key, members in index.collections.items():
+        if any(split_tensor(member.name)[0] in names for member in members):
+            before += [(key, member) for member in members]
+            after += [(key, Member(member.kind, copier.member(member.name))) for member in members]
     return tuple(before), tuple(after)
 
 

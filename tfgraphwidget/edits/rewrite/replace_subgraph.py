@@ -27,7 +27,7 @@ from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 
 _OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
 """Those that a form proposes."""
@@ -71,9 +71,9 @@ class Replace(Command):
         if not self.remove:
             return patch
         index = context.index
-        kept = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
+        external = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
         part = self.part(index)
-        rest = Remove((*part.ops, *_captured_for(index, part))).patch(apply_patch(index, patch), kept)
+        rest = Remove((*part.ops, *_captured_for(index, part))).patch(apply_patch(index, patch), external)
         return _combine(index, patch, rest)
 
     def part(self, index: GraphIndex) -> Part:
@@ -94,7 +94,7 @@ class Replace(Command):
                 return names
         raise GraphEditError(
             f"{count} tensor{'s' * (count != 1)} cannot take the place of the {len(read) or len(part.outputs)} that "
-            f"come out ({listed(read or part.outputs)}); let the function give one for each.",
+            f"come out ({names_text(read or part.outputs)}); let the function give one for each.",
             part.ops[:1],
         )
 
@@ -133,18 +133,18 @@ class Replace(Command):
             *_pair_boundaries("output", part.outputs, other.outputs),
         )
         moves = EdgeMoves(index)
-        given = []
+        renames = []
         for old, new in pairs:
             a, b = tensor(index, old), tensor(index, new)
             if a[0] in part.ids:
-                given.append((old, new))
+                renames.append((old, new))
                 slots = [slot for slot in moves.readers(a) if slot[0] not in part.ids | other.ids]
                 moves.inputs |= dict.fromkeys(slots, b)
             else:
                 moves.inputs |= {slot: a for slot in moves.readers(b) if slot[0] in other.ids}
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
-        return replace(patch, output_renames=tuple(given))
+        return replace(patch, output_renames=tuple(renames))
 
 
 def _values(index: GraphIndex, part: Part) -> tuple[str, ...]:
@@ -165,8 +165,8 @@ def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:
 def _pair_boundaries(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     if len(old) != len(new):
         raise GraphEditError(
-            f"{len(old)} {what}s ({listed(old)}) and {len(new)} to take their place ({listed(new)}) make no pairs; say "
-            "which is for which: ends={old: new}."
+            f"{len(old)} {what}s ({names_text(old)}) and {len(new)} to take their place ({names_text(new)}) make no "
+            "pairs; say which is for which: ends={old: new}."
         )
     return zip(old, new, strict=True)
 
@@ -194,15 +194,15 @@ def _combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
         else:
             before = changed[edited.name].before if edited.name in changed else edited.before
             changed[edited.name] = NodeChange(before, edited.after)
-    gone = {node.name for node in then.remove.nodes}
-    left = tuple(changed[name] for name in sorted(changed.keys() - gone, key=index.ids.__getitem__))
-    nodes = tuple(node for node in added.values() if node.name not in gone)
+    removed = {node.name for node in then.remove.nodes}
+    changes = tuple(changed[name] for name in sorted(changed.keys() - removed, key=index.ids.__getitem__))
+    nodes = tuple(node for node in added.values() if node.name not in removed)
     lost = tuple(index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids)
     return replace(
         first,
         add=replace(first.add, nodes=nodes, runners=then.add.runners),
         remove=replace(then.remove, nodes=lost),
-        changed=left,
+        changed=changes,
         notes=(*first.notes, *then.notes),
         output_renames=(*first.output_renames, *then.output_renames),
         input_renames=(*first.input_renames, *then.input_renames),

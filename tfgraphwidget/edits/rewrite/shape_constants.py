@@ -23,11 +23,11 @@ class SizeRewriter:
         self.nodes: dict[str, NodeDef] = {}
         self.new_nodes: list[NodeDef] = []
         names = (*self.after.names, *self.after.scopes.names)
-        self.taken = {name.lower() for name in names} | self.after.reserved
+        self.used_names = {name.lower() for name in names} | self.after.reserved
 
-    def rewrite(self, found: Iterable[StaleConstant]) -> Patch:
+    def rewrite(self, stale: Iterable[StaleConstant]) -> Patch:
         """The patch with these rewritten."""
-        for one in found:
+        for one in stale:
             at = self._place(one)
             if one.proposed is None or at is None:
                 continue
@@ -36,14 +36,14 @@ class SizeRewriter:
                 self._rewrite(one, new)
             else:
                 self._compute(one)
-        return self._joined()
+        return self._merge_patch()
 
     def _place(self, one: StaleConstant) -> int | None:
         """Where in the value the size stands."""
         if isinstance(one.value, int) or one.at is None:
             return one.at
-        held = stale_shapes.constant_integers(self.after, self.after.nodes[self.after.ids[one.op]]) or []
-        return one.at if len(held) == len(one.value) else None
+        values = stale_shapes.constant_integers(self.after, self.after.nodes[self.after.ids[one.op]]) or []
+        return one.at if len(values) == len(one.value) else None
 
     def _node(self, name: str) -> NodeDef:
         if name not in self.nodes:
@@ -58,9 +58,9 @@ class SizeRewriter:
         if len(set(self.after.consumer_lists[op])) > 1:
             name = self._beside(one)
         node = self._node(name) if name in self.after.ids else next(n for n in self.new_nodes if n.name == name)
-        held = stale_shapes.constant_integers(self.after, node) or []
-        held[one.at or 0] = new
-        stale_shapes.set_integers(self.after, node, held)
+        values = stale_shapes.constant_integers(self.after, node) or []
+        values[one.at or 0] = new
+        stale_shapes.set_integers(self.after, node, values)
 
     def _beside(self, one: StaleConstant) -> str:
         """A copy of the constant for one reader alone."""
@@ -72,9 +72,9 @@ class SizeRewriter:
         reader.input[:] = [node.name if text == one.op else text for text in reader.input]
         return str(node.name)
 
-    def _free(self, wanted: str) -> str:
-        name = free_name(wanted, self.taken)
-        self.taken.add(name.lower())
+    def _free(self, base: str) -> str:
+        name = free_name(base, self.used_names)
+        self.used_names.add(name.lower())
         return name
 
     def _add(self, name: str, op_type: str, inputs: Iterable[str], **attributes: int) -> str:
@@ -87,10 +87,10 @@ class SizeRewriter:
         self.new_nodes.append(node)
         return str(node.name)
 
-    def _constant(self, name: str, held: list[int], *, scalar: bool = False) -> str:
+    def _constant(self, name: str, values: list[int], *, scalar: bool = False) -> str:
         int32 = self.index.typing.number("int32")
         self.new_nodes.append(
-            stale_shapes.integer_constant(self.after.nodes[0], self._free(name), held, int32, scalar=scalar)
+            stale_shapes.integer_constant(self.after.nodes[0], self._free(name), values, int32, scalar=scalar)
         )
         return str(self.new_nodes[-1].name)
 
@@ -122,9 +122,9 @@ class SizeRewriter:
                 for k, value in enumerate(one.value)
             ]
             size = self._add(f"{scope}/Pack", "Pack", parts, T=int32, N=len(parts), axis=0)
-        held = self.after.nodes[self.after.ids[one.op]].attr["value"].tensor
-        if held.dtype != int32:
-            size = self._cast(f"{scope}/Cast", size, held.dtype)
+        tensor = self.after.nodes[self.after.ids[one.op]].attr["value"].tensor
+        if tensor.dtype != int32:
+            size = self._cast(f"{scope}/Cast", size, tensor.dtype)
         data = [k for k, text in enumerate(node.input) if text[:1] != "^"]
         node.input[data[one.slot]] = size
 
@@ -135,7 +135,7 @@ class SizeRewriter:
         self.new_nodes.append(node)
         return str(node.name)
 
-    def _joined(self) -> Patch:
+    def _merge_patch(self) -> Patch:
         """What was made and changed, together with the patch."""
         ids = self.index.ids
         changed = {edited.name: edited for edited in self.patch.changed}

@@ -56,8 +56,8 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
     op, _ = tensor
     kind, node = index.types[op], index.nodes[op]
     if kind in CONSTANTS:
-        held = constant_integers(index, node)
-        return None if held is None else [SizeEntry(value, op, at) for at, value in enumerate(held)]
+        integers = constant_integers(index, node)
+        return None if integers is None else [SizeEntry(value, op, at) for at, value in enumerate(integers)]
     read = EdgeMoves(index).current_inputs(op)
     if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
         return size_entries(index, read[0], depth + 1)
@@ -85,8 +85,8 @@ def constant_integers(index: GraphIndex, node: NodeDef) -> list[int] | None:
     values, kind = dtypes[tensor.dtype]
     if tensor.tensor_content:
         return [int(value) for value in np.frombuffer(tensor.tensor_content, kind)]
-    held = list(values) or [0]
-    return (held + [held[-1]] * count)[:count]
+    integers = list(values) or [0]
+    return (integers + [integers[-1]] * count)[:count]
 
 
 def set_integers(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> None:
@@ -173,8 +173,8 @@ class ShapeChanges:
 class SizeConsumer:
     """An op that takes sizes."""
 
-    def __init__(self, index: GraphIndex, moved: ShapeChanges, op: int) -> None:
-        self.index, self.moved, self.op = index, moved, op
+    def __init__(self, index: GraphIndex, changes: ShapeChanges, op: int) -> None:
+        self.index, self.changes, self.op = index, changes, op
         self.read = EdgeMoves(index).current_inputs(op)
 
     def sizes(self, slot: int) -> list[SizeEntry]:
@@ -199,9 +199,9 @@ class SizeConsumer:
         """
         index, entry = self.index, all_[k]
         mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
-        value = tuple(held for _, held in mine)
+        value = tuple(size for _, size in mine)
         scalar = index.shape(entry.constant, 0) == ()
-        new = None if proposed is None else tuple(proposed if at == entry.at else held for at, held in mine)
+        new = None if proposed is None else tuple(proposed if at == entry.at else size for at, size in mine)
         name, reader = index.names[entry.constant], index.names[self.op]
         if scalar:
             return StaleConstant(name, value[0], new and new[0], reader, entry.at, slot, position, times)
@@ -235,14 +235,14 @@ class SizeConsumer:
         """
         value = all_[k].value or 0
         number = self.scale(value, was, now)
-        of = [(p, old) for p, old, _ in self.moved.sizes if old and value % old == 0]
+        of = [(p, old) for p, old, _ in self.changes.sizes if old and value % old == 0]
         of = [(p, old) for p, old in of if old == was] or of
         # In a loop the size of what lies outside cannot be read; several parts are not put together again.
         one_part = all(entry.constant == all_[k].constant for entry in all_)
         if number is not None or len(of) != 1 or not one_part or control_flow.enclosing_blocks(self.index, self.op):
             return self.stale(slot, all_, k, number)
         position, old = of[0]
-        text = f'tf.shape("{self.moved.name}:0")[{position}]' + (f" * {value // old}" if value != old else "")
+        text = f'tf.shape("{self.changes.name}:0")[{position}]' + (f" * {value // old}" if value != old else "")
         return self.stale(slot, all_, k, text, position, value // old)
 
 
@@ -263,24 +263,24 @@ _MAKERS = {
 _STEPS = 1000
 
 
-def stale_constants(index: GraphIndex, moved: ShapeChanges) -> list[StaleConstant]:
+def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConstant]:
     """The constants of `index` that hold an old size, in graph order of those who take them.
 
     `index` is the graph as it is after the edit, with the static shapes of before.
     """
-    readers = {reader for op, _ in moved.shapes for reader in index.consumer_lists[op]}
-    found: list[StaleConstant] = []
+    readers = {reader for op, _ in changes.shapes for reader in index.consumer_lists[op]}
+    constants: list[StaleConstant] = []
     for op in sorted(readers | {i for i, kind in enumerate(index.types) if kind in _MAKERS}):
         rule = _RULES.get(index.types[op])
-        found += rule(SizeConsumer(index, moved, op)) if rule is not None and op in readers else ()
-        found += _shape_maker(SizeConsumer(index, moved, op)) if index.types[op] in _MAKERS else ()
-    return list(dict.fromkeys(found))
+        constants += rule(SizeConsumer(index, changes, op)) if rule is not None and op in readers else ()
+        constants += _shape_maker(SizeConsumer(index, changes, op)) if index.types[op] in _MAKERS else ()
+    return list(dict.fromkeys(constants))
 
 
 def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The dimensions of the target that stand for one which is another now, unless one of them is -1 or computed."""
     target = consumer.sizes(1)
-    before, after = consumer.moved.shapes.get(consumer.read[0], (None, None))
+    before, after = consumer.changes.shapes.get(consumer.read[0], (None, None))
     if not target or before is None or after is None:
         return
     had = [-1 if e.value is None else e.value for e in target]
@@ -291,7 +291,7 @@ def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         yield from _reshape_in_part(consumer, target, before)
         return
     groups = list(_groups([n or 0 for n in before], resolved))
-    for position, was, now in consumer.moved.dimensions(consumer.read[0]):
+    for position, was, now in consumer.changes.dimensions(consumer.read[0]):
         group = next((there for here, there in groups if position in here), range(0))
         if any(had[k] == -1 for k in group):
             continue
@@ -310,8 +310,8 @@ def _target_sizes(before: Shape, had: list[int], out: Shape) -> list[int] | None
         return None
     if had.count(-1) > 1:
         return None if out is None or None in out or len(out) != len(had) else [n or 0 for n in out]
-    whole, known = prod(n or 0 for n in before), prod(n for n in had if n != -1)
-    return [(whole // known if known else 0) if n == -1 else n for n in had]
+    whole, product = prod(n or 0 for n in before), prod(n for n in had if n != -1)
+    return [(whole // product if product else 0) if n == -1 else n for n in had]
 
 
 def _reshape_in_part(
@@ -319,7 +319,7 @@ def _reshape_in_part(
 ) -> Iterator[StaleConstant]:
     """The same where not all dimensions were known: those that come first and stay."""
     had = [e.value for e in target]
-    for k, was, now in consumer.moved.dimensions(consumer.read[0]):
+    for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         if k < len(had) and had[k] == was and tuple(had[:k]) == before[:k]:
             yield (
                 consumer.stale(1, target, k, -1)
@@ -353,7 +353,7 @@ def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]
 def _broadcast(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     target = consumer.sizes(1)
     rank = len(consumer.index.shape(*consumer.read[0]) or ())
-    for position, was, now in consumer.moved.dimensions(consumer.read[0]):
+    for position, was, now in consumer.changes.dimensions(consumer.read[0]):
         k = position + len(target) - rank
         if 0 <= k < len(target) and target[k].value == was != 1:
             yield consumer.stale_or_computed(1, target, k, was, now)
@@ -362,7 +362,7 @@ def _broadcast(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 def _slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A slice up to the old end; -1 is the end, whatever it is."""
     begin, size = consumer.sizes(1), consumer.sizes(2)
-    for k, was, _ in consumer.moved.dimensions(consumer.read[0]):
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
         if k < min(len(begin), len(size)) and (begin[k].value or 0) + (size[k].value or 0) == was and size[k].value:
             yield consumer.stale(2, size, k, -1)
 
@@ -372,7 +372,7 @@ def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     if any(attr[name].i for name in ("ellipsis_mask", "new_axis_mask")):
         return
     end = consumer.sizes(2)
-    for k, was, now in consumer.moved.dimensions(consumer.read[0]):
+    for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         free = (attr["end_mask"].i | attr["shrink_axis_mask"].i) >> k & 1
         if k < len(end) and end[k].value == was and not free:
             yield consumer.stale(2, end, k, _END if now is None else now)
@@ -381,7 +381,7 @@ def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The shape that a transposed convolution is to give."""
     target = consumer.sizes(0)
-    for k, was, now in consumer.moved.dimensions(consumer.read[2]):
+    for k, was, now in consumer.changes.dimensions(consumer.read[2]):
         if k < len(target) and (target[k].value or 0) % was == 0 and target[k].value:
             yield consumer.stale_or_computed(0, target, k, was, now)
 
@@ -390,12 +390,17 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """What an op makes of sizes alone, where it meets something whose size is another now."""
     slot = _MAKERS[consumer.index.types[consumer.op]]
     sizes, shape = consumer.sizes(slot), consumer.index.shape(consumer.op, 0)
-    if shape is None or None in shape or len(sizes) != max(len(shape), 1) or (consumer.op, 0) in consumer.moved.shapes:
+    if (
+        shape is None
+        or None in shape
+        or len(sizes) != max(len(shape), 1)
+        or (consumer.op, 0) in consumer.changes.shapes
+    ):
         return
     for k, entry in enumerate(sizes):
-        met = next(_meeting_dimensions(consumer, k, entry.value), None) if entry.value not in (None, 1) else None
-        if met is not None:
-            yield consumer.stale_or_computed(slot, sizes, k, *met)
+        dimension = next(_meeting_dimensions(consumer, k, entry.value), None) if entry.value not in (None, 1) else None
+        if dimension is not None:
+            yield consumer.stale_or_computed(slot, sizes, k, *dimension)
 
 
 def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -404,7 +409,7 @@ def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     if consumer.index.types[consumer.op] == "ConcatV2":
         axis = next((e.value for e in consumer.sizes(len(consumer.read) - 1) if e.value is not None), -1)
     for other in consumer.read:
-        for position, was, _ in consumer.moved.dimensions(other):
+        for position, was, _ in consumer.changes.dimensions(other):
             for op, port in consumer.read:
                 shape = index.shape(op, port) if index.types[op] in CONSTANTS else None
                 k = position + len(shape or ()) - len(index.shape(*other) or ())
@@ -415,20 +420,20 @@ def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 def _meeting_dimensions(consumer: SizeConsumer, k: int, size: int | None) -> Iterator[tuple[int, int | None]]:
     """(size before, size now) of dimensions that meet dimension `k` of what an op makes, handed on as it is."""
     index, moves = consumer.index, EdgeMoves(consumer.index)
-    seen, stack = {consumer.op}, [(consumer.op, k)]
-    while stack and len(seen) < _STEPS:
+    visited, stack = {consumer.op}, [(consumer.op, k)]
+    while stack and len(visited) < _STEPS:
         op, at = stack.pop()
         shape = index.shape(op, 0) or ()
         for reader in index.consumer_lists[op]:
-            if reader in seen:
+            if reader in visited:
                 continue
-            seen.add(reader)
+            visited.add(reader)
             for other in moves.current_inputs(reader) if index.types[reader] in EQUAL_SIZES else ():
                 shift = len(shape) - len(index.shape(*other) or ())
-                met = (m for m in consumer.moved.dimensions(other) if m[0] + shift == at and m[1] == size)
-                yield from ((was, now) for _, was, now in met)
+                dimensions = (m for m in consumer.changes.dimensions(other) if m[0] + shift == at and m[1] == size)
+                yield from ((was, now) for _, was, now in dimensions)
             out = index.shape(reader, 0)
-            if out is None or (reader, 0) in consumer.moved.shapes:
+            if out is None or (reader, 0) in consumer.changes.shapes:
                 continue
             if out == shape:
                 stack.append((reader, at))

@@ -31,7 +31,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, Union, get_args, get_origi
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
@@ -163,9 +163,9 @@ def _decode_array(data: Mapping[str, Any]) -> Array:
         values = [decode(item) for item in items] if isinstance(items, list) else []
         if not all(isinstance(value, str | bytes) for value in values) or len(values) != prod(shape):
             raise NotDecodable("an array of objects holds as many strings or bytes as its shape says")
-        made = np.empty(len(values), object)
-        made[:] = values
-        return made.reshape(shape)
+        array = np.empty(len(values), object)
+        array[:] = values
+        return array.reshape(shape)
     dtype, content = _dtype(data["dtype"]), _bytes(items)
     if len(content) != dtype.itemsize * prod(shape):
         raise NotDecodable(f"an array of shape {shape} and dtype {data['dtype']} has not {len(content)} bytes")
@@ -182,19 +182,19 @@ def _decode_array(data: Mapping[str, Any]) -> Array:
 def _dtype(name: object) -> np.dtype[Any]:
     if isinstance(name, str) and _DTYPE.fullmatch(name):
         try:
-            found: np.dtype[Any] | None = np.dtype(name)
+            dtype: np.dtype[Any] | None = np.dtype(name)
         except TypeError:
-            found = _extension_dtype(name)
-        if found is not None and (found.type.__module__ == _EXTRA or found.kind in _KINDS):
-            return found
+            dtype = _extension_dtype(name)
+        if dtype is not None and (dtype.type.__module__ == _EXTRA or dtype.kind in _KINDS):
+            return dtype
     raise NotDecodable(f"{str(name)[:40]!r} is no dtype of an array")
 
 
 def _extension_dtype(name: str) -> np.dtype[Any] | None:
     """A dtype that NumPy itself lacks, bfloat16 say; None when there is none of that name."""
     try:
-        known = getattr(importlib.import_module(_EXTRA), name, None)
-        return None if known is None else np.dtype(known)
+        extension = getattr(importlib.import_module(_EXTRA), name, None)
+        return None if extension is None else np.dtype(extension)
     except (ImportError, TypeError):
         return None
 
@@ -310,7 +310,7 @@ def document(edits: Sequence[Mapping[str, Json]]) -> str:
 def _record_of(step: Step, number: int) -> dict[str, Json]:
     command: Any = step.command
     verb = command.verb()
-    given: dict[str, Json] = {}
+    fields_json: dict[str, Json] = {}
     for field in dataclasses.fields(command):
         value = getattr(command, field.name)
         if _is_default(value, field):
@@ -318,7 +318,7 @@ def _record_of(step: Step, number: int) -> dict[str, Json]:
         try:
             if ("external" in field.metadata or "callable" in field.metadata) and not _is_named(value):
                 raise NotEncodable(_description(value))
-            given[field.name] = encode(value)
+            fields_json[field.name] = encode(value)
         except NotEncodable as error:
             raise GraphEditError(
                 f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; save a script "
@@ -326,7 +326,7 @@ def _record_of(step: Step, number: int) -> dict[str, Json]:
             ) from None
     if commands().get(verb) is not type(command):
         raise GraphEditError(f"Edit {number} ({verb}) cannot be written; save a script: editor.save('edits.py').")
-    edit: dict[str, Json] = {"verb": verb, "given": given}
+    edit: dict[str, Json] = {"verb": verb, "given": fields_json}
     if len(step.path) > 1:
         edit["rooms"] = list(step.path[1:])
     if not step.renewed:
@@ -362,8 +362,8 @@ def parse(text: str | bytes) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # no JSON, no text, an endless number, brackets without end
-        told = str(error)[:100]
-        raise GraphEditError(f"This is no JSON: {told}; give what editor.save('edits.json') wrote.") from None
+        reason = str(error)[:100]
+        raise GraphEditError(f"This is no JSON: {reason}; give what editor.save('edits.json') wrote.") from None
 
 
 def records_from(edits: object) -> tuple[EditRecord, ...]:
@@ -389,8 +389,8 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _edits_of(held: Mapping[object, object]) -> object:
-    version = held.get(_NAME)
+def _edits_of(decoded: Mapping[object, object]) -> object:
+    version = decoded.get(_NAME)
     if type(version) is not int or version < 1:
         raise GraphEditError(
             f"This JSON holds no edits: it has no {_NAME!r} with a version; give what editor.save('edits.json') wrote."
@@ -400,61 +400,61 @@ def _edits_of(held: Mapping[object, object]) -> object:
             f"These edits were written in version {version}, and this tfgraphwidget reads up to {VERSION}; install a "
             "newer one."
         )
-    if held.keys() != {_NAME, "edits"}:
-        other = min(map(str, held.keys() ^ {_NAME, "edits"}))
+    if decoded.keys() != {_NAME, "edits"}:
+        other = min(map(str, decoded.keys() ^ {_NAME, "edits"}))
         raise GraphEditError(f"A file of edits has the keys {_NAME!r} and 'edits', and {other!r} is amiss here.")
-    return held["edits"]
+    return decoded["edits"]
 
 
 def _record_from(edit: object, number: int) -> EditRecord:
-    known = commands()
+    kinds = commands()
     try:
         if not isinstance(edit, dict):
             raise NotDecodable("an edit is an object with 'verb' and 'given'")
         _check_keys(edit, {"verb", "given"}, {"verb", "given", "rooms", "renew", "reserved", "imported"})
-        verb, given, rooms, names = edit["verb"], edit["given"], edit.get("rooms", []), edit.get("reserved", [])
-        if not isinstance(verb, str) or verb not in known:
-            raise NotDecodable(f"{str(verb)[:40]!r} is no verb.{did_you_mean(str(verb)[:40], known)}")
-        if not isinstance(given, dict):
+        verb, fields_json, rooms, names = edit["verb"], edit["given"], edit.get("rooms", []), edit.get("reserved", [])
+        if not isinstance(verb, str) or verb not in kinds:
+            raise NotDecodable(f"{str(verb)[:40]!r} is no verb.{did_you_mean(str(verb)[:40], kinds)}")
+        if not isinstance(fields_json, dict):
             raise NotDecodable("'given' is an object of the command's fields")
-        for key, held in (("rooms", rooms), ("reserved", names)):
-            if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
+        for key, value in (("rooms", rooms), ("reserved", names)):
+            if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
                 raise NotDecodable(f"'{key}' are a list of names")
         if not isinstance(edit.get("imported", False), bool):
             raise NotDecodable("'imported' is true or false")
         if edit.get("renew", "always") not in ("always", "never"):
             raise NotDecodable("'renew' is 'always' or 'never'")
-        fields = dict(_fields(known[verb], given))
+        fields = dict(_fields(kinds[verb], fields_json))
     except (NotDecodable, RecursionError) as error:
         verb = edit.get("verb", "") if isinstance(edit, dict) else ""
-        called = f" ({verb})" if isinstance(verb, str) and verb in known else ""
+        verb_text = f" ({verb})" if isinstance(verb, str) and verb in kinds else ""
         end = "" if str(error).endswith(("?", ".")) else "."
-        raise GraphEditError(f"Edit {number}{called} cannot be read: {error}{end}") from None
-    told = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
-    return EditRecord(known[verb], fields, *told)
+        raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}{end}") from None
+    options = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
+    return EditRecord(kinds[verb], fields, *options)
 
 
-def _check_keys(held: Mapping[Any, object], needed: set[str], known: set[str]) -> None:
-    for key in held:
-        if key not in known:
-            raise NotDecodable(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], known)}")
-    for key in sorted(needed - held.keys()):
+def _check_keys(mapping: Mapping[Any, object], needed: set[str], allowed: set[str]) -> None:
+    for key in mapping:
+        if key not in allowed:
+            raise NotDecodable(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], allowed)}")
+    for key in sorted(needed - mapping.keys()):
         raise NotDecodable(f"{key!r} is missing")
 
 
-def _fields(kind: type, given: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    known = {field.name: field for field in _writable(kind)}
+def _fields(kind: type, fields_json: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    writable = {field.name: field for field in _writable(kind)}
     needed = {
         field.name
-        for field in known.values()
+        for field in writable.values()
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     }
-    _check_keys(given, needed, set(known))
-    for name, held in given.items():
-        value = decode(held)
-        named = "callable" in known[name].metadata or "external" in known[name].metadata
-        if not _fits(value, _types(kind)[name]) or (named and not _is_named(value)):
-            raise NotDecodable(f"{name!r} cannot be {shown(value)}")
+    _check_keys(fields_json, needed, set(writable))
+    for name, json_value in fields_json.items():
+        value = decode(json_value)
+        is_reference = "callable" in writable[name].metadata or "external" in writable[name].metadata
+        if not _fits(value, _types(kind)[name]) or (is_reference and not _is_named(value)):
+            raise NotDecodable(f"{name!r} cannot be {value_text(value)}")
         yield name, value
 
 

@@ -89,14 +89,14 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expr
         array = array.view(f"u{array.dtype.itemsize}")
     if array.nbytes > _LARGEST:
         free = (key for key in _numbered_names(name) if key not in _NOT_KEYS and key not in arrays)
-        key = next((key for key, known in arrays.items() if known is array), None) or next(free)
+        key = next((key for key, existing in arrays.items() if existing is array), None) or next(free)
         arrays[key] = array
         return Expression(f'np.load("{file}")[{key!r}]{view}', statements)
-    held = io.BytesIO()
-    np.save(held, array, allow_pickle=False)
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
     statements |= {"base64": "import base64", "io": "import io"}
     return Expression(
-        f'np.load(io.BytesIO(base64.b64decode("{base64.b64encode(held.getvalue()).decode()}"))){view}', statements
+        f'np.load(io.BytesIO(base64.b64decode("{base64.b64encode(buffer.getvalue()).decode()}"))){view}', statements
     )
 
 
@@ -105,13 +105,13 @@ def assignment_to_fill(name: str, what: str) -> str:
     return f"{name} = ...  # give here {what}"
 
 
-def reads_only(expression: str, known: Collection[str]) -> bool:
-    """Whether an expression reads no names but those `known` and Python's own."""
+def reads_only(expression: str, names_in_scope: Collection[str]) -> bool:
+    """Whether an expression reads no names but those `names_in_scope` and Python's own."""
     tree = ast.parse(expression, mode="eval")
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = {arg.arg for arg in ast.walk(tree) if isinstance(arg, ast.arg)}
     own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
-    return all(name.id in known or name.id in own or hasattr(builtins, name.id) for name in names)
+    return all(name.id in names_in_scope or name.id in own or hasattr(builtins, name.id) for name in names)
 
 
 class _ExpressionWriter:
@@ -127,9 +127,9 @@ class _ExpressionWriter:
             return Expression(repr(thing), {})
         if isinstance(thing, np.ndarray | np.generic):
             return array_expression(np.asarray(thing), name, self._arrays, self._file)
-        found = _public(thing)
-        if found is not None:
-            return found
+        expression = _public(thing)
+        if expression is not None:
+            return expression
         plain = getattr(thing, "python_function", None) or inspect.unwrap(thing) if callable(thing) else thing
         if isinstance(plain, FunctionType):
             return self._function(plain, name)
@@ -145,9 +145,13 @@ class _ExpressionWriter:
         if tree is None:
             return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
         statements: dict[str, str] = {}
-        for free, held in _free_names(function, tree):
-            said = self.value(held, free) if free != own else Expression(own, {})
-            more = said.statements if said.text == free else {**said.statements, free: f"{free} = {said.text}"}
+        for free, free_value in _free_names(function, tree):
+            expression = self.value(free_value, free) if free != own else Expression(own, {})
+            more = (
+                expression.statements
+                if expression.text == free
+                else {**expression.statements, free: f"{free} = {expression.text}"}
+            )
             if any(statements.get(name, text) != text for name, text in more.items()):  # two closures, one name
                 return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
             statements |= more
@@ -252,17 +256,17 @@ def _inline_defaults(node: _Function, function: FunctionType) -> bool:
     places: list[tuple[list[Any], int, object]] = [
         (node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())
     ]
-    named = function.__kwdefaults__ or {}
+    keyword_defaults = function.__kwdefaults__ or {}
     keyed = enumerate(node.args.kwonlyargs)
-    places += [(node.args.kw_defaults, k, named[arg.arg]) for k, arg in keyed if arg.arg in named]
+    places += [(node.args.kw_defaults, k, keyword_defaults[arg.arg]) for k, arg in keyed if arg.arg in keyword_defaults]
     changed = False
-    for held, k, value in places:
-        if not isinstance(held[k], ast.Constant) and _is_literal(value):
-            held[k], changed = ast.parse(repr(value), mode="eval").body, True
-    known = {*_visible_names(function), *dir(builtins)}
+    for container, k, value in places:
+        if not isinstance(container[k], ast.Constant) and _is_literal(value):
+            container[k], changed = ast.parse(repr(value), mode="eval").body, True
+    visible = {*_visible_names(function), *dir(builtins)}
     noted = [arg for arg in ast.walk(node) if isinstance(arg, ast.arg) and arg.annotation is not None]
     texts = [arg.annotation for arg in noted] + [getattr(node, "returns", None)]
-    if any(name.id not in known for text in texts if text for name in ast.walk(text) if isinstance(name, ast.Name)):
+    if any(name.id not in visible for text in texts if text for name in ast.walk(text) if isinstance(name, ast.Name)):
         for arg in noted:
             arg.annotation = None
         changed = True
@@ -274,8 +278,8 @@ def _inline_defaults(node: _Function, function: FunctionType) -> bool:
 def _visible_names(function: FunctionType) -> Mapping[str, object]:
     """What the names mean that a function does not define itself."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    held = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}  # one may be empty still
-    return {**function.__globals__, **held}
+    closure = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}  # one may be empty still
+    return {**function.__globals__, **closure}
 
 
 def _free_names(function: FunctionType, node: _Function) -> Iterator[tuple[str, object]]:
@@ -327,8 +331,8 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
             body.append(f"editor.reserve({literal(more)})")
         imported, reserved = imported or step.imported, reserved | set(more)
         changed = bool(step.patch.changed)
-        told = step.command.code(writer, renewed=step.renewed or not changed, where=step.where)
-        body += [*writer.before(), told]
+        call_text = step.command.code(writer, renewed=step.renewed or not changed, where=step.where)
+        body += [*writer.before(), call_text]
         writer.forget(step.command.result_name())
     head = sorted(writer.imports(body), key=lambda text: (text.startswith("from"), text))
     return Script("\n".join([*head, "", *body]).rstrip() + "\n", writer.arrays)
@@ -339,8 +343,8 @@ def _moves(here: tuple[str, ...], there: tuple[str, ...]) -> list[str]:
     shared = sum(1 for k in range(1, min(len(here), len(there)) + 1) if here[:k] == there[:k])
     moves = [f"editor.leave({shared - 1})"] if shared < len(here) else []
     for op, label, everywhere in map(Entrance.of, there[shared:]):
-        given = [literal(op), *([literal(label)] if label else []), *(["everywhere=True"] if everywhere else [])]
-        moves.append(f"editor.enter({', '.join(given)})")
+        arguments = [literal(op), *([literal(label)] if label else []), *(["everywhere=True"] if everywhere else [])]
+        moves.append(f"editor.enter({', '.join(arguments)})")
     return moves
 
 
@@ -358,8 +362,8 @@ class _ScriptWriter(ValueWriter):
         """Have a statement that defines a name come first."""
         if self._defined.get(name) == statement:
             return
-        known, self._defined[name] = name in self._defined, statement
-        if statement.startswith(("import ", "from ")) and not known:
+        was_defined, self._defined[name] = name in self._defined, statement
+        if statement.startswith(("import ", "from ")) and not was_defined:
             self._imports[name] = statement
         else:
             lines = statement.splitlines()
@@ -382,30 +386,30 @@ class _ScriptWriter(ValueWriter):
             self.define("base64", "import base64")
         return list(self._imports.values())
 
-    def _said(self, said: Expression) -> str:
-        for name, statement in said.statements.items():
+    def _define_all(self, expression: Expression) -> str:
+        for name, statement in expression.statements.items():
             self.define(name, statement)
-        return said.text
+        return expression.text
 
     def function(self, function: Callable[..., object]) -> str:
         """The function's name, or the lambda itself; its source comes before."""
-        return self._said(expression_of(function, super().function(function), self.arrays, self._file))
+        return self._define_all(expression_of(function, super().function(function), self.arrays, self._file))
 
-    def array(self, array: Array, called: str) -> str:
+    def array(self, array: Array, name: str) -> str:
         """The entry of `values` that the script makes before."""
-        key = literal(called)
+        key = literal(name)
         if "values" not in self._defined:
             self.define("values", "values = {}")
         beside = len(self.arrays)
-        text = self._said(array_expression(array, called, self.arrays, self._file))
+        text = self._define_all(array_expression(array, name, self.arrays, self._file))
         note = f"  # editor.save writes {self._file} beside the script" if len(self.arrays) > beside else ""
         self.define(f"values {key}", f"values[{key}] = {text}{note}")
         return f"values[{key}]"
 
-    def external(self, value: object, called: str) -> str:
+    def external(self, value: object, name: str) -> str:
         """The name, after a line that says what to fill in."""
-        self.define(called, assignment_to_fill(called, f"the {type(value).__name__}"))
-        return called
+        self.define(name, assignment_to_fill(name, f"the {type(value).__name__}"))
+        return name
 
     def selection(self, part: Part) -> str:
         """The expression, or the names of the ops where that needs something that the script lacks."""

@@ -59,7 +59,7 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         GraphEditError: What was written gives something else than the graph does.
     """
     request = edited.request
-    meta = _rewritten(edited)
+    meta = _rewrite(edited)
     values = _changed_values(edited)
     copy_files(edited.folder, path, [name for name in files if name not in (_MODEL, _FINGERPRINT)])
     model = tf_protos.SavedModel(saved_model_schema_version=edited.model.saved_model_schema_version)
@@ -102,11 +102,11 @@ def _verify(path: Path, request: ExportRequest, tags: Sequence[str]) -> None:
 # The MetaGraphDef
 
 
-def _rewritten(edited: EditedSavedModel) -> Any:
+def _rewrite(edited: EditedSavedModel) -> Any:
     """The MetaGraphDef with the edited graph."""
     original, request = edited.meta_graph, edited.request
-    made = tf_protos.MetaGraphDef()
-    made.CopyFrom(original)
+    meta = tf_protos.MetaGraphDef()
+    meta.CopyFrom(original)
     nodes = _nodes(edited)
     has_objects = bool(original.object_graph_def.nodes)
     objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
@@ -117,31 +117,31 @@ def _rewritten(edited: EditedSavedModel) -> Any:
             raise NotKept(error.why) from error
     library, renamed = objects.library()
     check_size("The graph of the SavedModel", nodes, library, _WAY_OUT)
-    del made.graph_def.node[:]
+    del meta.graph_def.node[:]
     for node in nodes:
-        made.graph_def.node.add().CopyFrom(node)
-        rename_functions(made.graph_def.node[-1], renamed)
-    made.graph_def.library.CopyFrom(library)
-    _restore_contexts(made.graph_def.library, original.graph_def.library)
-    made.graph_def.versions.CopyFrom(request.envelope().versions)
+        meta.graph_def.node.add().CopyFrom(node)
+        rename_functions(meta.graph_def.node[-1], renamed)
+    meta.graph_def.library.CopyFrom(library)
+    _restore_contexts(meta.graph_def.library, original.graph_def.library)
+    meta.graph_def.versions.CopyFrom(request.envelope().versions)
     if has_objects:
-        made.object_graph_def.CopyFrom(objects.objects)
-        gone = set(original.object_graph_def.concrete_functions) - set(objects.objects.concrete_functions)
-        for name in gone & set(made.meta_info_def.function_aliases):
-            del made.meta_info_def.function_aliases[name]
+        meta.object_graph_def.CopyFrom(objects.objects)
+        removed = set(original.object_graph_def.concrete_functions) - set(objects.objects.concrete_functions)
+        for name in removed & set(meta.meta_info_def.function_aliases):
+            del meta.meta_info_def.function_aliases[name]
     else:
-        _set_collections(made, edited, {node.name for node in nodes})
-    _set_signature_defs(made, edited, objects)
+        _set_collections(meta, edited, {node.name for node in nodes})
+    _set_signature_defs(meta, edited, objects)
     for sentence in objects.notices:
         request.add_notice(sentence)
-    return made
+    return meta
 
 
 def _restore_contexts(library: FunctionDefLibrary, original: FunctionDefLibrary) -> None:
     """Say again of edited functions under which runtime they were traced; sessions take none that say it."""
-    known = {function.signature.name: function.attr for function in original.function}
+    attributes_by_name = {function.signature.name: function.attr for function in original.function}
     for function in library.function:
-        attributes = known.get(function.signature.name)
+        attributes = attributes_by_name.get(function.signature.name)
         if attributes is not None and CONSTRUCTION_CONTEXT in attributes:
             function.attr[CONSTRUCTION_CONTEXT].CopyFrom(attributes[CONSTRUCTION_CONTEXT])
 
@@ -175,13 +175,13 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
 def _bookkeeping(meta: Any) -> list[str]:
     """The ops that those who load a SavedModel run or look up by name."""
     saver, objects = meta.saver_def, meta.object_graph_def.nodes
-    found = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
-    found += [info.name for info in meta.signature_def[_INIT].outputs.values()] if _INIT in meta.signature_def else []
+    names = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
+    names += [info.name for info in meta.signature_def[_INIT].outputs.values()] if _INIT in meta.signature_def else []
     for key in _MAIN_OPS:
-        found += meta.collection_def[key].node_list.value if key in meta.collection_def else []
-    found += [saved.constant.operation for saved in objects if saved.WhichOneof("kind") == "constant"]
-    found += [asset.tensor_info.name for asset in asset_files(meta)]
-    return [split_tensor(name)[0] for name in found if name]
+        names += meta.collection_def[key].node_list.value if key in meta.collection_def else []
+    names += [saved.constant.operation for saved in objects if saved.WhichOneof("kind") == "constant"]
+    names += [asset.tensor_info.name for asset in asset_files(meta)]
+    return [split_tensor(name)[0] for name in names if name]
 
 
 def _check_state(edited: EditedSavedModel) -> None:
@@ -189,29 +189,31 @@ def _check_state(edited: EditedSavedModel) -> None:
 
     Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops that are not there.
     """
-    index, known = edited.request.index, set(edited.before.names)
-    new = [index.names[i] for i in handles(index) if index.names[i] not in known]
+    index, names_before = edited.request.index, set(edited.before.names)
+    new = [index.names[i] for i in handles(index) if index.names[i] not in names_before]
     if new:
         raise NotKept(f"{new[0]!r} is a new variable")
     if not edited.meta_graph.object_graph_def.nodes and any(
         key in edited.meta_graph.collection_def for key in _BY_NAME
     ):
-        if known - index.ids.keys():
+        if names_before - index.ids.keys():
             raise NotKept("ops were removed that loops or queue runners may name")
         if index.extras.contexts():
             raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
 
 
-def _set_collections(made: Any, edited: EditedSavedModel, names: set[str]) -> None:
+def _set_collections(meta: Any, edited: EditedSavedModel, names: set[str]) -> None:
     """Let the collections of a graph of TensorFlow 1 name what is there."""
     index = edited.request.index
-    for key in list(made.collection_def):
-        held = made.collection_def[key]
-        if held.WhichOneof("kind") == "node_list":
-            kept = [name for name in held.node_list.value if split_tensor(name)[0] in names]
-            held.node_list.value[:] = kept
-        elif key in index.collections or held.WhichOneof("kind") == "bytes_list":
-            held.bytes_list.value[:] = [entry for entry in held.bytes_list.value if _is_there(key, entry, names)]
+    for key in list(meta.collection_def):
+        collection = meta.collection_def[key]
+        if collection.WhichOneof("kind") == "node_list":
+            remaining = [name for name in collection.node_list.value if split_tensor(name)[0] in names]
+            collection.node_list.value[:] = remaining
+        elif key in index.collections or collection.WhichOneof("kind") == "bytes_list":
+            collection.bytes_list.value[:] = [
+                entry for entry in collection.bytes_list.value if _is_there(key, entry, names)
+            ]
 
 
 def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
@@ -222,16 +224,19 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
     return split_tensor(kind.FromString(entry).variable_name)[0] in names
 
 
-def _set_signature_defs(made: Any, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
+def _set_signature_defs(meta: Any, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
     """Let the signatures name the tensors that stand for their inputs and outputs now."""
     index, request = edited.request.index, edited.request
-    known, now = {each.name: each for each in edited.signatures}, {each.name: each for each in request.signatures}
-    for name in known.keys() - now.keys():
-        del made.signature_def[name]
+    before_by_name, now = (
+        {each.name: each for each in edited.signatures},
+        {each.name: each for each in request.signatures},
+    )
+    for name in before_by_name.keys() - now.keys():
+        del meta.signature_def[name]
         request.add_notice(f"Signature {name!r} was not written, because its inputs or outputs were removed.")
     for name, signature in now.items():
-        proto = made.signature_def[name]
-        was = known.get(name)
+        proto = meta.signature_def[name]
+        was = before_by_name.get(name)
         if was is None:
             proto.CopyFrom(signature_def(index, signature, signature))
         elif was != signature or _shapes(edited.before, was) != _shapes(index, signature):
@@ -289,8 +294,8 @@ def _write_values(old: Path, new: Path, values: Mapping[str, Any]) -> None:
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
         fed = [tf.compat.v1.placeholder(dtypes[name]) for name in names]
         saved = tf.raw_ops.SaveV2(prefix=str(new), tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed)
-        held = (values[name] if name in values else reader.get_tensor(name) for name in names)
-        session.run(saved, {tensor: _array(value) for tensor, value in zip(fed, held, strict=True)})
+        tensor_values = (values[name] if name in values else reader.get_tensor(name) for name in names)
+        session.run(saved, {tensor: _array(value) for tensor, value in zip(fed, tensor_values, strict=True)})
 
 
 def _array(value: Any) -> Any:

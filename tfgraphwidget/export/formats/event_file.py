@@ -58,7 +58,7 @@ def write_events(logdir: Path, index: GraphIndex, envelope: Callable[[], GraphDe
 
 def _write_file(logdir: Path, events: Iterable[Any]) -> Path:
     """Write the file, and create the directory if needed; neither is left if it fails."""
-    made = [folder for folder in (logdir, *logdir.parents) if not os.path.lexists(folder)]
+    new_folders = [folder for folder in (logdir, *logdir.parents) if not os.path.lexists(folder)]
     names = []
 
     def write(new: Path) -> None:
@@ -73,7 +73,7 @@ def _write_file(logdir: Path, events: Iterable[Any]) -> Path:
         write_files(logdir, write, lambda _: ())
     except BaseException:
         with contextlib.suppress(OSError):
-            for folder in made:
+            for folder in new_folders:
                 folder.rmdir()
         raise
     return logdir / names[0]

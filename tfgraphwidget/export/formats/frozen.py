@@ -39,7 +39,7 @@ from tfgraphwidget.graph import (
     unused_inputs,
     unused_inputs_notice,
 )
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -108,8 +108,8 @@ def _freeze(
     index = request.index
     starters = [name for name in state.starters if name in index.ids]
     part = extract_subgraph(index, request.signatures, starters)
-    known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "extras": index.extras}
-    inside = build(without_remote_devices(request, (*part.nodes, *state.nodes), "The frozen graph"), **known)
+    index_options: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "extras": index.extras}
+    inside = build(without_remote_devices(request, (*part.nodes, *state.nodes), "The frozen graph"), **index_options)
     constant_bytes = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
     library = library_of(index, inside.nodes)
     check_size("The frozen graph", inside.nodes, library, _WAY_OUT, constant_bytes)
@@ -136,9 +136,11 @@ def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibra
 def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state: ExportedState, why: str) -> None:
     if frozen_part.cut:
         count = "is" if len(frozen_part.cut) == 1 else "are"
-        request.add_notice(f"The frozen graph does not update variables: {listed(frozen_part.cut)} {count} left out.")
-    for name, kind in frozen_part.kept:
-        fills = f"; run {listed(state.starters)} once after importing it" if state.starters else ""
+        request.add_notice(
+            f"The frozen graph does not update variables: {names_text(frozen_part.cut)} {count} left out."
+        )
+    for name, kind in frozen_part.remaining_state:
+        fills = f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
         request.add_notice(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
     if why and request.verify:
         request.add_notice(f"What was written was not run: {why}")
@@ -156,7 +158,7 @@ def _load(path: Path, part: ExportedSubgraph, state: ExportedState) -> Iterator[
             feeds_by_tensor = {
                 inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there
             }
-            got = sandbox.run(list(outputs.values()), feeds_by_tensor)
-            return dict(zip(outputs, got, strict=True))
+            values = sandbox.run(list(outputs.values()), feeds_by_tensor)
+            return dict(zip(outputs, values, strict=True))
 
         yield run

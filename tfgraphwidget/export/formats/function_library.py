@@ -31,9 +31,9 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
     library = graph_def.library
     there = {function.signature.name for function in library.function}
     if not there <= index.functions:  # hidden by undo
-        kept = [function for function in library.function if function.signature.name in index.functions]
+        used_functions = [function for function in library.function if function.signature.name in index.functions]
         gradients = [gradient for gradient in library.gradient if gradient.function_name in index.functions]
-        library.CopyFrom(tf_protos.FunctionDefLibrary(function=kept, gradient=gradients))
+        library.CopyFrom(tf_protos.FunctionDefLibrary(function=used_functions, gradient=gradients))
     lacking = sorted(index.functions - there)
     if lacking:
         graph_def.library.function.extend(function_of(index, name) for name in lacking)

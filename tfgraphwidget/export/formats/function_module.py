@@ -40,14 +40,14 @@ def save_module(path: Path, request: ExportRequest, module: Callable[[], tf.Modu
         GraphEditError: If TensorFlow cannot save the module, or the file gives other results.
     """
     with eager_mode():
-        made = module()
-        made.resources = _resources(made)
+        exported = module()
+        exported.resources = _resources(exported)
         try:
-            tf.saved_model.save(made, str(path), signatures={DEFAULT: made.signature})
+            tf.saved_model.save(exported, str(path), signatures={DEFAULT: exported.signature})
         except (AssertionError, TypeError, ValueError) as error:
             raise GraphEditError(f"TensorFlow cannot save the function: {first_line(error)}.") from error
     if request.verify:
-        check_saved_model(path, ModuleReference(request, made))
+        check_saved_model(path, ModuleReference(request, exported))
 
 
 def _resources(module: Any) -> list[Any]:
@@ -56,15 +56,17 @@ def _resources(module: Any) -> list[Any]:
     The function has only their handles. The objects are found through Python's garbage collector, as TensorFlow does
     for its own error message.
     """
-    known = {id(variable.handle) for variable in module.variables}
+    variable_handles = {id(variable.handle) for variable in module.variables}
     captured = module.signature.get_concrete_function().captured_inputs
-    found = []
+    resources = []
     for handle in captured:
-        if handle.dtype != tf.resource or id(handle) in known:
+        if handle.dtype != tf.resource or id(handle) in variable_handles:
             continue
         near = (holder for first in gc.get_referrers(handle) for holder in (first, *gc.get_referrers(first)))
-        found += [held for held in near if isinstance(held, Trackable) and _handle(held) is handle][:1]
-    return found
+        resources += [
+            trackable for trackable in near if isinstance(trackable, Trackable) and _handle(trackable) is handle
+        ][:1]
+    return resources
 
 
 def _handle(resource: Any) -> Any:
@@ -83,10 +85,10 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
         body, session = source.body, source.session
         assert session is not None  # a file that is live has one
         with contextlib.closing(session):
-            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
+            index_options: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
             yield replace(
                 request,
-                index=build(body.nodes(), *body.collections(), **known),
+                index=build(body.nodes(), *body.collections(), **index_options),
                 envelope=body.envelope,
                 nodes_as_in_file=list,
                 file_meta_graph=None,
@@ -140,8 +142,8 @@ class ModuleReference:
     def _run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         before = [(variable, variable.read_value()) for variable in self._module.variables]
         try:
-            given = {key: tf.constant(value, self._specs[key].dtype) for key, value in feeds.items()}
-            return {key: tensor.numpy() for key, tensor in self._module.signature(**given).items()}
+            tensors = {key: tf.constant(value, self._specs[key].dtype) for key, value in feeds.items()}
+            return {key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()}
         finally:
             for variable, value in before:
                 variable.assign(value)

@@ -88,11 +88,11 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
 
 def read_graph_def(path: Path) -> GraphDef:
     """The GraphDef of a file."""
-    found: GraphDef = tf.compat.v1.GraphDef()
+    graph_def: GraphDef = tf.compat.v1.GraphDef()
     if path.suffix.lower() == ".pb":
-        found.ParseFromString(path.read_bytes())
+        graph_def.ParseFromString(path.read_bytes())
     elif path.stat().st_size > LARGEST:
         raise GraphEditError(f"{path.name!r} would be over 2 GB as text; write it as '.pb'.")
     else:
-        text_format.Parse(path.read_text(encoding="utf-8"), found)
-    return found
+        text_format.Parse(path.read_text(encoding="utf-8"), graph_def)
+    return graph_def

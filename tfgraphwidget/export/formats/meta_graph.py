@@ -24,7 +24,7 @@ from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
 from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, VariableDef, definitions, handles, needed_ops
-from tfgraphwidget.naming import last_part, listed, split_tensor
+from tfgraphwidget.naming import last_part, names_text, split_tensor
 from tfgraphwidget.runtime.live import proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
@@ -215,8 +215,8 @@ def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, varia
     lost = [name for name in meta_graph.collection_def[_SAVEABLE].node_list.value if split_tensor(name)[0] not in saved]
     if lost:
         request.add_notice(
-            f"Collection {_SAVEABLE!r} is left out, since no Saver takes {listed(lost)} once the file is read back; "
-            "the checkpoint does not hold what is in there."
+            f"Collection {_SAVEABLE!r} is left out, since no Saver takes {names_text(lost)} once the file is read "
+            "back; the checkpoint does not hold what is in there."
         )
     del meta_graph.collection_def[_SAVEABLE]
 
@@ -286,10 +286,10 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
 
             def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
                 fed = dict(signature.inputs)
-                got: dict[str, Any] = session.run(
+                values: dict[str, Any] = session.run(
                     dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
                 )
-                return got
+                return values
 
             yield run
 

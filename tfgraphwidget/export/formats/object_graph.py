@@ -26,7 +26,7 @@ from tfgraphwidget.graph import (
     pairs,
     reachable_functions,
 )
-from tfgraphwidget.naming import free_name, listed, split_input, split_tensor
+from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.sources import Signature, open_source, tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
@@ -58,7 +58,7 @@ class ObjectGraphEdit:
         self.notices: list[str] = []
         self._old = {function.signature.name: function for function in original.graph_def.library.function}
         self._new: dict[str, Any] = {}  # functions of signatures, by the name that they have in the file
-        self._rooted = self._reached(nodes)
+        self._rooted = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
 
     def _function(self, name: str) -> Any:
@@ -69,14 +69,14 @@ class ObjectGraphEdit:
 
     def _edited_by_name(self) -> dict[str, set[str]]:
         """The edited versions of functions that objects alone call, and no op: these were entered by their names."""
-        found: dict[str, set[str]] = {}
+        editions: dict[str, set[str]] = {}
         for name in self._after.functions - self._before.functions - self._rooted:
             old = _EDITED.sub("", name)
             if old in self.objects.concrete_functions and old not in self._rooted:
-                found.setdefault(old, set()).add(name)
-        return {old: names for old, names in found.items() if len(names) == 1}
+                editions.setdefault(old, set()).add(name)
+        return {old: names for old, names in editions.items() if len(names) == 1}
 
-    def _reached(self, nodes: Iterable[NodeDef]) -> set[str]:
+    def _reachable_functions(self, nodes: Iterable[NodeDef]) -> set[str]:
         """The functions that ops of the edited graph call, directly or not."""
         names = self._after.functions | self._old.keys()
         return set(reachable_functions(names, _FunctionLookup(self._function, self._after.extras.gradient), nodes))
@@ -89,14 +89,14 @@ class ObjectGraphEdit:
         Raises GraphEditError, with an unfinished sentence, when a signature needs what no function can hold.
         """
         numbers = self._signature_objects()
-        kept = {signature.name: signature for signature in now}
-        known = {signature.name: signature for signature in was}
+        signatures_now = {signature.name: signature for signature in now}
+        signatures_before = {signature.name: signature for signature in was}
         bindings = bound_tensors(self._original, self._before.nodes)
         for name, number in numbers.items():
-            if name not in kept:
+            if name not in signatures_now:
                 self._drop_signature(name)
-            elif name in known:
-                self._set_signature(number, known[name], kept[name], bindings)
+            elif name in signatures_before:
+                self._set_signature(number, signatures_before[name], signatures_now[name], bindings)
 
     def _signature_objects(self) -> dict[str, int]:
         """The number of the object of each signature, by name."""
@@ -114,9 +114,9 @@ class ObjectGraphEdit:
         for root in [child.node_id for child in self.objects.nodes[0].children if child.local_name == _SIGNATURES]:
             saved = self.objects.nodes[root]
             for children in (saved.children, saved.dependencies):
-                kept = [child for child in children if child.local_name != name]
+                others = [child for child in children if child.local_name != name]
                 del children[:]
-                children.extend(kept)
+                children.extend(others)
         self._forget_unnamed()
 
     def _forget_unnamed(self) -> None:
@@ -127,24 +127,24 @@ class ObjectGraphEdit:
                 # Objects go by their numbers, and all of them are loaded: an empty one takes the place.
                 saved.user_object.identifier = _EMPTY_OBJECT
                 saved.user_object.version.producer = saved.user_object.version.min_consumer = 1
-        held = _named_functions(self.objects, within=reachable)
-        for name in [name for name in self.objects.concrete_functions if name not in held]:
+        named_functions = _named_functions(self.objects, within=reachable)
+        for name in [name for name in self.objects.concrete_functions if name not in named_functions]:
             # What the graph calls stays there, since it says which objects the call binds.
             if name in _named_functions(self._original.object_graph_def) and name not in self._rooted:
                 del self.objects.concrete_functions[name]
 
     def _reachable_objects(self) -> set[int]:
-        stack, found = [0], set[int]()
+        stack, reachable = [0], set[int]()
         while stack:
             number = stack.pop()
-            if number not in found:
-                found.add(number)
+            if number not in reachable:
+                reachable.add(number)
                 saved = self.objects.nodes[number]
                 stack += [child.node_id for child in (*saved.children, *saved.dependencies)]
                 stack += [slot.slot_variable_node_id for slot in saved.slot_variables]
                 pairs_of_functions = saved.saveable_objects.values()
                 stack += [n for pair in pairs_of_functions for n in (pair.save_function, pair.restore_function)]
-        return found
+        return reachable
 
     def _set_signature(self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]) -> None:
         saved = self.objects.nodes[number].bare_concrete_function
@@ -160,19 +160,19 @@ class ObjectGraphEdit:
                     _check_keys(facts.output_signature, was.outputs, was.name)
                     self._set_outputs(facts, now)
                 return
-        taken = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
-        name = free_name(f"{old}_edited", taken) if old in self._rooted else old
+        used_names = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
+        name = free_name(f"{old}_edited", used_names) if old in self._rooted else old
         renamed = renamed_inputs(was, now)
         _check_keys(facts.canonicalized_input_signature.tuple_value.values[1], was.inputs, was.name)
         _check_keys(facts.output_signature, was.outputs, was.name)
         numbers = {key: number for number, key in enumerate(sorted(key for key, _ in was.inputs))}
         tensors = dict(now.inputs)
         inputs = [(numbers[old], tensors[new]) for old, new in sorted(renamed.items(), key=itemgetter(1))]
-        made = signature_function(self._after, now, bindings, template, name, inputs)
+        function = signature_function(self._after, now, bindings, template, name, inputs)
         exchanged = type(facts)()
         exchanged.CopyFrom(facts)
-        exchanged.bound_inputs[:] = made.bound_inputs
-        self._new[name] = made.definition
+        exchanged.bound_inputs[:] = function.bound_inputs
+        self._new[name] = function.definition
         self._set_inputs(exchanged, saved, renamed)
         self._set_outputs(exchanged, now)
         self.objects.concrete_functions[name].CopyFrom(exchanged)
@@ -240,44 +240,48 @@ class ObjectGraphEdit:
 
     def _successor(self, name: str) -> str:
         """The edited function that all callers of a function call now; "" if some still call the function itself."""
-        found = self._successors.get(name, set())
-        only = next(iter(found)) if len(found) == 1 else ""
+        candidates = self._successors.get(name, set())
+        only = next(iter(candidates)) if len(candidates) == 1 else ""
         return only if only and only not in self._old and name not in self._rooted else ""
 
     def library(self) -> tuple[Any, dict[str, str]]:
         """The functions of the file, and the name there of each function that has another in the editor."""
         exchanged = {name: new for name in self._old if name not in self._new and (new := self._successor(name))}
         exchanged = {name: new for name, new in exchanged.items() if self._takes_the_same(name, new)}
-        kept = [name for name in self.objects.concrete_functions if name in self._old and name not in exchanged]
-        edited = self._reached([node for new in exchanged.values() for node in self._function(new).node_def])
-        needed_too = self._old_reached(kept) | self._rooted | set(kept) | edited
+        stay = [name for name in self.objects.concrete_functions if name in self._old and name not in exchanged]
+        edited = self._reachable_functions(
+            [node for new in exchanged.values() for node in self._function(new).node_def]
+        )
+        needed_too = self._old_reached(stay) | self._rooted | set(stay) | edited
         edited |= set(exchanged.values())
         final = {new: old if old not in needed_too else new for old, new in exchanged.items()}
-        moved = {old: new for old, new in exchanged.items() if final[new] != old}
-        self._move(moved)
+        moves = {old: new for old, new in exchanged.items() if final[new] != old}
+        self._move(moves)
         unreached = self._old.keys() - self._old_reached_before()
         names = [name for name in self._old if name in needed_too or (name in unreached and name not in exchanged)]
-        found = {name: self._function(name) for name in names}
+        definitions = {name: self._function(name) for name in names}
         for name in sorted((self._rooted | edited) - self._old.keys()):
-            found[final.get(name, name)] = self._function(name)
-        found.update(self._new)
-        order = [name for name in self._old if name in found]
-        order += [name for name in found if name not in self._old]
+            definitions[final.get(name, name)] = self._function(name)
+        definitions.update(self._new)
+        order = [name for name in self._old if name in definitions]
+        order += [name for name in definitions if name not in self._old]
         renamed = {new: old for new, old in final.items() if new != old}
         library = tf_protos.FunctionDefLibrary()
         for name in order:
-            library.function.add().CopyFrom(found[name])
+            library.function.add().CopyFrom(definitions[name])
             function = library.function[-1]
-            if function.signature.name in renamed or any(called in renamed for called in _called(function)):
+            if function.signature.name in renamed or any(
+                callee in renamed for callee in _function_references(function)
+            ):
                 _rename(function, renamed)
                 if name in self._old and self._is_unchanged_wrapper(function):
                     function.CopyFrom(self._old[name])
         self._add_gradients(library, set(order), renamed)
         self._tell_of_old_versions()
-        self._set_function_outputs(library, exchanged, moved)
+        self._set_function_outputs(library, exchanged, moves)
         return library, renamed
 
-    def _set_function_outputs(self, library: Any, exchanged: Mapping[str, str], moved: Mapping[str, str]) -> None:
+    def _set_function_outputs(self, library: Any, exchanged: Mapping[str, str], moves: Mapping[str, str]) -> None:
         """Let objects' functions declare the static shapes that their edited bodies give: TensorFlow holds them to it.
 
         The functions of signatures do so already.
@@ -285,7 +289,7 @@ class ObjectGraphEdit:
         numbers = self._signature_objects().values()
         wrappers = {self.objects.nodes[number].bare_concrete_function.concrete_function_name for number in numbers}
         by_name = {function.signature.name: function for function in library.function}
-        edited = [name for old in exchanged if (name := moved.get(old, old)) in self.objects.concrete_functions]
+        edited = [name for old in exchanged if (name := moves.get(old, old)) in self.objects.concrete_functions]
         edited = [name for name in edited if name not in wrappers and by_name[name] != self._old.get(name)]
         shapes = _function_shapes([by_name[name] for name in edited], library) if edited else {}
         for name in edited:
@@ -310,11 +314,11 @@ class ObjectGraphEdit:
     @cached_property
     def _before_calls(self) -> dict[str, list[int]]:
         """The ops of the graph as it was opened that call each function as "f"."""
-        found: dict[str, list[int]] = {}
+        callers: dict[str, list[int]] = {}
         for k, node in enumerate(self._before.nodes):
             if function := called_function(node):
-                found.setdefault(function, []).append(k)
-        return found
+                callers.setdefault(function, []).append(k)
+        return callers
 
     def _old_reached(self, names: Iterable[str]) -> set[str]:
         """The functions that functions of the file called as it was opened."""
@@ -338,38 +342,38 @@ class ObjectGraphEdit:
             return True
         if old in self.objects.concrete_functions:
             self.notices.append(
-                f"{listed(self._paths(old))} of the saved object is unchanged, because the edited function takes other "
-                "variables; call the signature."
+                f"{names_text(self._paths(old))} of the saved object is unchanged, because the edited function takes "
+                "other variables; call the signature."
             )
         return False
 
-    def _move(self, moved: Mapping[str, str]) -> None:
+    def _move(self, moves: Mapping[str, str]) -> None:
         """Let objects name other functions."""
         functions = self.objects.concrete_functions
-        for old, new in moved.items():
+        for old, new in moves.items():
             if old in functions:
                 functions[new].CopyFrom(functions[old])
                 del functions[old]
         for saved in self.objects.nodes:
             kind = saved.WhichOneof("kind")
             if kind == "function":
-                saved.function.concrete_functions[:] = [moved.get(n, n) for n in saved.function.concrete_functions]
+                saved.function.concrete_functions[:] = [moves.get(n, n) for n in saved.function.concrete_functions]
             elif kind == "bare_concrete_function":
                 bare = saved.bare_concrete_function
-                bare.concrete_function_name = moved.get(bare.concrete_function_name, bare.concrete_function_name)
+                bare.concrete_function_name = moves.get(bare.concrete_function_name, bare.concrete_function_name)
             elif kind == "captured_tensor":
                 captured = saved.captured_tensor
-                captured.concrete_function = moved.get(captured.concrete_function, captured.concrete_function)
+                captured.concrete_function = moves.get(captured.concrete_function, captured.concrete_function)
 
     def _add_gradients(self, library: Any, names: Collection[str], renamed: Mapping[str, str]) -> None:
         original = self._original.graph_def.library
         for pair in original.gradient:
             if pair.function_name in names and pair.gradient_func in names:
                 library.gradient.add().CopyFrom(pair)
-        known = {pair.function_name for pair in library.gradient}
+        with_gradient = {pair.function_name for pair in library.gradient}
         for name in self._rooted - self._old.keys():
             final, gradient = renamed.get(name, name), self._after.extras.gradient(name)
-            if gradient and final not in known:
+            if gradient and final not in with_gradient:
                 library.gradient.add(function_name=final, gradient_func=renamed.get(gradient, gradient))
         for registered in original.registered_gradients:
             if registered.gradient_func in names:
@@ -382,27 +386,27 @@ class ObjectGraphEdit:
             paths = self._paths(name) if others and name in self._old and name in self._rooted else ()
             if paths:
                 self.notices.append(
-                    f"{listed(paths)} of the saved object is unchanged, because a signature that was not edited calls "
-                    "it too; edit it with everywhere=True to change all calls."
+                    f"{names_text(paths)} of the saved object is unchanged, because a signature that was not edited "
+                    "calls it too; edit it with everywhere=True to change all calls."
                 )
 
     def _paths(self, function: str) -> tuple[str, ...]:
         """The attributes of the saved object through which a function is called, signatures left out."""
-        found, seen = [], {0}
+        paths, visited = [], {0}
         level: list[tuple[tuple[str, ...], int]] = [((), 0)]
         while level:
             following: list[tuple[tuple[str, ...], int]] = []
             for path, number in level:
                 for child in self.objects.nodes[number].children:
-                    if child.node_id in seen or (number == 0 and child.local_name == _SIGNATURES):
+                    if child.node_id in visited or (number == 0 and child.local_name == _SIGNATURES):
                         continue
-                    seen.add(child.node_id)
+                    visited.add(child.node_id)
                     saved = self.objects.nodes[child.node_id]
                     if saved.WhichOneof("kind") == "function" and function in saved.function.concrete_functions:
-                        found.append(".".join((*path, child.local_name)))
+                        paths.append(".".join((*path, child.local_name)))
                     following.append(((*path, child.local_name), child.node_id))
             level = following
-        return tuple(found)
+        return tuple(paths)
 
 
 class _FunctionLookup:
@@ -435,7 +439,7 @@ def bound_tensors(meta: Any, nodes: Iterable[NodeDef]) -> dict[str, int]:
         meta: The MetaGraphDef that holds the saved objects.
         nodes: The NodeDefs of its graph.
     """
-    found: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     for node in nodes:
         function = called_function(node)
         if function in meta.object_graph_def.concrete_functions:
@@ -443,14 +447,14 @@ def bound_tensors(meta: Any, nodes: Iterable[NodeDef]) -> dict[str, int]:
             inputs = [text for text in node.input if text[:1] != "^"]
             for text, number in zip(inputs[len(inputs) - len(numbers) :], numbers, strict=True):
                 op, port = split_input(text)
-                found[f"{op}:{port}"] = number
-    return found
+                number_of[f"{op}:{port}"] = number
+    return number_of
 
 
 def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
     """The functions that are called now where each function was called, by following calls that both graphs have."""
-    found: dict[str, set[str]] = {}
-    seen: set[tuple[str, str]] = set()
+    result: dict[str, set[str]] = {}
+    visited: set[tuple[str, str]] = set()
     stack: list[tuple[Iterable[NodeDef], Iterable[NodeDef]]] = [(before.nodes, after.nodes)]
     while stack:
         old_nodes, new_nodes = stack.pop()
@@ -461,12 +465,12 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
             now = dict(called_functions(there[node.name], after.functions))
             for label, function in called_functions(node, before.functions):
                 pair = function, now.get(label, "")
-                if not pair[1] or pair in seen:
+                if not pair[1] or pair in visited:
                     continue
-                seen.add(pair)
-                found.setdefault(pair[0], set()).add(pair[1])
+                visited.add(pair)
+                result.setdefault(pair[0], set()).add(pair[1])
                 stack.append((before.extras.function(pair[0]).node_def, after.extras.function(pair[1]).node_def))
-    return found
+    return result
 
 
 def _comparable(node: NodeDef, *, functions: bool) -> Any:
@@ -563,21 +567,23 @@ def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
     >>> renamed_inputs(Signature("s", ends("a", "b", "c"), ()), Signature("s", ends("a", "d"), ()))
     {'a': 'a', 'c': 'd'}
     """
-    found, left = {}, [key for key, _ in now.inputs]
+    keys_before, remaining_keys = {}, [key for key, _ in now.inputs]
     keys = [key for key, _ in was.inputs]
     for number, key in enumerate(keys):
-        if left and (key == left[0] or (key not in left and len(keys) - number <= len(left))):
-            found[key] = left.pop(0)
-    return found
+        if remaining_keys and (
+            key == remaining_keys[0] or (key not in remaining_keys and len(keys) - number <= len(remaining_keys))
+        ):
+            keys_before[key] = remaining_keys.pop(0)
+    return keys_before
 
 
 def _named_functions(objects: Any, within: Collection[int] | None = None) -> set[str]:
     """The functions that saved objects name."""
-    found: set[str] = set()
+    names: set[str] = set()
     for number, saved in enumerate(objects.nodes):
         if within is None or number in within:
-            found |= set(_object_functions(saved))
-    return found
+            names |= set(_object_functions(saved))
+    return names
 
 
 def _object_functions(saved: Any) -> Iterator[str]:
@@ -590,20 +596,20 @@ def _object_functions(saved: Any) -> Iterator[str]:
         yield saved.captured_tensor.concrete_function
 
 
-def _called(function: Any) -> Iterator[str]:
+def _function_references(function: Any) -> Iterator[str]:
     """The functions that a FunctionDef names."""
     for node in function.node_def:
         yield node.op
         for value in node.attr.values():
-            yield from (held.name for held in (value.func, *value.list.func) if held.name)
+            yield from (reference.name for reference in (value.func, *value.list.func) if reference.name)
 
 
 def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
     """Let a NodeDef call functions by other names."""
     node.op = renamed.get(node.op, node.op)
     for value in node.attr.values():
-        for held in (value.func,) if value.WhichOneof("value") == "func" else value.list.func:
-            held.name = renamed.get(held.name, held.name)
+        for reference in (value.func,) if value.WhichOneof("value") == "func" else value.list.func:
+            reference.name = renamed.get(reference.name, reference.name)
 
 
 def _without_shapes(function: Any) -> Any:

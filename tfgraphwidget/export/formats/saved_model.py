@@ -94,8 +94,8 @@ def files_of(folder: Path) -> list[str]:
 
     A file in "assets" belongs to the model if saved_model.pb names it.
     """
-    named = (asset.filename for meta in _read_saved_model(folder).meta_graphs for asset in asset_files(meta))
-    assets = [f"assets/{name}" for name in named if not is_outside_assets(folder, name)]
+    asset_names = (asset.filename for meta in _read_saved_model(folder).meta_graphs for asset in asset_files(meta))
+    assets = [f"assets/{name}" for name in asset_names if not is_outside_assets(folder, name)]
     beside = [f"variables/{file.name}" for file in folder.glob("variables/*") if _VALUES.fullmatch(file.name)]
     return [*_FILES, *dict.fromkeys(assets), *beside]
 
@@ -109,15 +109,15 @@ def _read_saved_model(folder: Path) -> SavedModel:
 
 
 def _signature_def(
-    request: ExportRequest, signature: Signature, written: Signature, edited: EditedSavedModel | None
+    request: ExportRequest, signature: Signature, file_signature: Signature, edited: EditedSavedModel | None
 ) -> SignatureDef:
     """The SignatureDef of a signature, with the method and the composite values of the one that was opened."""
     was = None if edited is None else next((each for each in edited.signatures if each.name == signature.name), None)
     if edited is None or was is None:
-        return signature_def(request.index, signature, written)
+        return signature_def(request.index, signature, file_signature)
     message: SignatureDef = tf_protos.SignatureDef()
     message.CopyFrom(edited.meta_graph.signature_def[signature.name])
-    set_signature_def(message, was, signature, written, request.index)
+    set_signature_def(message, was, signature, file_signature, request.index)
     return message
 
 
@@ -142,7 +142,8 @@ def _write(
         _add_collections(graph, request, {node.name for node in nodes}, variables)
         pairs = zip(request.signatures, part.signatures, strict=True)
         signatures = {
-            signature.name: _signature_def(request, signature, written, edited) for signature, written in pairs
+            signature.name: _signature_def(request, signature, file_signature, edited)
+            for signature, file_signature in pairs
         }
         builder = v1.saved_model.Builder(str(path))
         starters = list(map(graph.get_operation_by_name, state.starters))

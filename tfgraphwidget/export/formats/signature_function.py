@@ -60,21 +60,25 @@ def signature_function(
     Raises:
         GraphEditError: The subgraph holds state that is not a saved object's, or a placeholder that is not an input.
     """
-    given = [tensor for _, tensor in inputs]
-    bound = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in given]
+    input_tensors = [tensor for _, tensor in inputs]
+    bound = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in input_tensors]
     outputs = [tensor for _, tensor in sorted(signature.outputs)]
-    ends = [*given, *bound, *fully_fed_ops(index, [*given, *bound])]
-    inner = [tensor for tensor in outputs if tensor not in given]
-    ops = [i for i in np.flatnonzero(needed_ops(index, ends, inner)).tolist() if not _is_given(index, i, given, bound)]
+    ends = [*input_tensors, *bound, *fully_fed_ops(index, [*input_tensors, *bound])]
+    inner = [tensor for tensor in outputs if tensor not in input_tensors]
+    ops = [
+        i
+        for i in np.flatnonzero(needed_ops(index, ends, inner)).tolist()
+        if not _is_given(index, i, input_tensors, bound)
+    ]
     _check(index, signature, ops)
     definition = tf_protos.FunctionDef()
     definition.signature.name = name
     definition.signature.is_stateful = True
     names = _copied_arguments(definition, template, [number for number, _ in inputs])
-    arguments = dict(zip(pairs(index, given), names, strict=True))
-    taken = {argument.name for argument in definition.signature.input_arg}
-    taken |= {index.names[i].lower() for i in ops}
-    captured = _Captures(index, definition, dict(zip(pairs(index, bound), bound, strict=True)), taken)
+    arguments = dict(zip(pairs(index, input_tensors), names, strict=True))
+    used_names = {argument.name for argument in definition.signature.input_arg}
+    used_names |= {index.names[i].lower() for i in ops}
+    captured = _Captures(index, definition, dict(zip(pairs(index, bound), bound, strict=True)), used_names)
     ends_of = _Tensors(index, arguments, captured)
     inside = {index.names[i] for i in ops}
     for i in ops:
@@ -97,8 +101,8 @@ def signature_function(
 
 def _is_given(index: GraphIndex, op: int, inputs: list[str], bound: list[str]) -> bool:
     """Whether an op only stands for what a caller gives."""
-    given = {split_tensor(tensor)[0] for tensor in inputs if index.types[index.op(tensor)] in REQUIRED_PLACEHOLDERS}
-    return index.names[op] in given | {split_tensor(tensor)[0] for tensor in bound}
+    input_ops = {split_tensor(tensor)[0] for tensor in inputs if index.types[index.op(tensor)] in REQUIRED_PLACEHOLDERS}
+    return index.names[op] in input_ops | {split_tensor(tensor)[0] for tensor in bound}
 
 
 def _check(index: GraphIndex, signature: Signature, ops: list[int]) -> None:
@@ -131,9 +135,9 @@ class _Captures:
     """The arguments of a function that stand for saved objects: one is added when it is first read."""
 
     def __init__(
-        self, index: GraphIndex, definition: Any, bound: Mapping[tuple[int, int], str], taken: set[str]
+        self, index: GraphIndex, definition: Any, bound: Mapping[tuple[int, int], str], used_names: set[str]
     ) -> None:
-        self._index, self._definition, self._bound, self._taken = index, definition, bound, taken
+        self._index, self._definition, self._bound, self._used_names = index, definition, bound, used_names
         self._arguments: dict[tuple[int, int], str] = {}
 
     @property
@@ -145,9 +149,9 @@ class _Captures:
         """The name of the argument for a tensor; "" for one that stands for no object."""
         if end in self._bound and end not in self._arguments:
             argument = self._definition.signature.input_arg.add()
-            argument.name = free_name("unknown", self._taken)
+            argument.name = free_name("unknown", self._used_names)
             argument.type = self._index.typing.number(self._index.dtypes(end[0])[end[1]])
-            self._taken.add(argument.name)
+            self._used_names.add(argument.name)
             self._arguments[end] = argument.name
         return self._arguments.get(end, "")
 
@@ -170,11 +174,11 @@ class _Tensors:
         argument = self._arguments.get((op, port)) or self._captured.argument((op, port))
         if argument:
             return argument
-        left, node = port, self._index.nodes[op]
+        offset, node = port, self._index.nodes[op]
         for output in self._types.outputs(node) or ():
-            if left < len(output.dtypes):
-                return f"{node.name}:{output.name}:{left}"
-            left -= len(output.dtypes)
+            if offset < len(output.dtypes):
+                return f"{node.name}:{output.name}:{offset}"
+            offset -= len(output.dtypes)
         raise GraphEditError(f"TensorFlow does not know the outputs of {node.name!r}, of type {node.op!r}", [node.name])
 
 

@@ -80,7 +80,7 @@ def find_page_graphs(page_input: PageInput) -> tuple[list[PageGraph], list[int]]
     if page_input.entered is None:
         return [PageGraph(page_input, page_input.path)], [0]
     search = _Search(page_input, page_input.entered)
-    way = [search.add_entered(path, seen) for path, seen in _entered_views(page_input.entered)]
+    way = [search.add_entered(path, view) for path, view in _entered_views(page_input.entered)]
     for graph in search.page_graphs:  # the loop body appends to it
         graph.references += search.find_references(graph)
     return search.page_graphs, way
@@ -102,22 +102,22 @@ class _Search:
         self._numbers: dict[Hashable, int] = {}
         self._ops_left, self._reads_left = _MOST_OPS, _MOST_READ
 
-    def add_entered(self, path: tuple[str, ...], seen: EnteredView) -> int:
+    def add_entered(self, path: tuple[str, ...], view: EnteredView) -> int:
         """Add a graph that the user has entered, and return its number."""
         if path in self._numbers:
             return self._numbers[path]
-        selection, index = seen.selection, seen.index
-        inputs, outputs = seen.boundary
+        selection, index = view.selection, view.index
+        inputs, outputs = view.boundary
         selected = () if selection is None else tuple(index.ids[name] for name in selection.ops)
-        page_input = self._input_of(index, seen.shown, seen.memo)
-        return self._add(path, replace(page_input, selected=selected, inputs=inputs, outputs=outputs), path, seen.body)
+        page_input = self._input_of(index, view.view_spec, view.memo)
+        return self._add(path, replace(page_input, selected=selected, inputs=inputs, outputs=outputs), path, view.body)
 
     def find_references(self, graph: PageGraph) -> Iterator[PageReference]:
         """The functions that the ops of a graph call, each added to the page if it fits."""
         index, body = graph.page_input.index, graph.body
         if body is None or not index.functions:
             return
-        known = self._entered.inside(graph.path)
+        entered_views = self._entered.inside(graph.path)
         for op in np.flatnonzero(find_op_facts(index).calls_function).tolist():
             calls = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             functions = called_functions(index.nodes[op], index.functions)
@@ -127,14 +127,14 @@ class _Search:
                 size = len(definition.signature.input_arg) + len(definition.node_def)
                 path = (*graph.path, title)
                 number, why = self._find_or_add(
-                    path, known.get(title), partial(_read_body, door, body, index, op), size
+                    path, entered_views.get(title), partial(_read_body, door, body, index, op), size
                 )
                 lines = definition_signature(definition, [] if door.label == "cond" else calls)
                 signature = ((f"{door.label} {a}" if len(functions) > 1 else a, b, c) for a, b, c in lines)
                 yield PageReference(op, door.label, door.function, size, number, why, tuple(signature))
 
     def _find_or_add(
-        self, path: tuple[str, ...], seen: EnteredView | None, read: ReadBody, size: int
+        self, path: tuple[str, ...], view: EnteredView | None, read: ReadBody, size: int
     ) -> tuple[int, str]:
         """The number of the graph at a path; or -1, and why it is not in the page."""
         if path in self._numbers:
@@ -144,9 +144,9 @@ class _Search:
                 f"This page has no room for {path[-1][:60]!r} of {size:,} ops: with all functions that it has already "
                 f"it would be too large; open the graph with tgw.edit(…) to go in, or save a page in there."
             )
-        if seen is not None:
-            self._ops_left -= len(seen.index)
-            return self.add_entered(path, seen), ""
+        if view is not None:
+            self._ops_left -= len(view.index)
+            return self.add_entered(path, view), ""
         self._reads_left -= size
         try:
             name, body, nodes = read()
@@ -159,14 +159,14 @@ class _Search:
             return -1, str(error)
         return self._numbers[key], ""
 
-    def _input_of(self, index: GraphIndex, shown: ViewSpec, memo: LayoutCache | None = None) -> PageInput:
+    def _input_of(self, index: GraphIndex, view_spec: ViewSpec, memo: LayoutCache | None = None) -> PageInput:
         here = self._here
         if index is here.index:
             return here
         encodings = here.find_encodings(index)
         memo = LayoutCache() if memo is None else memo
         return replace(
-            here, index=index, shown=shown, memo=memo, selected=(), inputs=(), outputs=(), encodings=encodings
+            here, index=index, view_spec=view_spec, memo=memo, selected=(), inputs=(), outputs=(), encodings=encodings
         )
 
     def _add(self, key: Hashable, page_input: PageInput, path: tuple[str, ...], body: Body) -> int:

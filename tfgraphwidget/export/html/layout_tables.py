@@ -66,54 +66,54 @@ class _SingleContainers(CompoundLayout):
         return self._lay_out_container(item, key, structure, level_of(aspect))
 
 
-def lay_out_levels(index: GraphIndex, shown: ViewSpec, layout: Layout | None = None) -> Iterator[ContainerLayouts]:
+def lay_out_levels(index: GraphIndex, view_spec: ViewSpec, layout: Layout | None = None) -> Iterator[ContainerLayouts]:
     """The layouts of all containers with their children closed, one level of the outline at a time.
 
     Args:
         index: The graph.
-        shown: What is visible; its open scopes and pins are ignored.
+        view_spec: What is visible; its open scopes and pins are ignored.
         layout: A layout callable, or None for the layered layout.
     """
-    outline, cache = outline_of(index, fold=shown.fold)[0], LayoutCache()
+    outline, cache = outline_of(index, fold=view_spec.fold)[0], LayoutCache()
     opened: frozenset[str] = frozenset()
     for depth, nodes in enumerate(outline.levels):
         opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
-        seen = build_visible_graph(index, replace(shown, opened=opened, pinned={}))
-        frame = Frame(seen, right=shown.direction == "right" and layout is None)
-        size = item_sizes(seen)
+        visible = build_visible_graph(index, replace(view_spec, opened=opened, pinned={}))
+        frame = Frame(visible, right=view_spec.direction == "right" and layout is None)
+        size = item_sizes(visible)
         with no_collections():
-            inside = _SingleContainers(seen, frame, size, cache, layout, {})
+            inside = _SingleContainers(visible, frame, size, cache, layout, {})
             root = 1 / ROOT_ASPECT if frame.right else ROOT_ASPECT
-            items = np.flatnonzero((seen.kind == OPEN) & (seen.depth == depth)).tolist()
+            items = np.flatnonzero((visible.kind == OPEN) & (visible.depth == depth)).tolist()
             placed = [inside.lay_out_alone(item, _ASPECT if item else root) for item in items]
-        yield ContainerLayouts(seen, frame, items, placed, inside.size, size)
+        yield ContainerLayouts(visible, frame, items, placed, inside.size, size)
 
 
 def lay_out_view(
-    index: GraphIndex, shown: ViewSpec, layout: Layout | None = None, cache: LayoutCache | None = None
+    index: GraphIndex, view_spec: ViewSpec, layout: Layout | None = None, cache: LayoutCache | None = None
 ) -> ContainerLayouts:
     """The layouts of the open containers as the editor shows them.
 
     Args:
         index: The graph.
-        shown: What is visible.
+        view_spec: What is visible.
         layout: A layout callable, or None for the layered layout.
         cache: The cache of the editor's layout, so that the result is the same.
     """
-    seen = build_visible_graph(index, shown)
-    frame = Frame(seen, right=shown.direction == "right" and layout is None)
+    visible = build_visible_graph(index, view_spec)
+    frame = Frame(visible, right=view_spec.direction == "right" and layout is None)
     with no_collections():
-        size = item_sizes(seen)
-        inside = CompoundLayout(seen, frame, size, cache or LayoutCache(), layout, shown.pinned)
+        size = item_sizes(visible)
+        inside = CompoundLayout(visible, frame, size, cache or LayoutCache(), layout, view_spec.pinned)
         placed = inside.lay_out()
     return ContainerLayouts(
-        seen,
+        visible,
         frame,
-        np.flatnonzero(seen.kind == OPEN).tolist(),
+        np.flatnonzero(visible.kind == OPEN).tolist(),
         placed,
         inside.size,
         size,
-        frozenset(shown.pinned),
+        frozenset(view_spec.pinned),
         saved=True,
     )
 
@@ -174,17 +174,17 @@ def container_tables(
         texts: The numbered texts that arrays refer to; texts are added.
         encodings: The values of the color encodings per op.
     """
-    rows = [_Rows(index, outline, drawn, texts, encodings) for drawn in insides]
-    found: dict[str, list[npt.NDArray[Any]]] = {}
+    rows = [_Rows(index, outline, layouts, texts, encodings) for layouts in insides]
+    columns: dict[str, list[npt.NDArray[Any]]] = {}
     for row in rows:
         for name, array in row.arrays.items():
-            found.setdefault(name, []).append(array)
-    arrays = {name: np.concatenate(parts) for name, parts in found.items()}
+            columns.setdefault(name, []).append(array)
+    arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
     for name in ("inside_child", "inside_line", "child_badge", "line_route"):
         arrays[name] = np.concatenate([[0], np.cumsum(arrays[name])]).astype(np.uint32)
-    seen = {op for row in rows if not row.drawn.saved for op in row.drawn.visible.badge_op.tolist()}
+    badge_ops = {op for row in rows if not row.layouts.saved for op in row.layouts.visible.badge_op.tolist()}
     ops = -1 - arrays["child_is"]
-    arrays["child_aux"] = np.isin(ops, np.fromiter(seen, np.int64, len(seen))).astype(np.uint8)
+    arrays["child_aux"] = np.isin(ops, np.fromiter(badge_ops, np.int64, len(badge_ops))).astype(np.uint8)
     return arrays
 
 
@@ -192,32 +192,37 @@ class _Rows:
     """The arrays of one ContainerLayouts; counts in place of offsets, which need the arrays before them."""
 
     def __init__(
-        self, index: GraphIndex, outline: Outline, drawn: ContainerLayouts, texts: Texts, encodings: Sequence[OpValues]
+        self,
+        index: GraphIndex,
+        outline: Outline,
+        layouts: ContainerLayouts,
+        texts: Texts,
+        encodings: Sequence[OpValues],
     ) -> None:
-        self.index, self.outline, self.drawn, self.texts = index, outline, drawn, texts
-        seen = drawn.visible
-        mine = np.zeros(len(seen), dtype=bool)
-        mine[drawn.items] = True
-        around = np.maximum(seen.parent, 0)
-        self.child = np.flatnonzero(mine[around] & (seen.parent >= 0))
-        held = np.zeros(len(seen), dtype=bool)
-        held[self.child] = True
-        self.badge = np.flatnonzero((seen.kind == BADGE) & held[around])
-        self.line = np.flatnonzero(mine[seen.container]) if len(seen.source) else np.zeros(0, dtype=np.intp)
+        self.index, self.outline, self.layouts, self.texts = index, outline, layouts, texts
+        visible = layouts.visible
+        mine = np.zeros(len(visible), dtype=bool)
+        mine[layouts.items] = True
+        around = np.maximum(visible.parent, 0)
+        self.child = np.flatnonzero(mine[around] & (visible.parent >= 0))
+        is_child = np.zeros(len(visible), dtype=bool)
+        is_child[self.child] = True
+        self.badge = np.flatnonzero((visible.kind == BADGE) & is_child[around])
+        self.line = np.flatnonzero(mine[visible.container]) if len(visible.source) else np.zeros(0, dtype=np.intp)
         self.arrays: Arrays = {**self._insides(), **self._children(), **self._badges(), **self._lines()}
-        for k, known in enumerate(encodings):
-            self._add_colors(k, known)
+        for k, values in enumerate(encodings):
+            self._add_colors(k, values)
 
     def _insides(self) -> Arrays:
-        seen, items, placed = self.drawn.visible, self.drawn.items, self.drawn.placed
-        names, ids = seen.names, self.outline.ids
+        visible, items, placed = self.layouts.visible, self.layouts.items, self.layouts.placed
+        names, ids = visible.names, self.outline.ids
         port = [(np.nan if p.enter is None else p.enter, np.nan if p.leave is None else p.leave) for p in placed]
-        per_item = np.bincount(seen.parent[self.child], minlength=len(seen))
-        per_line = np.bincount(seen.container[self.line], minlength=len(seen))
+        per_item = np.bincount(visible.parent[self.child], minlength=len(visible))
+        per_line = np.bincount(visible.container[self.line], minlength=len(visible))
         return {
             "inside_node": np.array([ids[names[item]] if item else 0 for item in items], dtype=np.int32),
-            "inside_saved": np.full(len(items), self.drawn.saved, dtype=np.uint8),
-            "inside_loop": seen.loop[items].astype(np.uint8),
+            "inside_saved": np.full(len(items), self.layouts.saved, dtype=np.uint8),
+            "inside_loop": visible.loop[items].astype(np.uint8),
             "inside_size": _round([(p.width, p.height) for p in placed], 2),
             "inside_port": _round(port, 2),
             "inside_child": per_item[items],
@@ -225,63 +230,63 @@ class _Rows:
         }
 
     def _children(self) -> Arrays:
-        seen, rows = self.drawn.visible, self.child
-        names = [seen.names[row] for row in rows.tolist()]
-        is_op = seen.kind[rows] == OP
+        visible, rows = self.layouts.visible, self.child
+        names = [visible.names[row] for row in rows.tolist()]
+        is_op = visible.kind[rows] == OP
         ids, nodes = self.index.ids, self.outline.ids
-        told = zip(names, is_op.tolist(), strict=True)
-        pinned = pinned_items(seen, dict.fromkeys(self.drawn.pinned, (0.0, 0.0)))
-        corner = np.concatenate([np.zeros((0, 2)), *(placed.corner for placed in self.drawn.placed)])
-        columns = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint8) for name in _FLAGS}
-        counts = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint32) for name in _COUNTS}
+        pairs = zip(names, is_op.tolist(), strict=True)
+        pinned = pinned_items(visible, dict.fromkeys(self.layouts.pinned, (0.0, 0.0)))
+        corner = np.concatenate([np.zeros((0, 2)), *(placed.corner for placed in self.layouts.placed)])
+        columns = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint8) for name in _FLAGS}
+        counts = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint32) for name in _COUNTS}
         return {
-            "child_is": np.array([-1 - ids[name] if op else nodes[name] for name, op in told], dtype=np.int32),
-            "child_box": _round(np.concatenate([corner, self.drawn.size[rows]], axis=1), 4),
-            "child_open": (seen.kind[rows] == OPEN).astype(np.uint8),
-            "child_label": self.texts.codes(seen.labels[row] for row in rows.tolist()),
-            "child_pinned": np.isin(rows, list(pinned)).astype(np.uint8) * np.uint8(self.drawn.saved),
-            "child_badge": np.bincount(seen.parent[self.badge], minlength=len(seen))[rows],
+            "child_is": np.array([-1 - ids[name] if op else nodes[name] for name, op in pairs], dtype=np.int32),
+            "child_box": _round(np.concatenate([corner, self.layouts.size[rows]], axis=1), 4),
+            "child_open": (visible.kind[rows] == OPEN).astype(np.uint8),
+            "child_label": self.texts.codes(visible.labels[row] for row in rows.tolist()),
+            "child_pinned": np.isin(rows, list(pinned)).astype(np.uint8) * np.uint8(self.layouts.saved),
+            "child_badge": np.bincount(visible.parent[self.badge], minlength=len(visible))[rows],
             **columns,
             **counts,
         }
 
     def _badges(self) -> Arrays:
-        seen, rows = self.drawn.visible, self.badge
-        box = np.zeros((len(seen), 4))
-        box[:, 2:] = self.drawn.size[:, ::-1] if self.drawn.frame.right else self.drawn.size
-        place_badges(seen, box)
+        visible, rows = self.layouts.visible, self.badge
+        box = np.zeros((len(visible), 4))
+        box[:, 2:] = self.layouts.size[:, ::-1] if self.layouts.frame.right else self.layouts.size
+        place_badges(visible, box)
         # The badges' own sizes are as on the screen whichever way the drawing runs.
-        box[rows, 2:] = self.drawn.badges[rows]
+        box[rows, 2:] = self.layouts.badges[rows]
         return {
-            "badge_op": np.array([self.index.ids[seen.names[row]] for row in rows.tolist()], dtype=np.int32),
-            "badge_text": self.texts.codes(seen.labels[row] for row in rows.tolist()),
-            "badge_count": seen.count[rows].astype(np.uint32),
-            "badge_variables": seen.variables[rows].astype(np.uint32),
-            "badge_family": seen.family[rows].astype(np.uint8),
+            "badge_op": np.array([self.index.ids[visible.names[row]] for row in rows.tolist()], dtype=np.int32),
+            "badge_text": self.texts.codes(visible.labels[row] for row in rows.tolist()),
+            "badge_count": visible.count[rows].astype(np.uint32),
+            "badge_variables": visible.variables[rows].astype(np.uint32),
+            "badge_family": visible.family[rows].astype(np.uint8),
             "badge_box": _round(box[rows], 4),
         }
 
     def _lines(self) -> Arrays:
-        seen, rows, placed = self.drawn.visible, self.line, self.drawn.placed
-        first = seen.child_start[seen.container[rows]]
+        visible, rows, placed = self.layouts.visible, self.line, self.layouts.placed
+        first = visible.child_start[visible.container[rows]]
         ends = {
-            f"line_{name}": _child_numbers(end[rows], seen.container[rows], first)
-            for name, end in (("source", seen.source), ("target", seen.target))
+            f"line_{name}": _child_numbers(end[rows], visible.container[rows], first)
+            for name, end in (("source", visible.source), ("target", visible.target))
         }
         none = np.zeros((0, 2))
         return {
             **ends,
-            "line_tensors": seen.tensors[rows].astype(np.uint32),
-            "line_back": seen.back[rows].astype(np.uint8),
-            "line_bytes": seen.bytes[rows].astype(np.float32),
-            "line_label": self.texts.codes(seen.edge_labels[row] for row in rows.tolist()),
+            "line_tensors": visible.tensors[rows].astype(np.uint32),
+            "line_back": visible.back[rows].astype(np.uint8),
+            "line_bytes": visible.bytes[rows].astype(np.float32),
+            "line_label": self.texts.codes(visible.edge_labels[row] for row in rows.tolist()),
             "line_route": np.concatenate([p.points for p in placed] or [np.zeros(0, dtype=np.int64)]),
             "route": _round(np.concatenate([p.route for p in placed] or [none]), 2),
         }
 
-    def _add_colors(self, k: int, known: OpValues) -> None:
+    def _add_colors(self, k: int, values: OpValues) -> None:
         # color_items uses only what a Scene and a VisibleGraph have in common.
-        tint, notes = color_items(cast("Scene", self.drawn.visible), known)
+        tint, notes = color_items(cast("Scene", self.layouts.visible), values)
         for kind, rows in (("child", self.child), ("badge", self.badge)):
             self.arrays[f"{kind}_tint_{k}"] = tint[rows]
             self.arrays[f"{kind}_note_{k}"] = self.texts.codes(notes[row] for row in rows.tolist())

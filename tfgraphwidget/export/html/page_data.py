@@ -30,7 +30,7 @@ from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, value_holds
 from tfgraphwidget.hierarchy import Outline, Sums, find_op_facts, outline_of
 from tfgraphwidget.layout import Frame
-from tfgraphwidget.progress import counted, tell
+from tfgraphwidget.progress import report_each, tell
 from tfgraphwidget.sources import attribute_text, documentation
 from tfgraphwidget.tf_types import AttrValue, NodeDef
 from tfgraphwidget.visible import ViewSpec
@@ -44,7 +44,7 @@ class Values:
 
     def __init__(self) -> None:
         self._number: dict[tuple[str, ...], int] = {}
-        self._known: dict[bytes, int] = {}
+        self._codes: dict[bytes, int] = {}
 
     def code(self, value: AttrValue) -> int:
         """The number of an AttrValue."""
@@ -52,10 +52,10 @@ class Values:
         if value.ByteSize() > _SMALL:
             return self._read(value)
         key = value.SerializeToString()
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._read(value)
-        return found
+        code = self._codes.get(key)
+        if code is None:
+            code = self._codes[key] = self._read(value)
+        return code
 
     def _read(self, value: AttrValue) -> int:
         return self._number.setdefault((attribute_text(value), *comparison_texts(value)), len(self._number))
@@ -91,9 +91,9 @@ def pack_page(page_input: PageInput) -> bytes:
     Each graph is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of both. All lengths are
     multiples of 4.
     """
-    found, way = find_page_graphs(page_input)
-    rooms = [_pack_graph(one) for one in counted(found, "Packing the page", every=1)]
-    kinds = {kind: one.page_input.index for one in found for kind in one.page_input.index.kinds[0]}
+    page_graphs, way = find_page_graphs(page_input)
+    rooms = [_pack_graph(one) for one in report_each(page_graphs, "Packing the page", every=1)]
+    kinds = {kind: one.page_input.index for one in page_graphs for kind in one.page_input.index.kinds[0]}
     titles = titles_of(page_input) if len(way) == len(page_input.path) else (" / ".join(titles_of(page_input)),)
     head = _encode_json(
         {
@@ -121,16 +121,16 @@ def titles_of(page_input: PageInput) -> tuple[str, ...]:
 def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
     """The JSON and the numbers of one graph."""
     page_input = page_graph.page_input
-    index, shown = page_input.index, page_input.shown
-    outline, sums = outline_of(index, fold=shown.fold)
+    index, view_spec = page_input.index, page_input.view_spec
+    outline, sums = outline_of(index, fold=view_spec.fold)
     texts, notices = Texts(), list[str]()
     few = len(index) <= _MOST_COLORED
     encodings = {by: way for by, way in page_input.encodings.items() if few or by == page_input.color_by}
-    drawn = [layout_tables.lay_out_view(index, shown, page_input.layout, page_input.memo)]
-    drawn += layout_tables.lay_out_levels(index, shown, page_input.layout)
+    layouts = [layout_tables.lay_out_view(index, view_spec, page_input.layout, page_input.memo)]
+    layouts += layout_tables.lay_out_levels(index, view_spec, page_input.layout)
     values = Values()
-    arrays = container_tables(index, outline, drawn, texts, [known for known, _ in encodings.values()])
-    arrays |= _nodes(outline, sums, drawn, texts) | _ops(index, outline, texts, values, notices)
+    arrays = container_tables(index, outline, layouts, texts, [op_values for op_values, _ in encodings.values()])
+    arrays |= _nodes(outline, sums, layouts, texts) | _ops(index, outline, texts, values, notices)
     fields, buffer = _buffer(arrays)
     signature, ends = page_graph.signature
     head = {
@@ -140,7 +140,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
         "nodes": list(outline.names),
         "texts": texts.all,
         "values": values.all,
-        **_view_fields(shown, drawn[0].frame),
+        **_view_fields(view_spec, layouts[0].frame),
         "notices": [*page_input.notices, *notices],
         "legends": [asdict(legend) for _, legend in encodings.values()],
         "doors": page_graph.references,
@@ -150,10 +150,10 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
     return _encode_json(head), buffer
 
 
-def _view_fields(shown: ViewSpec, frame: Frame) -> dict[str, Any]:
+def _view_fields(view_spec: ViewSpec, frame: Frame) -> dict[str, Any]:
     return {
-        "opened": sorted(shown.opened),
-        "hidden": len(shown.hidden),
+        "opened": sorted(view_spec.opened),
+        "hidden": len(view_spec.hidden),
         "right": frame.right,
         "frame": [Frame.header, Frame.padding, Frame.margin],
     }
@@ -164,9 +164,9 @@ def _encode_json(head: dict[str, Any]) -> bytes:
     return text + b" " * (-len(text) % 4)
 
 
-def _nodes(outline: Outline, sums: Sums, drawn: list[layout_tables.ContainerLayouts], texts: Texts) -> Arrays:
+def _nodes(outline: Outline, sums: Sums, layouts: list[layout_tables.ContainerLayouts], texts: Texts) -> Arrays:
     least = np.zeros(len(outline))
-    for one in drawn:
+    for one in layouts:
         numbers = [outline.ids[one.visible.names[item]] if item else 0 for item in one.items]
         least[numbers] = one.frame.least[one.items]
     return {
@@ -202,14 +202,16 @@ def _outputs(index: GraphIndex, texts: Texts, notices: list[str]) -> Arrays:
     """The dtype and shape of each output."""
     per_op, dtypes, shapes, missing = [0], list[int](), list[int](), 0
     shape, few = index.typing.shape, len(index) <= _MOST_INFERRED
-    for op, name in enumerate(counted(index.names, "Packing the outputs")):
+    for op, name in enumerate(report_each(index.names, "Packing the outputs")):
         node, page_graph = index.nodes[op], index.dtypes(op)
         per_op.append(per_op[-1] + len(page_graph))
         dtypes += [texts.code(dtype or "unknown") for dtype in page_graph]
         # Inferring the shape of one op would make TensorFlow read the whole of a large file.
         missing += not few and bool(page_graph) and _STORED_SHAPES not in node.attr
-        known = [few or _has_stored_shape(node, port) for port in range(len(page_graph))]
-        shapes += [texts.code(shape_text(shape(name, port) if notices else None)) for port, notices in enumerate(known)]
+        has_shape = [few or _has_stored_shape(node, port) for port in range(len(page_graph))]
+        shapes += [
+            texts.code(shape_text(shape(name, port) if notices else None)) for port, notices in enumerate(has_shape)
+        ]
     if missing:
         notices.append(f"This page does not have the shapes of {missing:,} ops: the file does not say them.")
     return {
@@ -230,7 +232,7 @@ def _attributes(index: GraphIndex, texts: Texts, values: Values, notices: list[s
         notices.append(f"This page has no attributes: the graph has {len(index):,} ops.")
     nodes = index.nodes if len(index) <= _MOST_WITH_ATTRIBUTES else []
     start, names, page_graph = np.zeros(len(index) + 1, dtype=np.uint32), list[int](), list[int]()
-    for op, node in enumerate(counted(nodes, "Packing the attributes")):
+    for op, node in enumerate(report_each(nodes, "Packing the attributes")):
         for name in sorted(node.attr):
             names.append(texts.code(name))
             page_graph.append(values.code(node.attr[name]))
@@ -255,8 +257,8 @@ def _attribute_defaults(index: GraphIndex, kind: str) -> Iterator[tuple[str, lis
 
 def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, Any]]:
     """TensorFlow's documentation of each op type, from a graph that has it."""
-    found = {kind: documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
-    return {kind: asdict(notices) for kind, notices in found.items() if notices.summary or notices.arguments}
+    docs = {kind: documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
+    return {kind: asdict(notices) for kind, notices in docs.items() if notices.summary or notices.arguments}
 
 
 def _buffer(arrays: Arrays) -> tuple[list[tuple[str, str, int, int]], bytes]:

@@ -31,7 +31,7 @@ class EnteredView(Protocol):
         """The graph as it is now."""
 
     @property
-    def shown(self) -> ViewSpec:
+    def view_spec(self) -> ViewSpec:
         """What is visible."""
 
     @property
@@ -83,7 +83,7 @@ class PageInput:
     """
 
     index: GraphIndex
-    shown: ViewSpec
+    view_spec: ViewSpec
     path: tuple[str, ...]
     memo: LayoutCache = field(default_factory=LayoutCache)
     layout: Layout | None = None

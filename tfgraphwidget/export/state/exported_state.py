@@ -69,7 +69,8 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
     present = present_values(request, variables)
     assign_ops = _AssignOps(index)
     whole = tuple(
-        assign_ops.with_assign(v, present[v.handle], kept) for v, kept in _usable_initializers(index, variables, need)
+        assign_ops.with_assign(v, present[v.handle], assign)
+        for v, assign in _usable_initializers(index, variables, need)
     )
     own = mask_of(index, (i for v in whole for i in own_ops(index, v)))
     ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [op for op in contents.starters if op in index.ids]
@@ -80,10 +81,10 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
     )
 
 
-def _session(request: ExportRequest, wanted: str) -> TimedSession:
+def _session(request: ExportRequest, what: str) -> TimedSession:
     session = request.session()
     if session is None:
-        raise SessionRefused(f"There is no session to take the {wanted} from; give tgw.edit(graph, session=session).")
+        raise SessionRefused(f"There is no session to take the {what} from; give tgw.edit(graph, session=session).")
     variable_values.check_session(session, request.graph())
     return TimedSession(session)
 
@@ -147,7 +148,7 @@ class _AssignOps:
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
         self.nodes: list[NodeDef] = []
-        self._taken: set[str] = set()
+        self._used_names: set[str] = set()
 
     def with_assign(self, variable: VariableDef, value: npt.ArrayLike, keep: bool) -> VariableDef:
         """The variable with an op that assigns it: its initializer if that is to `keep` and takes the value."""
@@ -155,7 +156,7 @@ class _AssignOps:
 
     def add_assign(self, variable: VariableDef) -> VariableDef:
         """The variable with a new op that assigns a fed value."""
-        self._taken = self._taken or {name.lower() for name in self.index.names}
+        self._used_names = self._used_names or {name.lower() for name in self.index.names}
         handle = self.index.nodes[self.index.ids[variable.handle]]
         fed = tf.compat.v1.NodeDef(name=self._free(f"{variable.handle}/value"), op="Placeholder")
         fed.attr["dtype"].type = handle.attr["dtype"].type
@@ -175,12 +176,12 @@ class _AssignOps:
         edge = self.index.inputs.start[op] + 1
         if edge >= self.index.inputs.start[op + 1]:
             return False
-        wanted = self.index.shape(int(self.index.inputs.values[edge]), int(self.index.ports[edge]))
-        return bool(tensor_shape(wanted).is_compatible_with(shape))
+        value_shape = self.index.shape(int(self.index.inputs.values[edge]), int(self.index.ports[edge]))
+        return bool(tensor_shape(value_shape).is_compatible_with(shape))
 
-    def _free(self, wanted: str) -> str:
-        name = free_name(wanted, self._taken)
-        self._taken.add(name.lower())
+    def _free(self, base: str) -> str:
+        name = free_name(base, self._used_names)
+        self._used_names.add(name.lower())
         return name
 
 

@@ -77,8 +77,8 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
 
 def fully_fed_ops(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
     """The ops all of whose tensors are among the inputs: control inputs from them can be dropped."""
-    given = set(pairs(index, inputs))
-    ports = Counter(op for op, _ in given)
+    input_tensors = set(pairs(index, inputs))
+    ports = Counter(op for op, _ in input_tensors)
     return {index.names[op] for op, count in ports.items() if count == len(index.dtypes(op))}
 
 
@@ -94,7 +94,7 @@ class _InputPlaceholders:
         self.whole: Mask = np.logical_or.reduce(needs)
         self.nodes: list[NodeDef] = []
         self.instead: dict[tuple[str, int], str] = {}
-        self._taken = {name.lower() for name in index.names}
+        self._used_names = {name.lower() for name in index.names}
 
     def add(self, key: str, tensor: Tensor) -> None:
         """Make a tensor that is the input of a signature under a key something that can be fed."""
@@ -111,8 +111,8 @@ class _InputPlaceholders:
         readers = traversal.readers_of(self.index, [tensor])
         return any(
             need[tensor[0]] and need[readers].any()
-            for need, given in zip(self._needs, self._inputs, strict=True)
-            if tensor not in given
+            for need, signature_inputs in zip(self._needs, self._inputs, strict=True)
+            if tensor not in signature_inputs
         )
 
     def signature(self, original: Signature) -> Signature:
@@ -136,8 +136,8 @@ class _InputPlaceholders:
         self.nodes.append(node)
         return f"{node.name}:0"
 
-    def _placeholder(self, wanted: str, tensor: Tensor, default: str) -> str:
-        node = tf.compat.v1.NodeDef(name=self._free(wanted), op="PlaceholderWithDefault" if default else "Placeholder")
+    def _placeholder(self, base: str, tensor: Tensor, default: str) -> str:
+        node = tf.compat.v1.NodeDef(name=self._free(base), op="PlaceholderWithDefault" if default else "Placeholder")
         node.attr["dtype"].type = self._number(tensor)
         node.attr["shape"].shape.CopyFrom(shape_proto(self.index.shape(*tensor)))
         node.input[:] = [default] if default else []
@@ -147,9 +147,9 @@ class _InputPlaceholders:
     def _number(self, tensor: Tensor) -> int:
         return self.index.typing.number(self.index.dtypes(tensor[0])[tensor[1]].removesuffix("_ref"))
 
-    def _free(self, wanted: str) -> str:
-        name = free_name(wanted, self._taken)
-        self._taken.add(name.lower())
+    def _free(self, base: str) -> str:
+        name = free_name(base, self._used_names)
+        self._used_names.add(name.lower())
         return name
 
 
@@ -163,11 +163,11 @@ def without_remote_devices(request: ExportRequest, nodes: Iterable[NodeDef], kin
     """
     nodes = list(nodes)
     here = [without_remote_device(node) for node in nodes]
-    moved = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
-    if moved:
-        more = f" (and {len(moved) - 1:,} more)" if moved[1:] else ""
+    remote = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
+    if remote:
+        more = f" (and {len(remote) - 1:,} more)" if remote[1:] else ""
         request.add_notice(
-            f"{kind} leaves out on which machine op {moved[0].name!r}{more} stands: {moved[0].device!r}."
+            f"{kind} leaves out on which machine op {remote[0].name!r}{more} stands: {remote[0].device!r}."
         )
     return here
 
@@ -185,6 +185,6 @@ def _rewire(node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Colle
             copy.input.append(text)
     beside = colocated_with(node)
     if any(name not in inside for name in beside):
-        kept = [f"loc:@{name}".encode() for name in beside if name in inside]
-        copy.attr["_class"].list.s[:] = kept
+        colocations = [f"loc:@{name}".encode() for name in beside if name in inside]
+        copy.attr["_class"].list.s[:] = colocations
     return copy

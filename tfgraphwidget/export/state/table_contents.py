@@ -92,9 +92,9 @@ def _fill(
     exports: dict[str, int],
 ) -> None:
     """Find the ops that fill one state, which all of `ops` share."""
-    wanted = [i for i in ops if need[i]]
+    needed = [i for i in ops if need[i]]
     fills = dict.fromkeys(index.names[i] for op in ops for i in initializers(index, op))
-    first = index.names[wanted[0]]
+    first = index.names[needed[0]]
     if fills:
         starters.update(fills)
     elif kind == TABLE:
@@ -106,9 +106,9 @@ def _fill(
                 [first],
             )
         exports[first] = export
-    elif kind in _FILLED_BY_RUNNING or (kind == "iterator" and index.types[wanted[0]] != "OneShotIterator"):
-        taken = [i for op in wanted for i in users(index, op) if need[i] and index.dtypes(i)]
-        out = f"{index.names[taken[0]]}:0" if taken else f"{first}:0"
+    elif kind in _FILLED_BY_RUNNING or (kind == "iterator" and index.types[needed[0]] != "OneShotIterator"):
+        consumers = [i for op in needed for i in users(index, op) if need[i] and index.dtypes(i)]
+        out = f"{index.names[consumers[0]]}:0" if consumers else f"{first}:0"
         raise GraphEditError(
             f"The outputs need {kind} {first!r}, which only a running session fills; give what comes out of it as an "
             f"input: inputs=[{out!r}].",
@@ -134,11 +134,11 @@ def _imports(
     if not exports:
         return (), ()
     read = run([f"{index.names[op]}:{port}" for op in exports.values() for port in (0, 1)])
-    taken = {name.lower() for name in index.names}
+    used_names = {name.lower() for name in index.names}
     nodes: list[NodeDef] = []
     imports = []
     for k, (table, op) in enumerate(exports.items()):
-        node = tf.compat.v1.NodeDef(name=free_name(f"{table}/content", taken), op="LookupTableImportV2")
+        node = tf.compat.v1.NodeDef(name=free_name(f"{table}/content", used_names), op="LookupTableImportV2")
         dtypes = [index.nodes[op].attr[key].type for key in ("Tkeys", "Tvalues")]
         node.attr["Tin"].type, node.attr["Tout"].type = dtypes
         node.input.append(table)

@@ -44,8 +44,8 @@ class GraphReference:
         index = self.request.index
         ends = [tensor for s in self.request.signatures for _, tensor in (*s.inputs, *s.outputs)]
         whole = np.flatnonzero(needed_ops(index, (), [*ends, *self._state.ops])).tolist()
-        given = {name for s in self.request.signatures for name in fully_fed_ops(index, [t for _, t in s.inputs])}
-        return [*(_without_control_inputs(index.nodes[i], given) for i in whole), *self._state.nodes]
+        fed_ops = {name for s in self.request.signatures for name in fully_fed_ops(index, [t for _, t in s.inputs])}
+        return [*(_without_control_inputs(index.nodes[i], fed_ops) for i in whole), *self._state.nodes]
 
     @cached_property
     def _ops_to_run(self) -> list[int]:
@@ -69,8 +69,8 @@ class GraphReference:
             self.request.add_notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
             return []
         with self.sandbox() as sandbox:
-            found = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
-        return self.rerun(found) if found and self._has_effects() else found
+            runs = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
+        return self.rerun(runs) if runs and self._has_effects() else runs
 
     def rerun(self, run_all: Sequence[ReferenceRun]) -> list[ReferenceRun]:
         """Run again on the same feeds, from the initial state."""
@@ -91,14 +91,16 @@ class GraphReference:
         return find_external_op([*nodes, *inside])
 
     def _try(self, sandbox: Sandbox, signature: Signature) -> ReferenceRun | None:
-        given = self._given_feeds(signature)
+        fixed_feeds = self._given_feeds(signature)
         complaints = []
-        for feeds in generate_feeds([self._input_spec(*pair) for pair in signature.inputs if pair[0] not in given]):
+        for feeds in generate_feeds(
+            [self._input_spec(*pair) for pair in signature.inputs if pair[0] not in fixed_feeds]
+        ):
             try:
-                return signature, {**given, **feeds}, _run(sandbox, signature, {**given, **feeds})
+                return signature, {**fixed_feeds, **feeds}, _run(sandbox, signature, {**fixed_feeds, **feeds})
             except SessionRefused as error:  # noqa: PERF203
                 complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
-        if given:
+        if fixed_feeds:
             raise GraphEditError(f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}.")
         reason = f"signature {signature.name!r} runs on no values that could be made up ({complaints[0]})"
         self.request.add_notice(NOT_RUN.format(reason))
@@ -136,5 +138,5 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
 
 def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, Any]) -> dict[str, Any]:
     tensors = dict(signature.inputs)
-    got = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
-    return dict(zip((key for key, _ in signature.outputs), got, strict=True))
+    values = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
+    return dict(zip((key for key, _ in signature.outputs), values, strict=True))

@@ -58,7 +58,7 @@ def check(
         tell(f"Proving what is saved: {loader}")
         try:
             with load() as run:
-                got = [run(signature, feeds) for signature, feeds, _ in expected]
+                results = [run(signature, feeds) for signature, feeds, _ in expected]
         except GraphEditError:
             raise
         except Exception as error:  # TensorFlow raises many kinds for a damaged file
@@ -66,7 +66,7 @@ def check(
                 f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing was written. "
                 f"{_ANYWAY}."
             ) from error
-        _compare(reference, kind, loader, expected, got)
+        _compare(reference, kind, loader, expected, results)
 
 
 def first_line(error: Exception) -> str:
@@ -77,16 +77,16 @@ def first_line(error: Exception) -> str:
 
 
 def _compare(
-    reference: Reference, kind: str, loader: str, expected: Sequence[ReferenceRun], got: Sequence[dict[str, Any]]
+    reference: Reference, kind: str, loader: str, expected: Sequence[ReferenceRun], results: Sequence[dict[str, Any]]
 ) -> None:
     once_more: list[ReferenceRun] = []
-    for k, (signature, _, wanted) in enumerate(expected):
+    for k, (signature, _, expected_values) in enumerate(expected):
         for key, tensor in signature.outputs:
-            why = describe_difference(wanted[key], got[k][key])
-            if why and same_dtype_and_shape(wanted[key], got[k][key]):
+            why = describe_difference(expected_values[key], results[k][key])
+            if why and same_dtype_and_shape(expected_values[key], results[k][key]):
                 # Unseeded random numbers differ from run to run; those of the reference do too then.
                 once_more = once_more or reference.rerun(expected)
-                why = "" if describe_difference(wanted[key], once_more[k][2][key]) else why
+                why = "" if describe_difference(expected_values[key], once_more[k][2][key]) else why
             if why:
                 raise GraphEditError(
                     f"{kind} gives something else than the graph does: output {key!r} of signature {signature.name!r} "
@@ -103,23 +103,28 @@ def same_dtype_and_shape(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
 
 def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
     """How an array differs from the expected one, as the end of a sentence; "" if it does not."""
-    wanted, got = np.asarray(expected), np.asarray(actual)
-    if not same_dtype_and_shape(wanted, got):
-        return f"is {got.dtype} of shape {got.shape} in place of {wanted.dtype} of shape {wanted.shape}"
-    if np.array_equal(wanted, got) or wanted.size == 0:
+    expected_array, actual_array = np.asarray(expected), np.asarray(actual)
+    if not same_dtype_and_shape(expected_array, actual_array):
+        return (
+            f"is {actual_array.dtype} of shape {actual_array.shape} in place of {expected_array.dtype} of shape "
+            f"{expected_array.shape}"
+        )
+    if np.array_equal(expected_array, actual_array) or expected_array.size == 0:
         return ""
-    if not np.issubdtype(wanted.dtype, np.inexact) and wanted.dtype.name != "bfloat16":
-        count = int(np.count_nonzero(wanted != got))
-        return f"differs in {count} of {wanted.size} elements"
-    wide = np.complex128 if np.iscomplexobj(wanted) else np.float64
-    a, b = wanted.astype(wide), got.astype(wide)
+    if not np.issubdtype(expected_array.dtype, np.inexact) and expected_array.dtype.name != "bfloat16":
+        count = int(np.count_nonzero(expected_array != actual_array))
+        return f"differs in {count} of {expected_array.size} elements"
+    wide = np.complex128 if np.iscomplexobj(expected_array) else np.float64
+    a, b = expected_array.astype(wide), actual_array.astype(wide)
     finite = np.isfinite(a)
     if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return "has its infinite numbers, or those that are none, in other places"
     largest = float(np.max(np.abs(a[finite] - b[finite]), initial=0.0))
     scale = float(np.max(np.abs(a[finite]), initial=0.0))
     return (
-        f"differs by {largest:.3g}" if largest > _TOLERANCE.get(wanted.dtype.name, _COARSE) * max(scale, 1e-30) else ""
+        f"differs by {largest:.3g}"
+        if largest > _TOLERANCE.get(expected_array.dtype.name, _COARSE) * max(scale, 1e-30)
+        else ""
     )
 
 
@@ -150,8 +155,8 @@ def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
             proto = meta.signature_def[signature.name]
             inputs, outputs = dict(tensor_names(proto.inputs)), dict(tensor_names(proto.outputs))
             fetches = {key: outputs[key] for key, _ in signature.outputs}
-            got: dict[str, Any] = session.run(fetches, {inputs[key]: value for key, value in feeds.items()})
-            return got
+            values: dict[str, Any] = session.run(fetches, {inputs[key]: value for key, value in feeds.items()})
+            return values
 
         yield run
 
@@ -165,17 +170,17 @@ def _load_eagerly(path: Path) -> Iterator[Run]:
         def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
             specs = dtypes[signature.name]
             # This loader takes the parts of a sparse value, "key/values", as arguments "key_values".
-            named = {key if key in specs else key.replace("/", "_"): value for key, value in feeds.items()}
-            given = {key: tf.constant(value, specs[key].dtype) for key, value in named.items()}
-            got = loaded.signatures[signature.name](**given)
-            return {key: _output(key, got).numpy() for key, _ in signature.outputs}
+            feeds_by_key = {key if key in specs else key.replace("/", "_"): value for key, value in feeds.items()}
+            tensors = {key: tf.constant(value, specs[key].dtype) for key, value in feeds_by_key.items()}
+            outputs = loaded.signatures[signature.name](**tensors)
+            return {key: _output(key, outputs).numpy() for key, _ in signature.outputs}
 
         yield run
 
 
-def _output(key: str, got: Mapping[str, Any]) -> Any:
+def _output(key: str, outputs: Mapping[str, Any]) -> Any:
     name, _, part = key.rpartition("/")
-    return got[key] if key in got else getattr(got[name], part)
+    return outputs[key] if key in outputs else getattr(outputs[name], part)
 
 
 @contextmanager

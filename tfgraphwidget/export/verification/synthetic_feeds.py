@@ -25,18 +25,18 @@ class InputSpec(NamedTuple):
     shape: Shape
 
 
-def generate_feeds(wanted: Sequence[InputSpec]) -> Iterator[dict[str, Any]]:
+def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, Any]]:
     """Values by key, in several sizes and fillings; the same ones in each call."""
-    known = all(shape is not None and None not in shape for _, _, shape in wanted)
+    are_static = all(shape is not None and None not in shape for _, _, shape in specs)
     for size, rank, way in _WAYS:
         # For fully known shapes only the filling differs.
-        if not known or (size == 1 and rank == 1):
+        if not are_static or (size == 1 and rank == 1):
             random = np.random.default_rng(0)
-            yield {key: _value(dtype, _sizes(shape, size, rank), way, random) for key, dtype, shape in wanted}
+            yield {key: _value(dtype, _sizes(shape, size, rank), way, random) for key, dtype, shape in specs}
 
 
 def _sizes(shape: Shape, size: int, rank: int) -> tuple[int, ...]:
-    return (size,) * rank if shape is None else tuple(size if known is None else known for known in shape)
+    return (size,) * rank if shape is None else tuple(size if length is None else length for length in shape)
 
 
 def _value(dtype: tf.DType, shape: tuple[int, ...], way: str, random: np.random.Generator) -> Any:

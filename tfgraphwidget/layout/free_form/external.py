@@ -19,7 +19,7 @@ from tfgraphwidget.layout.geometry import MutableLayout, Point, flatten
 from tfgraphwidget.layout.layered.components import BORDER
 from tfgraphwidget.layout.layered.layered_graph import LayoutProblem
 from tfgraphwidget.layout.packing import pack
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 
 Points = npt.NDArray[np.float64]
 _NAMED = 2
@@ -109,7 +109,7 @@ def _routes(
     level = -margin, float((corner + sizes)[:, 1].max()) + margin
     draw = PolylineRouter(corner, sizes, problem.ports, (enter or 0.0, leave or 0.0), level)
     both = {(edge.source, edge.target) for edge in problem.edges}
-    edges = counted(problem.edges, "Drawing the lines") if len(problem.edges) > _MANY else problem.edges
+    edges = report_each(problem.edges, "Drawing the lines") if len(problem.edges) > _MANY else problem.edges
     routes = [draw.route(edge.source, edge.target, twin=(edge.target, edge.source) in both) for edge in edges]
     return routes, enter, leave
 

@@ -7,7 +7,7 @@ from tfgraphwidget.layout.layered.column_wrapping import GUTTER
 from tfgraphwidget.layout.layered.layered_graph import Chain, Hyperedge, LayeredGraph
 from tfgraphwidget.layout.layered.routing import Column, HyperedgeSpan, assign_tracks, same_layer_ports
 from tfgraphwidget.layout.spacing import ABOVE, BELOW, TRACK
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 
 LONG = 5_000  # lines of one drawing that take a second: a person is told how far it is
 
@@ -37,7 +37,7 @@ class ColumnAssembly:
             left.append(column.left + column.x[node] - w / 2)
             top.append(self.head + column.top[node])
         ways = list(zip(self.graph.chains, self.graph.is_reversed, strict=True))
-        slowly = counted(ways, "Drawing the lines") if len(ways) > LONG else ways
+        slowly = report_each(ways, "Drawing the lines") if len(ways) > LONG else ways
         routes = [self._route(chains, top, turn=turn) for chains, turn in slowly]
         return MutableLayout(left, top, self.width, self.height, routes, self.enter, self.leave)
 

@@ -15,7 +15,7 @@ from tfgraphwidget.layout.layered.crossing import order_layers
 from tfgraphwidget.layout.layered.layered_graph import Layering, LayoutProblem, assign_columns, insert_dummy_nodes
 from tfgraphwidget.layout.layered.placement import place_nodes
 from tfgraphwidget.layout.layered.routing import route_column
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 
 # Shapes that are tried for components of _FEW to _MANY nodes, as factors of the wanted aspect. The first is taken at
 # once if it is _NEAR enough (the difference of logarithms), but not for less than _SMALL nodes: these are soon drawn,
@@ -43,7 +43,7 @@ def run_layout(problem: LayoutProblem) -> ColumnAssembly:
         graph = insert_dummy_nodes(problem, layering)  # 4. Long edges become chains of dummy nodes.
         numbers = range(len(graph.layers))
         columns = []
-        for number in counted(numbers, "Laying out the lines", every=1) if len(problem.edges) > LONG else numbers:
+        for number in report_each(numbers, "Laying out the lines", every=1) if len(problem.edges) > LONG else numbers:
             order_layers(graph, number)  # 5. Crossing minimization: the order in each layer.
             x = place_nodes(graph, number)  # 6. Node placement: the x of nodes and dummy nodes.
             columns.append(route_column(graph, number, x))  # 7. Edge routing: ports, tracks, and the y of everything.

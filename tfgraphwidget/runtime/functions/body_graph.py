@@ -16,8 +16,8 @@ from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
-from tfgraphwidget.runtime.functions.body_import import called
-from tfgraphwidget.runtime.functions.inlining import inlined
+from tfgraphwidget.runtime.functions.body_import import called_definitions
+from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
 from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -48,13 +48,13 @@ def _following_session() -> Any:
 
 
 def body_source(
-    index: GraphIndex, held: BodyState, arguments: Sequence[str], returns: Mapping[str, str], title: str
+    index: GraphIndex, body_state: BodyState, arguments: Sequence[str], returns: Mapping[str, str], title: str
 ) -> Source:
     """The graph of a function's body with a session, opened.
 
     Args:
         index: The body as edits have left it.
-        held: What its handles stand for.
+        body_state: What its handles stand for.
         arguments: The tensors that callers pass in; they are placeholders.
         returns: Name of each result -> tensor.
         title: The title of the source.
@@ -63,29 +63,31 @@ def body_source(
         NotClonable: The body reads state that cannot be reached.
         SessionRefused: A variable has no value.
     """
-    own = [name for name in arguments if split_tensor(name)[0] not in held.names]
-    outside = held.names | {split_tensor(name)[0] for name in own}
-    nodes = inlined([node for node in index.nodes if node.name not in outside], index)
-    functions = list(called(index, nodes).values())
+    own = [name for name in arguments if split_tensor(name)[0] not in body_state.names]
+    outside = body_state.names | {split_tensor(name)[0] for name in own}
+    nodes = inline([node for node in index.nodes if node.name not in outside], index)
+    functions = list(called_definitions(index, nodes).values())
     read = {split_input(text) for node in nodes for text in node.input}
     graph = tf.Graph()
     with graph.as_default():
-        state = _State(index, held, [*nodes, *(node for function in functions for node in function.node_def)])
-        given = {f"{name}:0": state.tensor(name) for name in index.names if name in held.names and (name, 0) in read}
-        given |= {name: _placeholder(index, *split_tensor(name)) for name in own}
-        _import(nodes, functions, {name: tensor for name, tensor in given.items() if split_tensor(name) in read})
+        state = _State(index, body_state, [*nodes, *(node for function in functions for node in function.node_def)])
+        tensors = {
+            f"{name}:0": state.tensor(name) for name in index.names if name in body_state.names and (name, 0) in read
+        }
+        tensors |= {name: _placeholder(index, *split_tensor(name)) for name in own}
+        _import(nodes, functions, {name: tensor for name, tensor in tensors.items() if split_tensor(name) in read})
         _set_shapes(graph, index)
         tables = graph.get_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
     session = _following_session()(graph, state.feeds)
     session.run(tables)
     source = open_source(graph, session)
     inputs = tuple((split_tensor(name)[0], name) for name in own)
-    outputs = tuple((key, name) for key, name in returns.items() if split_tensor(name)[0] not in held.names)
+    outputs = tuple((key, name) for key, name in returns.items() if split_tensor(name)[0] not in body_state.names)
     source.title, source.signature = title, Signature("", inputs, outputs)
     return source
 
 
-def _import(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], given: Mapping[str, tf.Tensor]) -> None:
+def _import(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], tensors: Mapping[str, tf.Tensor]) -> None:
     """Add NodeDefs to the default graph under their own names; what is not among them is waited for no more."""
     names = {node.name for node in nodes}
     for node in nodes:
@@ -96,7 +98,7 @@ def _import(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], given: M
         invalidate_gradient(node)
     graph_def = tf.compat.v1.GraphDef(node=nodes, library=tf_protos.FunctionDefLibrary(function=functions))
     graph_def.versions.CopyFrom(tf.compat.v1.get_default_graph().graph_def_versions)
-    tf.import_graph_def(graph_def, given, name="")
+    tf.import_graph_def(graph_def, tensors, name="")
 
 
 def _set_shapes(graph: tf.Graph, index: GraphIndex) -> None:
@@ -115,23 +117,23 @@ def _placeholder(index: GraphIndex, op: str, port: int | None) -> Any:
 class _State:
     """The variables, tables and constants of a graph that stand for what a body captured."""
 
-    def __init__(self, index: GraphIndex, held: BodyState, nodes: Iterable[NodeDef]) -> None:
-        self.index, self.held, self.nodes = index, held, list(nodes)
+    def __init__(self, index: GraphIndex, body_state: BodyState, nodes: Iterable[NodeDef]) -> None:
+        self.index, self.body_state, self.nodes = index, body_state, list(nodes)
         self._live: dict[tf.Operation, tuple[tf.Tensor, Any]] = {}
         self._stored: dict[tf.Operation, tuple[tf.Tensor, str]] = {}
 
     def feeds(self) -> Mapping[tf.Operation, Mapping[tf.Tensor, Any]]:
         """The ops that assign values to variables, with what is fed to them; those of a file once."""
         stored, self._stored = self._stored, {}
-        values = self.held.values([name for _, name in stored.values()], "current") if stored else {}
-        found = {assign: {value: values[name]} for assign, (value, name) in stored.items()}
+        values = self.body_state.values([name for _, name in stored.values()], "current") if stored else {}
+        feeds = {assign: {value: values[name]} for assign, (value, name) in stored.items()}
         with eager_mode():  # whatever graph is the default one where the session is used
-            return {**found, **{assign: {value: live.numpy()} for assign, (value, live) in self._live.items()}}
+            return {**feeds, **{assign: {value: live.numpy()} for assign, (value, live) in self._live.items()}}
 
     def tensor(self, name: str) -> Any:
         """The tensor that stands for an op's output; in the default graph."""
-        index, held = self.index, self.held
-        op, live = index.ids[name], held.live(name)
+        index, body_state = self.index, self.body_state
+        op, live = index.ids[name], body_state.live(name)
         if index.types[op] in HANDLES:
             return self._variable(op, name, live)
         if live is not None and live.dtype.name not in HANDLE_DTYPES:
@@ -139,8 +141,10 @@ class _State:
                 value = live.numpy()
             return tf.constant(value, live.dtype, name=name)
         with eager_mode():
-            found = held.table(name, table_dtypes(self.nodes))
-            content = None if found is None else (np.asarray(found[0]), np.asarray(found[1]))
+            content_of_table = body_state.table(name, table_dtypes(self.nodes))
+            content = (
+                None if content_of_table is None else (np.asarray(content_of_table[0]), np.asarray(content_of_table[1]))
+            )
         if content is None:
             raise NotClonable(
                 f"{name!r} ({index.types[op]}) is state that a graph with a session cannot have; clone the function "

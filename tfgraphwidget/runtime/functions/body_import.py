@@ -44,16 +44,16 @@ def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
     }
 
 
-def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
+def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
     """The FunctionDefs that NodeDefs call, and those that these call, by name."""
-    found: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
     stack = list(nodes)
     while stack:
         for door in called_functions(stack.pop(), index.functions):
-            if door.function not in found:
-                found[door.function] = index.extras.function(door.function)
-                stack += found[door.function].node_def
-    return found
+            if door.function not in definitions:
+                definitions[door.function] = index.extras.function(door.function)
+                stack += definitions[door.function].node_def
+    return definitions
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class OwnNodes:
 _UNCHANGED = OwnNodes()
 
 
-def loaded(
+def load_with_gradients(
     functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
 ) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef.
@@ -91,36 +91,36 @@ def loaded(
         NotClonable: A function calls itself, or TensorFlow cannot load it.
     """
     library = tf_protos.FunctionDefLibrary(function=functions.values())
-    named = {(name, op): new_gradient_name() for name, held in gradients.items() for op in held}
+    gradient_names = {(name, op): new_gradient_name() for name, item in gradients.items() for op in item}
     for function in library.function:
         own.change(function.node_def, function.signature.name)
         for name in _REWRITES:
             function.attr.pop(name, None)
         for node in function.node_def:
-            if (function.signature.name, node.name) in named:
-                node.attr[KEY].s = named[function.signature.name, node.name].encode()
+            if (function.signature.name, node.name) in gradient_names:
+                node.attr[KEY].s = gradient_names[function.signature.name, node.name].encode()
             else:
                 invalidate_gradient(node)
     try:
-        made = load_functions(library)
+        functions_by_name = load_functions(library)
     except ValueError as error:
         raise NotClonable(
             f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose boundaries that "
             "leave the call out."
         ) from error
-    for (name, op), gradient in named.items():
-        body = made[name].graph
-        told = [held for held in gradients[name][op].captured if isinstance(held, str)]
-        tensors = {k: body.inputs[int(k)] if k.isdecimal() else body.get_tensor_by_name(k) for k in told}
+    for (name, op), gradient in gradient_names.items():
+        body = functions_by_name[name].graph
+        captured_names = [item for item in gradients[name][op].captured if isinstance(item, str)]
+        tensors = {k: body.inputs[int(k)] if k.isdecimal() else body.get_tensor_by_name(k) for k in captured_names}
         gradients[name][op].register(gradient, tensors)
-    return made
+    return functions_by_name
 
 
-def brought_in(
+def import_part(
     part: Excerpt,
     functions: Mapping[str, Any],
     gradients: Mapping[str, Gradient],
-    given: Mapping[str, Any],
+    tensors_in: Mapping[str, Any],
     scope: str,
     own: OwnNodes = _UNCHANGED,
 ) -> list[Any]:
@@ -130,7 +130,8 @@ def brought_in(
         part: The ops.
         functions: The ConcreteFunctions to call, by the names of the original functions.
         gradients: Gradients of single ops, by op.
-        given: Tensors of the default graph by the names of the tensors that they stand for: inputs and captured state.
+        tensors_in: Tensors of the default graph by the names of the tensors that they stand for: inputs and captured
+            state.
         scope: The name scope of the new ops; "" for none.
         own: The seeds and devices of the copies.
 
@@ -140,26 +141,26 @@ def brought_in(
     graph = tf.compat.v1.get_default_graph()
     for function in functions.values():
         function.add_to_graph(graph)
-    named = {op: new_gradient_name() for op in gradients}
-    nodes = _copies(part, functions, named)
+    gradient_names = {op: new_gradient_name() for op in gradients}
+    nodes = _copies(part, functions, gradient_names)
     own.change(nodes)
     read = {text if ":" in text else f"{text}:0" for node in nodes for text in node.input}
-    wanted = part.names(part.outputs)
-    inside = [name for name in wanted if name not in given]
-    made = tf.import_graph_def(
+    names = part.names(part.outputs)
+    inside = [name for name in names if name not in tensors_in]
+    imported = tf.import_graph_def(
         tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions),
-        {name: tensor for name, tensor in given.items() if name in read},
+        {name: tensor for name, tensor in tensors_in.items() if name in read},
         inside,
         name=scope,
     )
     _finish(part, functions, graph, scope)
     prefix = f"{scope}/" if scope else ""
     attach_body_graphs([graph.get_operation_by_name(f"{prefix}{part.index.names[i]}") for i in part.ops])
-    tensors = tensors_of(given, gradients.values(), scope)
+    tensors = tensors_of(tensors_in, gradients.values(), scope)
     for op, gradient in gradients.items():
-        gradient.register(named[op], tensors)
-    added = {**given, **dict(zip(inside, made, strict=True))}
-    return [added[name] for name in wanted]
+        gradient.register(gradient_names[op], tensors)
+    added = {**tensors_in, **dict(zip(inside, imported, strict=True))}
+    return [added[name] for name in names]
 
 
 def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
@@ -170,14 +171,14 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
     index = part.index
     names = {index.names[i] for i in part.ops}
     suffix = f"_copy_{unique_number()}"  # keys of state that the function makes for itself
-    made = []
+    copies = []
     for i in part.ops:
         copy = type(index.nodes[i])()
         copy.CopyFrom(index.nodes[i])
         copy.input[:] = [text for text in copy.input if text[:1] != "^" or split_input(text)[0] in names]
         if any(name not in names for name in colocated_with(copy)):
-            kept = [text for text in copy.attr["_class"].list.s if text.removeprefix(b"loc:@").decode() in names]
-            copy.attr["_class"].list.s[:] = kept
+            colocations = [text for text in copy.attr["_class"].list.s if text.removeprefix(b"loc:@").decode() in names]
+            copy.attr["_class"].list.s[:] = colocations
         copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
         rename_called_functions(copy, functions, suffix)
         if copy.op in FUNCTION_CALLS:
@@ -186,8 +187,8 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
             copy.attr[KEY].s = gradients[copy.name].encode()
         else:
             invalidate_gradient(copy)
-        made.append(copy)
-    return made
+        copies.append(copy)
+    return copies
 
 
 def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:

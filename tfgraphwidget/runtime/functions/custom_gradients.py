@@ -32,12 +32,12 @@ class Gradient:
 
     def register(self, name: str, tensors: Mapping[str, tf.Tensor]) -> None:
         """Register it under `name`; `tensors` are the copy's, by the names of the original's."""
-        captured = [tensors[held] if isinstance(held, str) else held for held in self.captured]
+        captured = [tensors[item] if isinstance(item, str) else item for item in self.captured]
 
-        def gradient(_: Any, *given: Any) -> Any:
+        def gradient(_: Any, *upstream: Any) -> Any:
             specs = self.function.inputs
-            known = [_zeros(spec) if g is None else g for g, spec in zip(given, specs, strict=False)]
-            return call_with_captures(self.function, known, captured)
+            output_gradients = [_zeros(spec) if g is None else g for g, spec in zip(upstream, specs, strict=False)]
+            return call_with_captures(self.function, output_gradients, captured)
 
         tf.RegisterGradient(name)(gradient)
 
@@ -46,27 +46,27 @@ def _zeros(like: tf.Tensor) -> tf.Tensor:
     return tf.zeros([1 if size is None else size for size in like.shape] if like.shape.rank else [], like.dtype)
 
 
-def gradients(part: Excerpt, held: BodyState) -> dict[str, Gradient]:
+def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:
     """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced again."""
     index = part.index
-    found = {}
+    result = {}
     for i in part.ops:
         if has_closure_gradient(index.nodes[i]):
-            op = held.operation(index.names[i])
-            gradient = None if op is None else _traced(part, held, op, i)
+            op = body_state.operation(index.names[i])
+            gradient = None if op is None else _traced_gradient(part, body_state, op, i)
             if gradient is not None:
-                found[index.names[i]] = gradient
-    return found
+                result[index.names[i]] = gradient
+    return result
 
 
-def called_gradients(held: BodyState, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
+def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
     """Function -> name of an op in it -> its gradient, for FunctionDefs that were traced from `held.graph`.
 
     What these gradients read is named by number for arguments, else by the tensor's name.
     """
-    found: dict[str, dict[str, Gradient]] = {}
+    result: dict[str, dict[str, Gradient]] = {}
     for name, definition in functions.items():
-        traced = None if held.graph is None else graph_functions(held.graph).get(name)
+        traced = None if body_state.graph is None else graph_functions(body_state.graph).get(name)
         graph: Any = getattr(traced, "graph", None)
         closures = (
             [node.name for node in definition.node_def if has_closure_gradient(node)] if graph is not None else []
@@ -75,8 +75,8 @@ def called_gradients(held: BodyState, functions: Mapping[str, FunctionDef]) -> d
         for op, function in gradients_of.items():
             captured = [] if function is None else [_in_function(graph, tensor) for tensor in function.captured_inputs]
             if function is not None and None not in captured:
-                found.setdefault(name, {})[op] = Gradient(function, (*captured,))
-    return found
+                result.setdefault(name, {})[op] = Gradient(function, (*captured,))
+    return result
 
 
 def _in_function(graph: Any, tensor: Tensor) -> str | None:
@@ -97,7 +97,7 @@ def _function(op: tf.Operation) -> Any:
         return None
 
 
-def _traced(part: Excerpt, held: BodyState, op: tf.Operation, number: int) -> Gradient | None:
+def _traced_gradient(part: Excerpt, body_state: BodyState, op: tf.Operation, number: int) -> Gradient | None:
     """The gradient of an op; `number` is that of the op in the excerpt's index."""
     function = _function(op)
     if function is None:
@@ -106,7 +106,7 @@ def _traced(part: Excerpt, held: BodyState, op: tf.Operation, number: int) -> Gr
     sources = zip(index.inputs.row(number).tolist(), index.ports[_row(index, number)].tolist(), strict=True)
     # What the op reads may be another tensor since an edit, and its gradient then is of that one.
     now = {id(tensor): part.names([end])[0] for tensor, end in zip(op.inputs, sources, strict=False)}
-    captured = [now.get(id(tensor)) or _in_copy(part, held, tensor) for tensor in function.captured_inputs]
+    captured = [now.get(id(tensor)) or _in_copy(part, body_state, tensor) for tensor in function.captured_inputs]
     return (
         None if None in [c if isinstance(c, str | None) else "" for c in captured] else Gradient(function, (*captured,))
     )
@@ -116,27 +116,27 @@ def _row(index: GraphIndex, op: int) -> slice:
     return slice(int(index.inputs.start[op]), int(index.inputs.start[op + 1]))
 
 
-def _in_copy(part: Excerpt, held: BodyState, tensor: Tensor) -> Any:
+def _in_copy(part: Excerpt, body_state: BodyState, tensor: Tensor) -> Any:
     """The name that a captured tensor has in the excerpt, a captured value as it is; None for what is out of reach."""
     index = part.index
     if hasattr(tensor, "numpy"):
-        named = [index.names[i] for i in part.held]
-        same = (n for n in named if getattr(held.live(n), "handle", None) is tensor)
+        state_names = [index.names[i] for i in part.reused]
+        same = (n for n in state_names if getattr(body_state.live(n), "handle", None) is tensor)
         return next((f"{name}:0" for name in same), None if tensor.dtype == tf.resource else tensor)
-    name = held.tensor_name(tensor)
+    name = body_state.tensor_name(tensor)
     if name is None or split_tensor(name)[0] not in index.ids:  # an edit has removed the op
         return None
     op = index.op(name)
-    there = op in part.ops or op in part.held or name in part.names(part.inputs)
+    there = op in part.ops or op in part.reused or name in part.names(part.inputs)
     return name if there else None
 
 
-def tensors_of(given: Mapping[str, tf.Tensor], wanted: Iterable[Gradient], scope: str) -> dict[str, Any]:
+def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], scope: str) -> dict[str, Any]:
     """The copy's tensor for each that gradients read.
 
     Args:
-        given: Tensors from outside the copy, by the original's name.
-        wanted: The gradients.
+        tensors_in: Tensors from outside the copy, by the original's name.
+        needed: The gradients.
         scope: The name scope of the copy in the default graph; "" for none.
 
     Returns:
@@ -144,5 +144,7 @@ def tensors_of(given: Mapping[str, tf.Tensor], wanted: Iterable[Gradient], scope
     """
     graph = tf.compat.v1.get_default_graph()
     prefix = f"{scope}/" if scope else ""
-    names = {name for gradient in wanted for name in gradient.captured if isinstance(name, str)}
-    return {name: given[name] if name in given else graph.get_tensor_by_name(f"{prefix}{name}") for name in names}
+    names = {name for gradient in needed for name in gradient.captured if isinstance(name, str)}
+    return {
+        name: tensors_in[name] if name in tensors_in else graph.get_tensor_by_name(f"{prefix}{name}") for name in names
+    }

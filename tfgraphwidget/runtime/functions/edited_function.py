@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from tfgraphwidget.edits import Change, FunctionBoundary, NodeChange, Patch, apply_patch, track_boundary
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, REQUIRED_PLACEHOLDERS, GraphIndex, called_functions, reachable_functions
-from tfgraphwidget.naming import listed, split_input, split_tensor
+from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
@@ -109,23 +109,23 @@ def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphI
     Raises:
         GraphEditError: An op cannot take the results of the new function.
     """
-    names, made = {old: new.signature.name}, [new]
-    active = {function.signature.name for function in made if _acts(function)}
+    names, definitions = {old: new.signature.name}, [new]
+    active = {function.signature.name for function in definitions if _acts(function)}
     for name in _callers_last(index, old):
         definition = index.extras.function(name)
         caller = type(definition)()
         caller.CopyFrom(definition)
         for node in caller.node_def:
-            node.CopyFrom(_calling(node, _exchanged(node, index.functions, names), active))
-        made.append(_named(caller, name))
-        active |= {made[-1].signature.name} if _acts(made[-1]) else set()
-        names[name] = made[-1].signature.name
+            node.CopyFrom(_calling(node, _replacements(node, index.functions, names), active))
+        definitions.append(_name_function(caller, name))
+        active |= {definitions[-1].signature.name} if _acts(definitions[-1]) else set()
+        names[name] = definitions[-1].signature.name
     changed = tuple(
         NodeChange(node, _calling(node, labels, active))
         for node in index.nodes
-        if (labels := _exchanged(node, index.functions, names))
+        if (labels := _replacements(node, index.functions, names))
     )
-    functions = _lacking(made, index, inner)
+    functions = _lacking(definitions, index, inner)
     return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=changed))
 
 
@@ -148,8 +148,8 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
         return patch
     after = apply_patch(index, patch)
     before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
-    gone = [name for name in before if name not in now and name not in first.functions]
-    functions = tuple(index.extras.function(name) for name in gone)
+    superseded = [name for name in before if name not in now and name not in first.functions]
+    functions = tuple(index.extras.function(name) for name in superseded)
     return replace(patch, remove=replace(patch.remove, functions=functions))
 
 
@@ -173,11 +173,11 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
     """
     notes = []
     scope = re.compile(rf"(?:.*/)?{re.escape(op)}_grad(?:_\d+)?(?=/)")
-    scopes = dict.fromkeys(found.group() for found in map(scope.match, index.names) if found)
+    scopes = dict.fromkeys(match.group() for match in map(scope.match, index.names) if match)
     attributes = graph.extras.function(function).attr
     if scopes:
         notes.append(
-            f"The gradient ops in {listed(list(scopes))} are those of {op!r} as it was before the edit; make them "
+            f"The gradient ops in {names_text(list(scopes))} are those of {op!r} as it was before the edit; make them "
             "again: tf.gradients(ys, xs)."
         )
     elif _BACKWARD in attributes:
@@ -205,7 +205,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     bodies = (
         index.extras.function(name).node_def for name in reachable_functions(index.functions, index.extras, index.nodes)
     )
-    nodes = (node for held in (index.nodes, *bodies) for node in held)
+    nodes = (node for body_nodes in (index.nodes, *bodies) for node in body_nodes)
     callers = [
         node for node in nodes if any(door.function == function for door in called_functions(node, index.functions))
     ]
@@ -220,7 +220,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
 
 def _callers_last(index: GraphIndex, function: str) -> list[str]:
     """The functions which the graph's ops call that call `function`, each behind those that it calls itself."""
-    called = {
+    calls = {
         name: {
             door.function
             for node in index.extras.function(name).node_def
@@ -229,21 +229,21 @@ def _callers_last(index: GraphIndex, function: str) -> list[str]:
         for name in reachable_functions(index.functions, index.extras, index.nodes)
     }
     affected = {function}
-    while more := {name for name, inner in called.items() if inner & affected} - affected:
+    while more := {name for name, inner in calls.items() if inner & affected} - affected:
         affected |= more
-    found = {function: None}
-    while ready := [n for n in called if n in affected - found.keys() and called[n] & affected <= found.keys()]:
-        found.update(dict.fromkeys(ready))
-    endless = sorted(affected - found.keys())
+    order = {function: None}
+    while ready := [n for n in calls if n in affected - order.keys() and calls[n] & affected <= order.keys()]:
+        order.update(dict.fromkeys(ready))
+    endless = sorted(affected - order.keys())
     if endless:
         raise GraphEditError(
             f"The function {endless[0]!r} calls itself and {function!r}, so its call cannot be exchanged; enter "
             f"{function!r} without everywhere=True."
         )
-    return list(found)[1:]
+    return list(order)[1:]
 
 
-def _exchanged(node: NodeDef, functions: Collection[str], names: Mapping[str, str]) -> dict[str, str]:
+def _replacements(node: NodeDef, functions: Collection[str], names: Mapping[str, str]) -> dict[str, str]:
     """The new functions of a node, by the label that it calls each by."""
     return {door.label: names[door.function] for door in called_functions(node, functions) if door.function in names}
 
@@ -270,23 +270,23 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
     return new
 
 
-def _lacking(made: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex) -> Iterator[FunctionDef]:
+def _lacking(definitions: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex) -> Iterator[FunctionDef]:
     """Those of some functions, and of those that they call, that `index` lacks; `inner` has those that are called."""
-    seen, stack = set(index.functions), list(made)
+    visited, stack = set(index.functions), list(definitions)
     while stack:
         function = stack.pop(0)
-        if function.signature.name in seen:
+        if function.signature.name in visited:
             continue
-        seen.add(function.signature.name)
+        visited.add(function.signature.name)
         yield function
-        called = (door.function for node in function.node_def for door in called_functions(node, inner.functions))
-        stack += [inner.extras.function(name) for name in called if name not in seen]
+        callees = (door.function for node in function.node_def for door in called_functions(node, inner.functions))
+        stack += [inner.extras.function(name) for name in callees if name not in visited]
 
 
 # The function
 
 
-def rewritten(
+def rewrite_definition(
     definition: FunctionDef, edition: Edition, renamed: Mapping[str, str], *, keeps_shapes: bool = False
 ) -> FunctionDef:
     """The FunctionDef of an edited body.
@@ -300,38 +300,38 @@ def rewritten(
     Raises:
         GraphEditError: It does not take or give any more what its callers count on.
     """
-    index, written = edition.index, _Written(definition, edition)
+    index, body_writer = edition.index, _Written(definition, edition)
     new = type(definition)()
     new.CopyFrom(definition)
     for key in _DERIVED:
         new.attr.pop(key, None)
-    for argument, name in zip(new.signature.input_arg, written.names, strict=True):
+    for argument, name in zip(new.signature.input_arg, body_writer.names, strict=True):
         argument.name = name
     del new.node_def[:]
     for k, node in enumerate(index.nodes):
-        if node.name not in written.arguments:
+        if node.name not in body_writer.arguments:
             copy = new.node_def.add()
             copy.CopyFrom(node)
             if not keeps_shapes:
                 copy.attr.pop(_SHAPES, None)
-            copy.input[:] = written.inputs(k)
+            copy.input[:] = body_writer.inputs(k)
     for key, tensor in edition.ends[1].items():
         _check_dtype(index, definition, key, tensor)
-        new.ret[key] = written.tensor(*split_tensor(tensor))
+        new.ret[key] = body_writer.tensor(*split_tensor(tensor))
     for key, op in definition.control_ret.items():
         now = renamed.get(op, op)
         if now in index.ids:
             new.control_ret[key] = now
         else:
             del new.control_ret[key]
-    kept = [key for key in definition.signature.control_output if key in new.control_ret]
-    new.signature.control_output[:] = kept
-    known = (index.typing.definition(node.op) for node in new.node_def)
-    new.signature.is_stateful |= any(found is not None and found.is_stateful for found in known)
-    return _named(new, definition.signature.name)
+    control_keys = [key for key in definition.signature.control_output if key in new.control_ret]
+    new.signature.control_output[:] = control_keys
+    op_defs = (index.typing.definition(node.op) for node in new.node_def)
+    new.signature.is_stateful |= any(op_def is not None and op_def.is_stateful for op_def in op_defs)
+    return _name_function(new, definition.signature.name)
 
 
-def _named(definition: FunctionDef, old: str) -> FunctionDef:
+def _name_function(definition: FunctionDef, old: str) -> FunctionDef:
     """The function under a name that tells what it was made of, and what it does."""
     base = definition.signature.name = _EDITED.sub("", old)
     definition.attr.pop(CONSTRUCTION_CONTEXT, None)
@@ -358,9 +358,9 @@ class _Written:
         now = dict(zip(opened, self.names, strict=True))
         ids, kinds = self._index.ids, self._index.types
         self.arguments: dict[str, str] = {
-            shown: now[argument]
-            for argument, shown in reversed(list(body.alias.items()))
-            if shown not in ids or kinds[ids[shown]] not in CONSTANTS  # a variable that an edit has frozen
+            shown_name: now[argument]
+            for argument, shown_name in reversed(list(body.alias.items()))
+            if shown_name not in ids or kinds[ids[shown_name]] not in CONSTANTS  # a variable that an edit has frozen
         }
         for was, tensor in zip(body.arguments, edition.ends[0], strict=True):
             op, argument = split_tensor(tensor)[0], split_tensor(was)[0]
@@ -378,18 +378,18 @@ class _Written:
     def inputs(self, k: int) -> list[str]:
         """What op k reads and waits for; arguments are always there."""
         ends = map(split_input, self._index.nodes[k].input)
-        kept = ((op, port) for op, port in ends if port >= 0 or op not in self.arguments)
-        return [self.tensor(op, port) if port >= 0 else f"^{op}" for op, port in kept]
+        sources = ((op, port) for op, port in ends if port >= 0 or op not in self.arguments)
+        return [self.tensor(op, port) if port >= 0 else f"^{op}" for op, port in sources]
 
     def tensor(self, op: str, port: int | None) -> str:
         """A tensor as "argument", or as "op:output_argument:number"."""
         if op in self.arguments:
             return self.arguments[op]
-        left = port or 0
+        offset = port or 0
         for output in self._types.outputs(self._index.nodes[self._index.ids[op]]) or ():
-            if left < len(output.dtypes):
-                return f"{op}:{output.name}:{left}"
-            left -= len(output.dtypes)
+            if offset < len(output.dtypes):
+                return f"{op}:{output.name}:{offset}"
+            offset -= len(output.dtypes)
         raise GraphEditError(
             f"TensorFlow does not know what {op!r} gives, so the function that it is in cannot be written again; load "
             "the library of its op type: tf.load_op_library(path).",
@@ -399,11 +399,11 @@ class _Written:
 
 def _check_dtype(index: GraphIndex, definition: FunctionDef, key: str, tensor: str) -> None:
     op, port = split_tensor(tensor)
-    wanted = next((arg.type for arg in definition.signature.output_arg if arg.name == key), 0)
-    given = index.dtypes(index.op(op))[port or 0]
-    if wanted and given and index.typing.number(given) != wanted:
+    expected = next((arg.type for arg in definition.signature.output_arg if arg.name == key), 0)
+    dtype = index.dtypes(index.op(op))[port or 0]
+    if expected and dtype and index.typing.number(dtype) != expected:
         raise GraphEditError(
-            f"{tensor!r} is {given}, and what calls {definition.signature.name!r} takes {key!r} as another dtype; put "
+            f"{tensor!r} is {dtype}, and what calls {definition.signature.name!r} takes {key!r} as another dtype; put "
             "a Cast before it.",
             [op],
         )

@@ -16,7 +16,7 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
-def inlined(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
+def inline(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
     """Copies of NodeDefs, those of called functions in place of calls.
 
     An op of the name of the call gives what the call gave, as IdentityN.
@@ -26,10 +26,10 @@ def inlined(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
         index: The graph that they are of, with the functions that they call.
     """
     types = OpTypes(index.extras.function)
-    return [found for node in nodes for found in _expanded(node, index, types, frozenset())]
+    return [expanded for node in nodes for expanded in _expand(node, index, types, frozenset())]
 
 
-def _expanded(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[str]) -> Iterator[NodeDef]:
+def _expand(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[str]) -> Iterator[NodeDef]:
     function = node.attr["f"].func.name if node.op in FUNCTION_CALLS else ""
     if not function or function in around or function not in index.functions:  # one that calls itself stays a call
         copy = tf.compat.v1.NodeDef()
@@ -55,7 +55,7 @@ def _expanded(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozense
         beside = inner.attr["_class"].list.s if "_class" in inner.attr else []
         beside[:] = [b"loc:@" + f"{node.name}/".encode() + name.removeprefix(b"loc:@") for name in beside]
         invalidate_gradient(inner)
-        yield from _expanded(inner, index, types, around | {function})
+        yield from _expand(inner, index, types, around | {function})
     yield _results(node, definition, body.returns, read, waits=bool(waited))
 
 
@@ -71,14 +71,16 @@ def _results(
     node: NodeDef, definition: FunctionDef, returns: dict[str, str], read: dict[str, str], waits: bool
 ) -> NodeDef:
     """The op that gives what a call gave, and waits for the side effects that it had."""
-    given = []
+    inputs = []
     for argument in definition.signature.output_arg:
         op, port = split_tensor(returns[argument.name])
-        given.append(_outer(as_input(op, port or 0), node.name, read))
+        inputs.append(_outer(as_input(op, port or 0), node.name, read))
     effects = [f"^{node.name}/{op}" for op in definition.control_ret.values() if op not in read]
     after = effects or ([f"^{node.name}/inlined"] if waits else [])
-    made: NodeDef = tf.compat.v1.NodeDef(name=node.name, op="IdentityN" if given else "NoOp", input=[*given, *after])
-    made.device = node.device
-    if given:
-        made.attr["T"].CopyFrom(node.attr["Tout"])
-    return made
+    result: NodeDef = tf.compat.v1.NodeDef(
+        name=node.name, op="IdentityN" if inputs else "NoOp", input=[*inputs, *after]
+    )
+    result.device = node.device
+    if inputs:
+        result.attr["T"].CopyFrom(node.attr["Tout"])
+    return result

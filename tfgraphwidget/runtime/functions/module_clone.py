@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import Preview, State
 from tfgraphwidget.edits.clone import Excerpt, excerpt
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
@@ -26,9 +26,15 @@ from tfgraphwidget.graph import (
     GraphIndex,
 )
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
-from tfgraphwidget.runtime.functions.body_import import OwnNodes, branches, brought_in, called, loaded
+from tfgraphwidget.runtime.functions.body_import import (
+    OwnNodes,
+    branches,
+    called_definitions,
+    import_part,
+    load_with_gradients,
+)
 from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
-from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, foreseen, made_states
+from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, static_shape
@@ -53,7 +59,7 @@ class ModuleCopy(tf.Module):
     """
 
     def __init__(
-        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: BodyState
+        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, body_state: BodyState
     ) -> None:
         super().__init__(name=identifier(into))
         self.scope = into
@@ -62,7 +68,7 @@ class ModuleCopy(tf.Module):
         self.tables = list(states.tables.values())
         self.report = _report(part, states, into)
         self._names = (*states.variables, *states.shared)
-        live = {name: held.live(name) for name in states.variables}
+        live = {name: body_state.live(name) for name in states.variables}
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
 
@@ -83,16 +89,16 @@ class ModuleCopy(tf.Module):
         `structure` is how the module is called, `flat` how its signature is, `results` maps keys to outputs.
         """
 
-        def made(structure: CallStructure, tensors: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-            values = inspect.Signature(structure.parameters).bind(*tensors, **named).arguments
+        def call_body(structure: CallStructure, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+            values = inspect.Signature(structure.parameters).bind(*tensors, **keywords).arguments
             tensors_by_name = body(dict(zip(self.inputs, structure.tensors(values), strict=True)))
             return {key: tensors_by_name[name] for key, name in results.items()}
 
-        def run(*tensors: Any, **named: Any) -> Any:
-            return structure.packed(made(structure, tensors, named).values())
+        def run(*tensors: Any, **keywords: Any) -> Any:
+            return structure.pack(call_body(structure, tensors, keywords).values())
 
-        def signature(*tensors: Any, **named: Any) -> dict[str, Any]:
-            return made(flat, tensors, named)
+        def signature(*tensors: Any, **keywords: Any) -> dict[str, Any]:
+            return call_body(flat, tensors, keywords)
 
         self._structure = structure
         self.parameters = tuple(flat.specs)
@@ -111,30 +117,32 @@ class ModuleCopy(tf.Module):
         # A loaded module is called by this one; here the class's comes first.
         self.__dict__["__call__"] = self.run
 
-    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
         """What the function returns for its arguments; one tensor also by its name ("x:0") or its op's ("x")."""
-        given = {self._parameter(name): value for name, value in named.items()}
+        values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
-            return self.run(*arguments, **given)
+            return self.run(*arguments, **values)
         with eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
-            return self.run(*arguments, **given)
+            return self.run(*arguments, **values)
 
     def _parameter(self, name: str) -> str:
         if name in self._structure.specs:
             return name
         of = zip(self.parameters, self.inputs, self._structure.tensor_parameters, strict=True)
-        found = [parameter for flat, tensor, parameter in of if name in (flat, tensor, tensor[:-2]) and parameter]
-        if not found:
-            known = [*self._structure.specs, *self.inputs]
-            raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, known)}", [name])
-        return found[0]
+        matches = [parameter for flat, tensor, parameter in of if name in (flat, tensor, tensor[:-2]) and parameter]
+        if not matches:
+            choices = [*self._structure.specs, *self.inputs]
+            raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, choices)}", [name])
+        return matches[0]
 
     def __getitem__(self, original: Any) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
-        told = original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))
-        if not isinstance(told, str):
-            raise UnknownName(f"{shown(original)} names no variable; give a name, or a variable of the original.")
-        name = split_tensor(told)[0]
+        name_or_path = (
+            original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))
+        )
+        if not isinstance(name_or_path, str):
+            raise UnknownName(f"{value_text(original)} names no variable; give a name, or a variable of the original.")
+        name = split_tensor(name_or_path)[0]
         if name not in self._names:
             raise UnknownName(f"{self.scope!r} reads no variable {name!r}.{did_you_mean(name, self._names)}", [name])
         return [*self.own, *self.shared][self._names.index(name)]
@@ -152,20 +160,20 @@ class ModuleCopy(tf.Module):
 
     def drift(self) -> dict[str, float]:
         """How far each variable is from its original, by that one's name: the largest difference of two elements."""
-        told = ((name, original.numpy(), copy) for name, original, copy in self._pairs())
-        return {name: distance(value, copy.numpy(), copy.dtype) for name, value, copy in told}
+        values = ((name, original.numpy(), copy) for name, original, copy in self._pairs())
+        return {name: distance(value, copy.numpy(), copy.dtype) for name, value, copy in values}
 
     def _pairs(self) -> list[tuple[str, tf.Variable, tf.Variable]]:
         """(name, original, copy) of each variable of its own."""
-        found = [(name, self._original(name), copy) for name, copy in zip(self._names, self.own, strict=False)]
-        far = [name for name, original, _ in found if original is None]
+        pairs = [(name, self._original(name), copy) for name, copy in zip(self._names, self.own, strict=False)]
+        far = [name for name, original, _ in pairs if original is None]
         if far:
             raise NotClonable(
                 f"Variable {far[0]!r} of the original is in a file or a session, where this module cannot look; "
                 "clone it again for its present value.",
                 far,
             )
-        return found
+        return pairs
 
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
@@ -174,7 +182,7 @@ class ModuleCopy(tf.Module):
 
 def as_module(
     index: GraphIndex,
-    held: BodyState,
+    body_state: BodyState,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     into: str = "copy",
@@ -192,7 +200,7 @@ def as_module(
 
     Args:
         index: The body as edits have left it.
-        held: What the body's handles stand for; see `captured_state`.
+        body_state: What the body's handles stand for; see `captured_state`.
         inputs: The tensors that enter the part; () for those of `arguments` that it needs.
         outputs: The tensors that leave the part; () for all of `returns`.
         into: The name of the module.
@@ -222,13 +230,13 @@ def as_module(
         )
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):
-        body = _Body(index, held, tuple(arguments), returns or {}, structure)
-        return _made(body, (inputs, outputs), into, (variables, init, devices or {}), also, reseed=reseed)
+        body = _Body(index, body_state, tuple(arguments), returns or {}, structure)
+        return _make(body, (inputs, outputs), into, (variables, init, devices or {}), also, reseed=reseed)
 
 
 def preview(
     index: GraphIndex,
-    held: BodyState,
+    body_state: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
     variables: Variables,
@@ -240,7 +248,7 @@ def preview(
 
     Args:
         index: The body as edits have left it.
-        held: What the body's handles stand for.
+        body_state: What the body's handles stand for.
         ends: The inputs and the outputs of the part, each () for those of the function.
         into: The name of the module.
         variables: "own", "shared", or {variable: "own" or "shared"}.
@@ -254,8 +262,8 @@ def preview(
     Raises:
         GraphEditError: The part cannot be copied.
     """
-    part, _ = _Body(index, held, tuple(body_ends[0]), body_ends[1], structure).excerpt(ends, also)
-    return _report(part, foreseen(part, held, variables), into)
+    part, _ = _Body(index, body_state, tuple(body_ends[0]), body_ends[1], structure).excerpt(ends, also)
+    return _report(part, plan_states(part, body_state, variables), into)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +271,7 @@ class _Body:
     """A function's body, what its handles stand for, and its ends."""
 
     index: GraphIndex
-    held: BodyState
+    body_state: BodyState
     arguments: Sequence[str]
     returns: Mapping[str, str]
     structure: CallStructure | None
@@ -272,7 +280,7 @@ class _Body:
         self, ends: tuple[Sequence[str], Sequence[str]], also: Collection[int]
     ) -> tuple[Excerpt, CallStructure | None]:
         """The ops to copy; and how they are called, if they are the whole function and that is known."""
-        index, names = self.index, self.held.names
+        index, names = self.index, self.body_state.names
         arguments = [name for name in self.arguments if split_tensor(name)[0] not in names]
         if self.structure is None or any(ends) or len(arguments) != len(self.structure.tensor_specs):
             outputs = ends[1] or tuple(self.results().values())
@@ -284,10 +292,10 @@ class _Body:
 
     def results(self) -> dict[str, str]:
         """The results but for handles of state, which a loop's body hands on."""
-        return {key: name for key, name in self.returns.items() if split_tensor(name)[0] not in self.held.names}
+        return {key: name for key, name in self.returns.items() if split_tensor(name)[0] not in self.body_state.names}
 
 
-def _made(
+def _make(
     origin: _Body,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
@@ -296,21 +304,21 @@ def _made(
     *,
     reseed: bool,
 ) -> ModuleCopy:
-    index, held = origin.index, origin.held
+    index, body_state = origin.index, origin.body_state
     part, structure = origin.excerpt(ends, also)
-    definitions = called(index, (index.nodes[i] for i in part.ops))
-    states = made_states(part, held, definitions.values(), into, *state)
+    definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
+    states = make_states(part, body_state, definitions.values(), into, *state)
     # TensorFlow makes the graphs of loops' and conditionals' bodies again for each gradient: no closure fits them.
     nodes = [index.nodes[i] for i in part.ops] + [node for d in definitions.values() for node in d.node_def]
     plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
     own = OwnNodes(into if reseed else None, state[2])
-    functions = loaded(definitions, called_gradients(held, plain), own)
-    own_gradients = gradients(part, held)
-    module = ModuleCopy(part, states, functions, into, held)
+    functions = load_with_gradients(definitions, called_gradients(body_state, plain), own)
+    own_gradients = gradients(part, body_state)
+    module = ModuleCopy(part, states, functions, into, body_state)
 
-    def body(given: dict[str, Any]) -> dict[str, Any]:
-        made = brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name, own)
-        return dict(zip(module.outputs, made, strict=True))
+    def body(values: dict[str, Any]) -> dict[str, Any]:
+        outputs = import_part(part, functions, own_gradients, {**values, **_capture_state(states)}, module.name, own)
+        return dict(zip(module.outputs, outputs, strict=True))
 
     specs = _parameters(part)
     if structure is not None:
@@ -319,19 +327,19 @@ def _made(
         keys = {name: key for key, name in origin.results().items()}
         results = {keys.get(name, _plain(name)): name for name in module.outputs}
     flat = CallStructure.flat(specs, len(results))
-    module._trace(flat if structure is None else structure.refined([*specs.values()]), flat, results, body)
+    module._trace(flat if structure is None else structure.with_specs([*specs.values()]), flat, results, body)
     return module
 
 
-def _captured(states: States) -> dict[str, Any]:
+def _capture_state(states: States) -> dict[str, Any]:
     """What stands for state in the function that is being traced, by the name of the original's tensor."""
     graph = tf.compat.v1.get_default_graph()
-    found: dict[str, Any] = {**states.handles, **states.constants}
-    found |= {name: table.resource_handle for name, table in states.tables.items()}
+    state_tensors: dict[str, Any] = {**states.handles, **states.constants}
+    state_tensors |= {name: table.resource_handle for name, table in states.tables.items()}
     for name, variable in (*states.variables.items(), *states.shared.items()):
         watch_variable(variable)  # else no tape watches it
-        found[name] = variable.handle
-    return {f"{name}:0": graph.capture(tensor) for name, tensor in found.items()}
+        state_tensors[name] = variable.handle
+    return {f"{name}:0": graph.capture(tensor) for name, tensor in state_tensors.items()}
 
 
 def _plain(tensor: str) -> str:
@@ -343,12 +351,12 @@ def _plain(tensor: str) -> str:
 def _parameters(part: Excerpt) -> dict[str, tf.TensorSpec]:
     """Name of each parameter -> its dtype and static shape, one for each input."""
     index = part.index
-    found: dict[str, tf.TensorSpec] = {}
+    specs: dict[str, tf.TensorSpec] = {}
     for (op, port), tensor in zip(part.inputs, part.names(part.inputs), strict=True):
-        name = free_name(identifier(_plain(tensor)), {known.lower() for known in found} | {"self"})
+        name = free_name(identifier(_plain(tensor)), {other.lower() for other in specs} | {"self"})
         dtype = tf.as_dtype(index.dtypes(op)[port])
-        found[name] = tf.TensorSpec(static_shape(index.shape(op, port)), dtype, name=name)
-    return found
+        specs[name] = tf.TensorSpec(static_shape(index.shape(op, port)), dtype, name=name)
+    return specs
 
 
 def _function(body: Callable[..., Any], structure: CallStructure) -> Any:

@@ -34,9 +34,9 @@ class States:
     constants: Mapping[str, Any]
 
 
-def made_states(
+def make_states(
     part: Excerpt,
-    held: BodyState,
+    body_state: BodyState,
     functions: Iterable[FunctionDef],
     into: str,
     variables: Variables,
@@ -47,7 +47,7 @@ def made_states(
 
     Args:
         part: The ops to copy.
-        held: What the body's handles stand for.
+        body_state: What the body's handles stand for.
         functions: The FunctionDefs that the ops call.
         into: The name of the clone.
         variables: "own", "shared", or {variable: "own" or "shared"}.
@@ -64,19 +64,19 @@ def made_states(
         GraphEditError: A mode or `init` is not known.
     """
     index = part.index
-    modes = _modes([index.names[i] for i in part.held], variables)
-    kept = [name for name in modes if index.types[index.ids[name]] in HANDLES]
-    own = [name for name in kept if modes[name] == "own"]
-    _check(index, held, kept, modes, init)
-    present = init(own) if callable(init) else present_values(held, own, init)
+    modes = _modes([index.names[i] for i in part.reused], variables)
+    handle_names = [name for name in modes if index.types[index.ids[name]] in HANDLES]
+    own = [name for name in handle_names if modes[name] == "own"]
+    _check(index, body_state, handle_names, modes, init)
+    present = init(own) if callable(init) else present_values(body_state, own, init)
     nodes = [index.nodes[i] for i in part.ops] + [node for function in functions for node in function.node_def]
     tables, handles, constants = {}, {}, {}
-    for name in (name for name in modes if name not in kept):
-        live = held.live(name)
+    for name in (name for name in modes if name not in handle_names):
+        live = body_state.live(name)
         if live is not None and live.dtype.name not in HANDLE_DTYPES:
             constants[name] = live
             continue
-        content = held.table(name, table_dtypes(nodes)) if modes[name] == "own" else None
+        content = body_state.table(name, table_dtypes(nodes)) if modes[name] == "own" else None
         if content is not None:
             tables[name] = table_of(content, nodes)
         elif live is not None:
@@ -84,20 +84,20 @@ def made_states(
         else:
             raise _out_of_reach(index, name, modes[name])
     return States(
-        {name: _variable(index, name, held.live(name), present[name], into, devices.get(name)) for name in own},
+        {name: _variable(index, name, body_state.live(name), present[name], into, devices.get(name)) for name in own},
         tables,
-        {name: held.live(name) for name in kept if modes[name] == "shared"},
+        {name: body_state.live(name) for name in handle_names if modes[name] == "shared"},
         handles,
         constants,
     )
 
 
-def foreseen(part: Excerpt, held: BodyState, variables: Variables) -> States:
+def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> States:
     """The state that `made_states` would make, with None for each thing.
 
     Args:
         part: The ops to copy.
-        held: What the body's handles stand for.
+        body_state: What the body's handles stand for.
         variables: "own", "shared", or {variable: "own" or "shared"}.
 
     Returns:
@@ -108,19 +108,21 @@ def foreseen(part: Excerpt, held: BodyState, variables: Variables) -> States:
         GraphEditError: A mode is not known.
     """
     kinds = part.index.types
-    modes = _modes([part.index.names[i] for i in part.held], variables)
-    kept = {name for name in modes if kinds[part.index.ids[name]] in HANDLES}
+    modes = _modes([part.index.names[i] for i in part.reused], variables)
+    handle_names = {name for name in modes if kinds[part.index.ids[name]] in HANDLES}
     plain = {
-        n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES
+        n
+        for n in modes.keys() - handle_names
+        if (live := body_state.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES
     }
     own = {name for name, mode in modes.items() if mode == "own"} - plain
-    new_variables: dict[str, Any] = dict.fromkeys(kept & own)
-    shared_variables: dict[str, Any] = dict.fromkeys(kept - own)
+    new_variables: dict[str, Any] = dict.fromkeys(handle_names & own)
+    shared_variables: dict[str, Any] = dict.fromkeys(handle_names - own)
     return States(
         new_variables,
-        dict.fromkeys(own - kept),
+        dict.fromkeys(own - handle_names),
         shared_variables,
-        dict.fromkeys(modes.keys() - own - kept - plain),
+        dict.fromkeys(modes.keys() - own - handle_names - plain),
         dict.fromkeys(plain),
     )
 
@@ -128,27 +130,29 @@ def foreseen(part: Excerpt, held: BodyState, variables: Variables) -> States:
 def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
     """For each op that stands for state whether it is to be "own" or "shared"."""
     if isinstance(variables, str):
-        told: dict[str, str] = {}
+        mode_of: dict[str, str] = {}
         default = variables
     else:
-        told = {split_tensor(name)[0]: mode for name, mode in variables.items()}
+        mode_of = {split_tensor(name)[0]: mode for name, mode in variables.items()}
         default = "own"
-    for name in told:
+    for name in mode_of:
         if name not in names:
             raise UnknownName(f"The part reads no variable {name!r}.{did_you_mean(name, names)}", [name])
-    for mode in (default, *told.values()):
+    for mode in (default, *mode_of.values()):
         if mode not in ("own", "shared"):
             raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
-    return {name: told.get(name, default) for name in names}
+    return {name: mode_of.get(name, default) for name in names}
 
 
-def _check(index: GraphIndex, held: BodyState, kept: Sequence[str], modes: Mapping[str, str], init: Init) -> None:
+def _check(
+    index: GraphIndex, body_state: BodyState, variables: Sequence[str], modes: Mapping[str, str], init: Init
+) -> None:
     """Raise for what no tf.Variable can be."""
     if not callable(init) and init not in ("current", "initial"):
-        known = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
-        raise GraphEditError(f"init={init!r} cannot be had for a tf.Module: {known}; use 'current' or 'initial'.")
-    for name in kept:
-        live = held.live(name)
+        problem = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
+        raise GraphEditError(f"init={init!r} cannot be had for a tf.Module: {problem}; use 'current' or 'initial'.")
+    for name in variables:
+        live = body_state.live(name)
         if index.types[index.ids[name]] != "VarHandleOp":
             raise NotClonable(
                 f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can capture; clone the op "
@@ -175,11 +179,11 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
     )
 
 
-def present_values(held: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
+def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
     """The first values of new variables: the present ones of live originals, else those of the session or file.
 
     Args:
-        held: What the body's handles stand for.
+        body_state: What the body's handles stand for.
         own: The names of the originals.
         init: "current" or "initial", for originals that are not live.
 
@@ -189,8 +193,8 @@ def present_values(held: BodyState, own: Sequence[str], init: str = "current") -
     Raises:
         SessionRefused: A variable has no value.
     """
-    far = held.values([name for name in own if held.live(name) is None], init)
-    return {name: far[name] if held.live(name) is None else _present(name, held.live(name)) for name in own}
+    far = body_state.values([name for name in own if body_state.live(name) is None], init)
+    return {name: far[name] if body_state.live(name) is None else _present(name, body_state.live(name)) for name in own}
 
 
 def _present(name: str, live: tf.Variable) -> Any:
@@ -203,18 +207,18 @@ def _present(name: str, live: tf.Variable) -> Any:
 
 
 def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str, device: str | None) -> tf.Variable:
-    told = index.defined_variables[name]
+    definition = index.defined_variables[name]
     shape = index.nodes[index.ids[name]].attr["shape"].shape
     with tf.device(getattr(live, "device", None) if device is None else device):
         return tf.Variable(
             value,
-            trainable=told.trainable,
+            trainable=definition.trainable,
             name=f"{into}/{name}",
             dtype=getattr(live, "dtype", None),
             shape=static_shape(shape),
-            constraint=told.constraint,
-            synchronization=tf.VariableSynchronization(told.synchronization),
-            aggregation=tf.VariableAggregation(told.aggregation),
+            constraint=definition.constraint,
+            synchronization=tf.VariableSynchronization(definition.synchronization),
+            aggregation=tf.VariableAggregation(definition.aggregation),
         )
 
 

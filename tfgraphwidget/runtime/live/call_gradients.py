@@ -46,10 +46,10 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
     """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was planned."""
     functions = graph_functions(graph)
     for edited in changed:
-        planned = _called(edited.before, functions)
-        if planned == _called(edited.after, functions):
+        planned = _function_names(edited.before, functions)
+        if planned == _function_names(edited.after, functions):
             continue
-        now = _called(graph.get_operation_by_name(edited.name).node_def, functions)
+        now = _function_names(graph.get_operation_by_name(edited.name).node_def, functions)
         if now != planned:
             raise GraphEditError(
                 f"tf.gradients has differentiated op {edited.name!r} since, and let it call {', '.join(now)} in place "
@@ -61,13 +61,13 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
 def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
     """Exchange what Python knows of the functions of an op, after its attributes were changed."""
     functions = graph_functions(graph)
-    was, now = _called(edited.before, functions), _called(edited.after, functions)
+    was, now = _function_names(edited.before, functions), _function_names(edited.after, functions)
     if was == now or edited.after.op not in _DIFFERENTIATED:
         return
-    known, op = record_of(graph).called, graph.get_operation_by_name(edited.name)
+    calls, op = record_of(graph).call_gradients, graph.get_operation_by_name(edited.name)
     labels = [door.label for door in called_functions(edited.before, functions)]
-    known[op.name, was] = gradient_function(op), {label: body_graph(op, label) for label in labels}
-    gradient, graphs = known.get((op.name, now), (CallGradient(), dict.fromkeys(labels)))
+    calls[op.name, was] = gradient_function(op), {label: body_graph(op, label) for label in labels}
+    gradient, graphs = calls.get((op.name, now), (CallGradient(), dict.fromkeys(labels)))
     set_gradient_function(op, gradient)
     for label, graph_of_body in graphs.items():
         set_body_graph(op, label, graph_of_body)
@@ -86,7 +86,7 @@ def follow_new_calls(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mappi
             set_gradient_function(graph.get_operation_by_name(node.name), CallGradient())
 
 
-def _called(node: NodeDef, functions: Mapping[str, Any]) -> tuple[str, ...]:
+def _function_names(node: NodeDef, functions: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(door.function for door in called_functions(node, functions))
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from os import PathLike, fspath
 from typing import Any, cast
 
-from tfgraphwidget.argument_checks import Checked, shown
+from tfgraphwidget.argument_checks import Checked, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.naming import split_tensor
@@ -113,8 +113,8 @@ class Copy(Checked):
         elsewhere = hasattr(original, "initializer") if graph is None else graph is not self._models[0].graph
         if not isinstance(name, str) or elsewhere:
             raise UnknownName(
-                f"{shown(original)} names nothing that was copied into {self.scope!r}; give a name, a tensor, an op or "
-                "a variable of the original's graph."
+                f"{value_text(original)} names nothing that was copied into {self.scope!r}; give a name, a tensor, "
+                "an op or a variable of the original's graph."
             )
         if hasattr(original, "initializer"):
             variable_name = f"{self._names.get(original.op.name, '')}:0"

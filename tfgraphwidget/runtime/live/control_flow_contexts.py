@@ -141,8 +141,10 @@ class _ContextBuilder:
         find, find_original = operation_finder(graph), operation_finder(source)
         for original, name in self.copies.items():
             like, op = find_original(original), find(name)
-            left = control_flow_context(op) is None and control_flow_context(like) is not None
-            if not source.is_fetchable(like) and not left:  # a copy without the loop or conditional runs as any op
+            was_left_out = control_flow_context(op) is None and control_flow_context(like) is not None
+            if (
+                not source.is_fetchable(like) and not was_left_out
+            ):  # a copy without the loop or conditional runs as any op
                 graph.prevent_fetching(op)
             for tensor, other in zip(op.outputs, like.outputs, strict=True):
                 if not source.is_feedable(other):
@@ -171,7 +173,7 @@ class _ContextBuilder:
                 pairs.append((original, context))
         copies = _GradientLoopCopies(self.graph, self.copies, {id(original): copy for original, copy in pairs})
         for original, context in pairs:
-            set_gradient_loop_state(context, copies.copied(gradient_loop_state(original)))
+            set_gradient_loop_state(context, copies.copy_of(gradient_loop_state(original)))
 
 
 class _GradientLoopCopies:
@@ -179,20 +181,20 @@ class _GradientLoopCopies:
 
     def __init__(self, graph: tf.Graph, copies: dict[str, str], contexts: dict[int, Any]) -> None:
         self.graph, self.copies = graph, copies
-        self.known = contexts
+        self.copies_by_id = contexts
 
-    def copied(self, thing: Any) -> Any:
+    def copy_of(self, thing: Any) -> Any:
         """Return the copy of a part of the original's state. Parts that were not copied are returned unchanged."""
-        if id(thing) in self.known:
-            return self.known[id(thing)]
+        if id(thing) in self.copies_by_id:
+            return self.copies_by_id[id(thing)]
         if is_gradient_loop_state(thing):
-            duplicate = self.known[id(thing)] = copy.copy(thing)
-            vars(duplicate).update({name: self.copied(value) for name, value in vars(thing).items()})
+            duplicate = self.copies_by_id[id(thing)] = copy.copy(thing)
+            vars(duplicate).update({name: self.copy_of(value) for name, value in vars(thing).items()})
             return duplicate
         if isinstance(thing, dict):
-            return {self.copied(key): self.copied(value) for key, value in thing.items()}
+            return {self.copy_of(key): self.copy_of(value) for key, value in thing.items()}
         if isinstance(thing, list):
-            return [self.copied(item) for item in thing]
+            return [self.copy_of(item) for item in thing]
         is_named = isinstance(thing, str | tf.Tensor | tf.Operation)
         name = str(getattr(thing, "name", thing)) if is_named else ""
         if _op_name(name) not in self.copies:

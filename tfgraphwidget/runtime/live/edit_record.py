@@ -10,7 +10,7 @@ from typing import Any
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
 from tfgraphwidget.tf_types import NodeDef
@@ -55,7 +55,9 @@ class Record:
     transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)
     transfer_op_count: int = 0
     import_count: int = 0
-    called: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, Any]]] = field(default_factory=dict, repr=False)
+    call_gradients: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, Any]]] = field(
+        default_factory=dict, repr=False
+    )
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
@@ -103,7 +105,7 @@ def wrap_new_operations(graph: tf.Graph) -> int:
     for each op whether it is in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
     """
     new = graph.new_operations()
-    wrap_operations(graph, counted(new, "Adding the new ops"))
+    wrap_operations(graph, report_each(new, "Adding the new ops"))
     return len(new)
 
 

@@ -69,9 +69,9 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
     ends: Ends = {(op, port): _end(graph, op, port, by_veil=by_veil) for op, port in validated.outside}
     added: list[str] = []
     try:
-        for called in validated.functions:
-            add_function(graph, called)
-            added.append(called.name)
+        for function in validated.functions:
+            add_function(graph, function)
+            added.append(function.name)
         with exclusive_access(graph), graph.as_default(), tf.control_dependencies(None):
             try:
                 run_import(graph, validated, ends)
@@ -99,8 +99,8 @@ def _is_stale(tensor: tf.Tensor) -> bool:
     dims, unknown = static_dimensions(tensor)
     if unknown or is_reference(tensor.dtype):
         return False
-    shown = tensor.shape.as_list() if tensor.shape.rank == len(dims) else None
-    return shown is None or any(a not in (None, b) for a, b in zip(dims, shown, strict=True))
+    static_sizes = tensor.shape.as_list() if tensor.shape.rank == len(dims) else None
+    return static_sizes is None or any(a not in (None, b) for a, b in zip(dims, static_sizes, strict=True))
 
 
 def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:

@@ -46,9 +46,9 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
             "op.",
             [edited.name],
         )
-    for k, (had, wanted) in enumerate(zip(*data, strict=True)):
-        if had != wanted:
-            set_input(graph, op, k, *wanted)
+    for k, (had, source) in enumerate(zip(*data, strict=True)):
+        if had != source:
+            set_input(graph, op, k, *source)
     waited = [{name for name, port in ends if port < 0} for ends in (old, new)]
     if waited[0] != waited[1]:
         set_control_inputs(graph, op, [name for name, port in new if port < 0])
@@ -118,9 +118,9 @@ def without_veils(graph: tf.Graph, nodes: list[NodeDef]) -> list[NodeDef]:
     veils = record_of(graph).veils
     if not veils:
         return nodes
-    kept = [node for node in nodes if node.name not in veils]
-    for node in kept:
+    remaining = [node for node in nodes if node.name not in veils]
+    for node in remaining:
         for k, text in enumerate(node.input):
             if text in veils:
                 node.input[k] = veils[text]
-    return kept
+    return remaining

@@ -52,14 +52,14 @@ def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
 
 def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
     """Remove what `add_runners` added from the collections. Missing runners are ignored."""
-    gone = Counter((key, proto.SerializeToString(deterministic=True)) for key, proto in runners)
-    for key in {key for key, _ in gone}:
+    removed = Counter((key, proto.SerializeToString(deterministic=True)) for key, proto in runners)
+    for key in {key for key, _ in removed}:
         entries = graph.get_collection_ref(key)
         for item in reversed(entries[:]):
             if isinstance(item, tf.compat.v1.train.QueueRunner):
                 entry = key, runner_def(item, graph).SerializeToString(deterministic=True)
-                if gone[entry]:
-                    gone[entry] -= 1
+                if removed[entry]:
+                    removed[entry] -= 1
                     entries.remove(item)
 
 
@@ -177,8 +177,8 @@ def restore_collections(graph: tf.Graph, previous: Mapping[str, list[Any]], is_o
     for key in graph.get_all_collection_keys():
         with collections_lock(graph):
             now, before = graph.get_collection_ref(key), previous.get(key, [])
-            known = set(map(id, before))
-            now[:] = [*before, *(item for item in now if id(item) not in known and not is_own(key, item))]
+            before_ids = set(map(id, before))
+            now[:] = [*before, *(item for item in now if id(item) not in before_ids and not is_own(key, item))]
             if not now and key not in previous:
                 delete_collection(graph, key)
 
@@ -296,15 +296,15 @@ def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
     record.functions |= _functions(change)
     remove_contexts(graph, change)
     remove_runners(graph, change.runners)
-    gone = set(change.members)
-    for key in {key for key, _ in gone}:
+    removed = set(change.members)
+    for key in {key for key, _ in removed}:
         with collections_lock(graph):
             entries = graph.get_collection_ref(key)
             members = [Member.of(item) for item in entries]
             for item, member in zip(entries, members, strict=True):
-                if member and member.kind == "variable" and (key, member) in gone:
+                if member and member.kind == "variable" and (key, member) in removed:
                     record.variables[member.name] = item
-            entries[:] = [item for item, member in zip(entries, members, strict=True) if (key, member) not in gone]
+            entries[:] = [item for item, member in zip(entries, members, strict=True) if (key, member) not in removed]
 
 
 def _exists(graph: tf.Graph, name: str) -> bool:
@@ -333,9 +333,9 @@ def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bo
         entries = graph.get_collection_ref(key)
         number = {member: k for k, member in enumerate(order)}
         places = [(at, number[member]) for at, item in enumerate(entries) if (member := Member.of(item)) in number]
-        wanted = sorted(places, key=lambda place: place[1])
-        if wanted != places:
-            items, reordered = [entries[at] for at, _ in wanted], True
+        in_order = sorted(places, key=lambda place: place[1])
+        if in_order != places:
+            items, reordered = [entries[at] for at, _ in in_order], True
             for (at, _), item in zip(places, items, strict=True):
                 entries[at] = item
     return reordered
@@ -343,8 +343,8 @@ def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bo
 
 def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]]) -> None:
     members = list(members)
-    named = [name for _, (kind, name) in members if kind == "variable"]
-    variables = dict(zip(named, variables_of(graph, named), strict=True))
+    names = [name for _, (kind, name) in members if kind == "variable"]
+    variables = dict(zip(names, variables_of(graph, names), strict=True))
     for key, (kind, name) in members:
         item = variables[name] if kind == "variable" else graph.as_graph_element(name)
         graph.get_collection_ref(key).append(item)  # add_to_collection refuses redo on a finalized graph

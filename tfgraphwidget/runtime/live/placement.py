@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 from tfgraphwidget.edits import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.naming import as_input, colocated_with, listed
+from tfgraphwidget.naming import as_input, colocated_with, names_text
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew
@@ -117,7 +117,7 @@ class Devices:
             raise SessionRefused(
                 f"Op {first.name!r}{others} would stand on {first.device!r}, which the session does not have"
                 f"{'' if self.soft else ' (and allow_soft_placement is off)'}, so that it could run nothing any more; "
-                f"choose {'one of ' * (len(own) > 1)}{listed(own)}, {_WAY_OUT}.",
+                f"choose {'one of ' * (len(own) > 1)}{names_text(own)}, {_WAY_OUT}.",
                 [node.name for node in unplaced],
             )
 
@@ -132,7 +132,7 @@ class _Kernels:
     """Finds whether ops have kernels. Each op type with its dtypes is looked up once."""
 
     def __init__(self) -> None:
-        self._found: dict[Any, bool] = {}
+        self._cache: dict[Any, bool] = {}
         self._constrained: dict[str, tuple[str, ...]] = {}
 
     def has(self, node: NodeDef, types: frozenset[str]) -> bool:
@@ -142,10 +142,10 @@ class _Kernels:
             names = self._constrained[node.op] = _constrained_attributes(node.op)
         attributes = node.attr
         key = (node.op, types, "_kernel" in attributes, *[_dtypes(attributes, name) for name in names])
-        known = self._found.get(key)
-        if known is None:
-            known = self._found[key] = has_kernel(node.op, attributes, types)
-        return known
+        cached = self._cache.get(key)
+        if cached is None:
+            cached = self._cache[key] = has_kernel(node.op, attributes, types)
+        return cached
 
 
 def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collection[str]) -> bool:
@@ -156,15 +156,15 @@ def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collect
         attributes: The attributes of the op.
         types: The device types that it can be placed on.
     """
-    known = _kernels(op_type)
-    if not known and tf_protos.registered_op(op_type) is None:
+    kernels = _kernels(op_type)
+    if not kernels and tf_protos.registered_op(op_type) is None:
         return True  # the type is the name of a function
     label = attributes["_kernel"].s.decode() if "_kernel" in attributes else ""
     return any(
         (device in types or device == _EVERYWHERE)
         and kernel_label == label
         and all(allowed.issuperset(_dtypes(attributes, name)) for name, allowed in constraints)
-        for device, kernel_label, constraints in known
+        for device, kernel_label, constraints in kernels
     )
 
 
@@ -193,10 +193,10 @@ def _dtypes(attributes: Mapping[str, AttrValue], name: str) -> tuple[int, ...]:
 
 def _no_kernel(name: str, op_type: str, attributes: Mapping[str, AttrValue], types: Iterable[str]) -> SessionRefused:
     dtypes = dict.fromkeys(number for attr in _constrained_attributes(op_type) for number in _dtypes(attributes, attr))
-    of = f" of {listed([dtype_name(number) for number in dtypes])}" if dtypes else ""
+    of = f" of {names_text([dtype_name(number) for number in dtypes])}" if dtypes else ""
     return SessionRefused(
-        f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on {listed(sorted(types))}, so that the "
-        "session could run nothing any more; leave it out, or let an op that runs there take its place.",
+        f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on {names_text(sorted(types))}, so that "
+        "the session could run nothing any more; leave it out, or let an op that runs there take its place.",
         [name],
     )
 
@@ -314,16 +314,16 @@ def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Itera
         name = (name or op_type).rstrip("/")
         if there.kernels_known:
             raise _no_kernel(name, op_type, attributes, there.types)
-        taken = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
+        input_texts = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
         _try_placement(
-            session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=taken, attr=attributes)], Patch()
+            session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=input_texts, attr=attributes)], Patch()
         )
 
     with check_new_operations(graph, check):
         yield
 
 
-def keep_running(session: Session | None, graph: tf.Graph, left: Iterable[str]) -> None:
+def keep_running(session: Session | None, graph: tf.Graph, names: Iterable[str]) -> None:
     """Make a session able to run again, after an edit that was rolled back has left ops that it cannot place.
 
     The ops lose device and colocation. If that is not enough, the session is renewed and places only what it runs.
@@ -331,7 +331,7 @@ def keep_running(session: Session | None, graph: tf.Graph, left: Iterable[str]) 
     Args:
         session: The session.
         graph: The graph.
-        left: The names of the ops.
+        names: The names of the ops.
     """
     if not _places_all(session, graph):
         return
@@ -341,7 +341,7 @@ def keep_running(session: Session | None, graph: tf.Graph, left: Iterable[str]) 
         if can_grow(session):
             return
         failed, there = record_of(graph).failed, operations_by_name(graph)
-        for op in [there[name] for name in left if name in there]:
+        for op in [there[name] for name in names if name in there]:
             set_device(op, "")
             clear_attribute(op, "_class")
             if op.name in failed:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.edits.rewrite import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -166,13 +166,13 @@ def trace_function(function: Any, specs: Sequence[tuple[str, Shape]], options: O
     Raises:
         GraphEditError: The function raised, or its arguments are wrong.
     """
-    called, name = _function(function)
+    body, name = _function(function)
     graph = tf.Graph()
     with graph.as_default(), tf.compat.v1.name_scope(None):
         inputs = [
             tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}") for k, (dtype, shape) in enumerate(specs)
         ]
-        outputs = _call(called, name, inputs, options or {})
+        outputs = _call(body, name, inputs, options or {})
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
         _index(GraphBody(graph)), tuple(t.op.name for t in inputs), tuple(t.name for t in outputs), graph
@@ -213,14 +213,14 @@ def trace_in_function(
     Raises:
         GraphEditError: The function raised, its arguments are wrong, or it makes a table.
     """
-    called, name = _function(function)
-    made: list[tf.Variable] = []
+    callable_, name = _function(function)
+    variables: list[tf.Variable] = []
     names: list[list[str]] = []
 
     def body(*inputs: tf.Tensor) -> list[tf.Tensor]:
         graph = tf.compat.v1.get_default_graph()
-        with tf.variable_creator_scope(_live_creator(graph, made)):
-            outputs = _call(called, name, inputs, options or {})
+        with tf.variable_creator_scope(_live_creator(graph, variables)):
+            outputs = _call(callable_, name, inputs, options or {})
         names.extend([[tensor.op.name for tensor in inputs], [tensor.name for tensor in outputs]])
         return outputs
 
@@ -243,14 +243,14 @@ def trace_in_function(
             fills,
         )
     captured = {name: value for name, value in live.items() if name in index.ids}
-    alive = wrapped, made, function
+    alive = wrapped, variables, function
     return TracedFunction(index, tuple(inputs), tuple(outputs), alive, captured, wrapped.graph, traced_body.alias)
 
 
 def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
     """The index without ops that nothing needs: what computed the first values of variables that are live."""
-    kept = needed_ops(index, (), needed_names)
-    nodes = [node for node, is_kept in zip(index.nodes, kept.tolist(), strict=True) if is_kept]
+    needed = needed_ops(index, (), needed_names)
+    nodes = [node for node, is_kept in zip(index.nodes, needed.tolist(), strict=True) if is_kept]
     names = {node.name for node in nodes}
     collections = {
         key: tuple(member for member in members if split_tensor(member.name)[0] in names)
@@ -260,16 +260,16 @@ def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
     return build(nodes, collections, variables, typing=index.typing, functions=index.functions, extras=index.extras)
 
 
-def _live_creator(graph: tf.Graph, made: list[tf.Variable]) -> Callable[..., tf.Variable]:
-    """Make variables outside of the graph that is being traced; `made` keeps them alive."""
+def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[..., tf.Variable]:
+    """Make variables outside of the graph that is being traced; `variables` keeps them alive."""
 
     def create(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
         value = options.get("initial_value")
         if isinstance(value, tf.Tensor) and getattr(value, "graph", None) is graph:
             (options["initial_value"],) = edit_values.compute_constants(_index(GraphBody(graph)), [value.name])
         with tf.init_scope():
-            made.append(next_creator(**options))
-        return made[-1]
+            variables.append(next_creator(**options))
+        return variables[-1]
 
     return create
 
@@ -279,14 +279,16 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     if callable(function):
         return function, str(getattr(function, "__name__", getattr(function, "name", "The function")))
     if not isinstance(function, str):
-        raise GraphEditError(f"{shown(function)!r} is no function; give a Python function, or an op type: 'Identity'.")
+        raise GraphEditError(
+            f"{value_text(function)!r} is no function; give a Python function, or an op type: 'Identity'."
+        )
     if function in _KNOWN:
         return _KNOWN[function], function
     definition = tf_protos.registered_op(function) if function.isidentifier() else None
     raw = getattr(tf.raw_ops, function, None)
     if definition is None or raw is None or not definition.input_arg:
-        known = [name for name in dir(tf.raw_ops) if not name.startswith("_")]
-        raise GraphEditError(f"{function!r} is no op type that takes a tensor.{did_you_mean(function, known)}")
+        op_types = [name for name in dir(tf.raw_ops) if not name.startswith("_")]
+        raise GraphEditError(f"{function!r} is no op type that takes a tensor.{did_you_mean(function, op_types)}")
     parameters = [arg.name for arg in definition.input_arg]
 
     def call(*tensors: Any, **options: Any) -> Any:
@@ -328,8 +330,8 @@ def _outputs_after_effects(
     index = _index(GraphBody(graph))
     members_ops = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
     variables = (split_tensor(name)[0] for v in index.variable_defs for name in (v.initializer, v.snapshot) if name)
-    done = {*members_ops, *variables, *(output.op.name for output in outputs)}
-    needed = traversal.backward(index, [index.ids[name] for name in done if name in index.ids])
+    ends = {*members_ops, *variables, *(output.op.name for output in outputs)}
+    needed = traversal.backward(index, [index.ids[name] for name in ends if name in index.ids])
     loose = [index.names[i] for i in side_effects(index, np.flatnonzero(~needed).tolist())]
     waiting = [graph.get_operation_by_name(name) for name in loose]
     waiting = [op for op in (*waiting, *effects) if control_flow_context(op) is None]
@@ -370,7 +372,7 @@ def constant(value: Any, dtype: str, shape: Shape) -> TensorProto:
             raise TypeError
         proto: TensorProto = tf.make_tensor_proto(value, target)
     except Exception as error:  # TensorFlow's refusals are of many types
-        raise GraphEditError(f"{shown(value)} is no value of {target.name}; give one that is.") from error
+        raise GraphEditError(f"{value_text(value)} is no value of {target.name}; give one that is.") from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not tf.TensorShape(shape).is_compatible_with(value_shape):
         raise GraphEditError(
@@ -398,7 +400,7 @@ def plain_value(value: Any) -> Any:
         try:
             return plain_value(value.numpy())
         except Exception:  # a variable of a graph says in many ways that it has no value here
-            raise GraphEditError(f"{shown(value)} has no value outside of a session; give a value.") from None
+            raise GraphEditError(f"{value_text(value)} has no value outside of a session; give a value.") from None
     if isinstance(value, np.ndarray) and 0 < value.size <= _MOST_NUMBERS and value.dtype.kind in "biuf":
         return plain_value(value.tolist())
     return tuple(map(plain_value, value)) if isinstance(value, list | tuple) else value
@@ -412,7 +414,7 @@ def tensor_spec(value: Any) -> Spec:
         shape, dtype = value
         return _sizes(shape), tf.as_dtype(dtype).name
     except Exception as error:  # what can be gone through may raise anything
-        raise GraphEditError(f"{shown(value)} is not a tf.TensorSpec; give one.") from error
+        raise GraphEditError(f"{value_text(value)} is not a tf.TensorSpec; give one.") from error
 
 
 def shape_and_dtype(value: Any, shape: Any, dtype: Any) -> tuple[Any, str]:
@@ -436,7 +438,7 @@ def shape_and_dtype(value: Any, shape: Any, dtype: Any) -> tuple[Any, str]:
         size = shape if isinstance(shape, str) and shape == "same" else _sizes(shape)
         return size, "" if isinstance(dtype, str) and not dtype else tf.as_dtype(dtype).name
     except Exception as error:  # what can be gone through may raise anything
-        what = shown(dtype if value is None and isinstance(shape, str) else shape if value is None else value)
+        what = value_text(dtype if value is None and isinstance(shape, str) else shape if value is None else value)
         raise GraphEditError(f"{what} is neither a shape, a dtype nor a tf.TensorSpec; give one.") from error
 
 

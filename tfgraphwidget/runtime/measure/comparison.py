@@ -65,9 +65,9 @@ class Comparison:
 
     def __getitem__(self, name: str) -> OutputDifference:
         by_name = {output.name: output for output in self.outputs}
-        for known in (name, f"{name}:0"):
-            if known in by_name:
-                return by_name[known]
+        for full_name in (name, f"{name}:0"):
+            if full_name in by_name:
+                return by_name[full_name]
         raise UnknownName(f"{name!r} was not compared.{did_you_mean(name, by_name)}")
 
     def __len__(self) -> int:

@@ -39,11 +39,11 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     names, codes = index.kinds
     kinds = families(names).tolist() if names else []
     silent = {name for name, family in zip(names, kinds, strict=True) if FAMILIES[family] in _NONE}
-    known = {name for name in names if name in BATCH_MATMULS or has_flops(name)}
+    counted_types = {name for name in names if name in BATCH_MATMULS or has_flops(name)}
     costs = np.full(len(index), np.nan)
     for i, code in enumerate(codes.tolist()):
         name = names[code]
-        if name in known:
+        if name in counted_types:
             costs[i] = _of_op(shapes, index, i)
         elif name in silent:
             costs[i] = 0
@@ -75,8 +75,8 @@ class _Shapes:
 
     def _shape(self, name: str) -> list[int] | None:
         op, port = split_input(name)
-        known = self._index.shape(self._index.ids[op], port)
-        return None if known is None else [self._batch if size is None else size for size in known]
+        shape = self._index.shape(self._index.ids[op], port)
+        return None if shape is None else [self._batch if size is None else size for size in shape]
 
     def product(self, node: NodeDef, i: int) -> float:
         """Of a batched matrix product."""
@@ -109,7 +109,7 @@ class _CallCosts:
 
     def __init__(self, batch: int) -> None:
         self.batch = batch
-        self.known: dict[tuple[Any, ...], float] = {}
+        self.costs: dict[tuple[Any, ...], float] = {}
 
     def of(self, index: GraphIndex, body: Body | None) -> Floats:
         costs = flops(index, self.batch)
@@ -122,16 +122,16 @@ class _CallCosts:
 
     def _inside(self, index: GraphIndex, body: Body, op: int, function: str) -> float:
         key = (function, *_cost_inputs(index, op))
-        if key not in self.known:
-            self.known[key] = np.nan  # a function that calls itself
+        if key not in self.costs:
+            self.costs[key] = np.nan  # a function that calls itself
             try:
                 inner = open_function(function, body, index, op)
             except GraphEditError:  # damaged, or not there: what calls it can be looked at all the same
                 return np.nan
             nodes, extras = inner.nodes(), inner.collections()
             inner_index = build(nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner)
-            self.known[key] = _total(self.of(inner_index, inner).tolist(), choice=False)
-        return self.known[key]
+            self.costs[key] = _total(self.of(inner_index, inner).tolist(), choice=False)
+        return self.costs[key]
 
 
 def _cost_inputs(index: GraphIndex, op: int) -> list[Any]:
@@ -142,7 +142,7 @@ def _cost_inputs(index: GraphIndex, op: int) -> list[Any]:
 
 
 def _total(costs: list[float], *, choice: bool) -> float:
-    known = [cost for cost in costs if not np.isnan(cost)]
-    if costs and not known:
+    costs_known = [cost for cost in costs if not np.isnan(cost)]
+    if costs and not costs_known:
         return np.nan
-    return max(known, default=0.0) if choice else sum(known)
+    return max(costs_known, default=0.0) if choice else sum(costs_known)

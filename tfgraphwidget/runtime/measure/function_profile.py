@@ -23,13 +23,13 @@ _INTO = "aside"
 
 
 def measure_function(
-    index: GraphIndex, held: BodyState, tensors: Sequence[str], feeds: Mapping[str, Any], runs: int
+    index: GraphIndex, body_state: BodyState, tensors: Sequence[str], feeds: Mapping[str, Any], runs: int
 ) -> Measured:
     """Measure a function body as `measure_ops` does a graph. Its variables are copied.
 
     Args:
         index: The function body.
-        held: The state that the function captured.
+        body_state: The state that the function captured.
         tensors: The tensors to compute.
         feeds: Values by tensor.
         runs: How many runs to take the median of.
@@ -46,7 +46,7 @@ def measure_function(
     if not requested:
         raise GraphEditError("All that is to be measured is fed, so nothing is computed; name other tensors.")
     inputs = feeds_of(index, requested, feeds) if behind[index.op(requested[0])] else []
-    module = as_module(index, held, inputs, requested, _INTO, variables="own", arguments=tuple(feeds))
+    module = as_module(index, body_state, inputs, requested, _INTO, variables="own", arguments=tuple(feeds))
     run_module(index, module, feeds)
     frozen = _freeze(module)
     values = {place.name: feeds[name] for name, place in zip(module.inputs, frozen.inputs, strict=True)}

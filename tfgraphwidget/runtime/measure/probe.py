@@ -25,7 +25,7 @@ from tfgraphwidget.graph import (
     definitions,
     enclosing_blocks,
 )
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
@@ -192,7 +192,7 @@ def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
 
 
 def check_feeds(
-    index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any], known: Collection[str] = ()
+    index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any], filled: Collection[str] = ()
 ) -> None:
     """Raise if a placeholder that tensors depend on is not fed.
 
@@ -200,7 +200,7 @@ def check_feeds(
         index: The graph.
         tensors: The tensors to compute.
         feeds: Values by tensor.
-        known: Names of placeholders that have a value without a feed.
+        filled: Names of placeholders that have a value without a feed.
 
     Raises:
         GraphEditError: A placeholder is not fed.
@@ -208,7 +208,7 @@ def check_feeds(
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     for i in np.flatnonzero(backward(index, ops, stop=fed)).tolist():
-        if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in known:
+        if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in filled:
             name = f"{index.names[i]}:0"
             raise GraphEditError(
                 f"Placeholder {index.names[i]!r} is needed and not fed; give its value too: feeds={{{name!r}: …}}.",
@@ -251,8 +251,8 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
     names = list(fetches)
     tell("Running the graph")
     try:
-        got = run([fetches[name] for name in names])
-        return {name: np.asarray(value) for name, value in zip(names, got, strict=True)}, {}
+        results = run([fetches[name] for name in names])
+        return {name: np.asarray(value) for name, value in zip(names, results, strict=True)}, {}
     except tf.errors.InvalidArgumentError as error:
         if not is_dead_tensor(error):
             raise
@@ -260,7 +260,8 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
     dead = [name for name in names if name not in values]
     if not values:
         raise SessionRefused(
-            f"{listed(dead)} {'has' if len(dead) == 1 else 'have'} no value in this run, since of the conditional the "
+            f"{names_text(dead)} {'has' if len(dead) == 1 else 'have'} no value in this run, since of the "
+            "conditional the "
             "other branch was taken; feed its predicate otherwise, or look at what the conditional gives.",
             [split_tensor(name)[0] for name in dead],
         )

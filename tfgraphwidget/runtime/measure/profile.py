@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, side_effects
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
@@ -197,7 +197,7 @@ def measure_ops(
 def _check_runs(runs: Any) -> None:
     if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= _MOST_RUNS:
         raise GraphEditError(
-            f"{shown(runs)} is not a number of runs from 1 to {_MOST_RUNS:,}; write editor.measure(runs=3)."
+            f"{value_text(runs)} is not a number of runs from 1 to {_MOST_RUNS:,}; write editor.measure(runs=3)."
         )
 
 
@@ -329,7 +329,7 @@ def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[
     writers = [index.names[i] for i in side_effects(index, needed) if _reads_state(index, i)]
     if writers:
         raise GraphEditError(
-            f"To compute {tensors[0]!r}, {listed(writers)} would run and change what the session holds; measure "
+            f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the session holds; measure "
             "what comes before, feed what they give, or trace that run yourself: editor.measure(metadata=…).",
             writers,
         )

@@ -26,7 +26,7 @@ from tfgraphwidget.graph import (
     readers_of,
 )
 from tfgraphwidget.naming import colocated_with
-from tfgraphwidget.runtime.functions.body_import import called
+from tfgraphwidget.runtime.functions.body_import import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import error_text
@@ -88,7 +88,7 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
 
 
 def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
-    functions = called(index, nodes)
+    functions = called_definitions(index, nodes)
     gradients = {name: index.extras.gradient(name) for name in functions}
     return tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],
@@ -111,12 +111,12 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> Any:
     return copy
 
 
-def run_body(index: GraphIndex, held: BodyState, outputs: Sequence[str], feeds: Values) -> list[Array]:
+def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], feeds: Values) -> list[Array]:
     """Compute tensors of a function body, with copies of its variables.
 
     Args:
         index: The function body.
-        held: The state that the function captured.
+        body_state: The state that the function captured.
         outputs: The tensors to compute.
         feeds: Values by tensor.
 
@@ -135,7 +135,7 @@ def run_body(index: GraphIndex, held: BodyState, outputs: Sequence[str], feeds: 
         if group:
             # A tensor that depends on no argument is not on a path from one.
             used = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
-            module = as_module(index, held, used, group, "aside", variables="own", arguments=tuple(feeds))
+            module = as_module(index, body_state, used, group, "aside", variables="own", arguments=tuple(feeds))
             values |= zip(module.outputs, run_module(index, module, feeds), strict=True)
     return [values[name] for name in outputs]
 

@@ -130,8 +130,8 @@ def sandbox_graph(
 
 def _import_in_sandbox(graph: tf.Graph, validated: ValidatedNodes, types: Iterable[str]) -> Any:
     sandbox, library = new_c_graph(), graph_functions(graph)
-    for called in (*(library[t] for t in types if t in library), *validated.functions):
-        copy_function(sandbox, called)
+    for function in (*(library[t] for t in types if t in library), *validated.functions):
+        copy_function(sandbox, function)
     run_import(sandbox, validated, _stand_ins(sandbox, graph, validated))
     return sandbox
 
@@ -232,8 +232,8 @@ def run_import(c_graph: Any, validated: ValidatedNodes, ends: Ends) -> None:
 def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
     """Return TensorFlow's reason as one sentence, with the ops that it names."""
     reason = _MORE.sub("", str(message).strip().partition("\n")[0])[:400]
-    known = frozenset(names)
-    named_ops = list(dict.fromkeys(name for name in _NAME.findall(str(message)) if name in known))
+    op_names = frozenset(names)
+    named_ops = list(dict.fromkeys(name for name in _NAME.findall(str(message)) if name in op_names))
     return GraphEditError(
         f"TensorFlow refuses the new ops, choose others or other inputs for them: {reason}.", named_ops
     )
@@ -297,17 +297,17 @@ def check_functions(
     Raises:
         GraphEditError: A function is missing.
     """
-    known = {*graph_functions(graph), *(f.name for f in new_functions)}
+    function_names = {*graph_functions(graph), *(f.name for f in new_functions)}
     function_attributes = {
-        op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))
+        op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, function_names))
     }
     for node in nodes if function_attributes else ():
         for key in function_attributes.get(node.op, ()):
             value = node.attr[key]
-            for called in value.list.func if value.HasField("list") else [value.func]:
-                if called.name and called.name not in known:
+            for reference in value.list.func if value.HasField("list") else [value.func]:
+                if reference.name and reference.name not in function_names:
                     raise GraphEditError(
-                        f"Op {node.name!r} calls the function {called.name!r}, which the graph does not have; "
+                        f"Op {node.name!r} calls the function {reference.name!r}, which the graph does not have; "
                         "choose ops without it, or import the graph again with its function library.",
                         [node.name],
                     )
@@ -373,10 +373,10 @@ def _stand_ins(sandbox: Any, graph: tf.Graph, validated: ValidatedNodes) -> Ends
 
 
 def _other_names(names: Collection[str]) -> Iterator[str]:
-    taken, number = frozenset(names), 0
+    names_in_use, number = frozenset(names), 0
     while True:
         number += 1
-        if f"outside_{number}" not in taken:
+        if f"outside_{number}" not in names_in_use:
             yield f"outside_{number}"
 
 

@@ -43,7 +43,7 @@ from tfgraphwidget.graph import (
     no_collections,
     shape_text,
 )
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
 from tfgraphwidget.sources import Bounds, static_shape, without_endless_calls
@@ -78,7 +78,7 @@ class ShapeInferenceSandbox:
         self._built: dict[str, Sequence[tf.Tensor]] = {}
         self._stand_ins: dict[str, dict[int, tf.Tensor]] = {}
         self._shared: dict[tuple[str, Shape, str], tf.Tensor] = {}
-        self._known: set[str] = set()
+        self._function_names: set[str] = set()
         self._bounds = Bounds(view.index.typing.definition)
 
     def shapes(self, op: str) -> list[Shape]:
@@ -206,11 +206,11 @@ class ShapeInferenceSandbox:
         functions, stack = self._view.functions(), [node]
         while stack:
             for door in called_functions(stack.pop(), functions):
-                if door.function not in missing and door.function not in self._known:
+                if door.function not in missing and door.function not in self._function_names:
                     missing[door.function] = self._view.function(door.function)
                     stack += missing[door.function].node_def
         if missing:
-            self._known |= missing.keys()
+            self._function_names |= missing.keys()
             _ask_tensorflow(lambda: self._import(missing))
 
     def _import(self, functions: dict[str, FunctionDef]) -> None:
@@ -320,7 +320,7 @@ def _infer(index: GraphIndex, patch: Patch) -> PatchedGraph:
     after = PatchedGraph(index, patch)
     try:
         # Mostly no shape changes but those of the ops that the patch names, and no other needs a place in an order.
-        own = after.sorted(after.own)
+        own = after.in_topological_order(after.own)
         _Inference(after, {name: (k, 0) for k, name in enumerate(own)}, is_whole=False).run()
     except _NeedsAllRanks:
         after = PatchedGraph(index, patch)
@@ -417,20 +417,20 @@ class _Inference:
 
     def _infer_op(self, name: str, slots: list[tuple[Tensor, Tensor]] | None) -> None:
         """Infer an op, and go on to its consumers if a shape has changed."""
-        after, known, first = self._after, name in self._before.index.ids, name not in self._visited
+        after, is_old, first = self._after, name in self._before.index.ids, name not in self._visited
         self._visited.add(name)
         try:
             shapes = self._sandbox.shapes(name)
         except ShapeRefused as reason:
             if not self._is_whole and len(after.own) > 1:  # what it reads may still become something else
                 raise _NeedsAllRanks from reason
-            if not known or self._shapes_before(name) is not None:
+            if not is_old or self._shapes_before(name) is not None:
                 raise self._refusal(name, slots, str(reason)) from reason
             shapes = [None] * len(after.dtypes(name))  # it was no better before
         if not first:  # round a loop
             shapes = [merge_shapes(after.shape(name, k), shape) for k, shape in enumerate(shapes)]
             self._sandbox.forget(name)
-        elif known and slots:
+        elif is_old and slots:
             inferred, shapes = shapes, self._with_python_shapes(name, slots, shapes)
             if shapes != inferred:
                 self._sandbox.sharpen(name, shapes)
@@ -494,7 +494,7 @@ class _Inference:
         others = [self._tensor_text(read[k]) for k in range(len(read)) if k not in wrong]
         beside = " and ".join(others[:3] + ([f"{len(others) - 3} more"] if others[3:] else []))
         edited = [name for name in after.own if name in before.index.ids] or list(after.own)
-        origin = "" if name in after.own else f", which follows from the change of {listed(edited)}"
+        origin = "" if name in after.own else f", which follows from the change of {names_text(edited)}"
         beside = (beside and f", beside {beside}") + origin
         return GraphEditError(
             f"Op {name!r} cannot take {wrong_inputs or 'its attributes'}{beside}: {_reason_text(reason)}; "

@@ -41,9 +41,9 @@ def find_state_op(index: GraphIndex, name: str) -> int | None:
     if name not in index.ids:
         op = index.ids.get(name.rstrip("/"))
         return op if op is not None and index.types[op] in HANDLES else None
-    op, seen = index.ids[name], set()
-    while index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in seen:  # files may hold circles
-        seen.add(op)
+    op, visited = index.ids[name], set()
+    while index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited:  # files may hold circles
+        visited.add(op)
         op = index.input_lists[op][0]
     return op if index.types[op] in HANDLES | CONSTANTS else None
 
@@ -171,11 +171,11 @@ def _value_tensor(index: GraphIndex, op: int) -> str:
 
 def _only_reads(index: GraphIndex, read: int, handle: int) -> bool:
     """Return whether fetching an op runs only reads of a handle, once in a step."""
-    at, seen = read, set()
+    at, visited = read, set()
     while at != handle:
         plain = index.types[at] in VARIABLE_READS and index.input_lists[at] and not index.control_lists[at]
-        if not plain or at in seen or enclosing_blocks(index, at):
+        if not plain or at in visited or enclosing_blocks(index, at):
             return False
-        seen.add(at)
+        visited.add(at)
         at = index.input_lists[at][0]
     return read != handle and not index.control_lists[handle]

@@ -39,7 +39,7 @@ def compute_initial_values(
     starters: Sequence[str],
     functions: Iterable[FunctionDef],
     originals: Mapping[str, str],
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Compute the initial value of each variable in a sandbox, and run table initializers there as a check.
 
@@ -50,7 +50,7 @@ def compute_initial_values(
         starters: The ops that fill new tables and iterators.
         functions: The FunctionDefs that the ops may call.
         originals: The name of the original of each copied op, for error messages.
-        given: Values of copied variables that do not start from their initial value, by handle op.
+        overrides: Values of copied variables that do not start from their initial value, by handle op.
 
     Returns:
         The value of each variable by its handle op.
@@ -59,22 +59,22 @@ def compute_initial_values(
         SessionRefused: An initializer cannot run.
     """
     run = [v.initializer for v in variables if v.initializer]
-    wanted = needed_ops(index, (), [*run, *starters])
-    wanted |= mask_of(index, [i for v in variables for i in own_ops(index, v)])
-    first = _table_initializers(index, np.flatnonzero(wanted).tolist(), variables, originals)
-    wanted |= needed_ops(index, (), first)
-    ids = np.flatnonzero(wanted).tolist()
-    others = _other_variables(session, index, ids, variables, given, originals)
+    needed = needed_ops(index, (), [*run, *starters])
+    needed |= mask_of(index, [i for v in variables for i in own_ops(index, v)])
+    first = _table_initializers(index, np.flatnonzero(needed).tolist(), variables, originals)
+    needed |= needed_ops(index, (), first)
+    ids = np.flatnonzero(needed).tolist()
+    others = _other_variables(session, index, ids, variables, overrides, originals)
     _refuse_open_ends(index, ids, variables, starters, originals)
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
     whole = np.flatnonzero(needed_ops(index, (), [index.names[i] for i in ids])).tolist()
     graph = _sandbox_graph(index, whole, functions)
-    present = variable_values.current_values(session, [v for v in others if v.handle not in given])
+    present = variable_values.current_values(session, [v for v in others if v.handle not in overrides])
     # Each op runs once. Optimizing the graph would cost more than that, and ever more per op as it grows.
     config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     with tf.compat.v1.Session(graph=graph, config=config) as sandbox:
-        variable_values.load_values(sandbox, others, {**given, **present})
+        variable_values.load_values(sandbox, others, {**overrides, **present})
         _run_starters(sandbox, first)
         variable_values.run_initializers(sandbox, variables)
         values = variable_values.current_values(sandbox, variables)
@@ -113,7 +113,7 @@ def _other_variables(
     index: GraphIndex,
     ids: Iterable[int],
     variables: Sequence[VariableDef],
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     originals: Mapping[str, str],
 ) -> list[VariableDef]:
     """Return the variables that initial values depend on, except the new ones; each has a value."""
@@ -121,7 +121,7 @@ def _other_variables(
     handles = (i for i in ids if index.types[i] in HANDLES and index.names[i] not in own)
     others = list(definitions(index, handles).values())
     for v in others:
-        has_value = v.handle in given or (
+        has_value = v.handle in overrides or (
             v.handle not in originals and variable_values.has_value(session, v.snapshot or v.name)
         )
         if not v.initializer or not has_value:

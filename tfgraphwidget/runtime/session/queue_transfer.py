@@ -57,8 +57,8 @@ class QueueTransfer:
         ops = self._ops[name]
         at_once = size if ops["many"] else 1
         for _ in range(size // at_once):
-            taken = self._run(old, {name: ops["take"]}, {ops["many"]: at_once} if ops["many"] else None)
-            if not taken or not self._put(fresh, name, taken[name]):
+            elements = self._run(old, {name: ops["take"]}, {ops["many"]: at_once} if ops["many"] else None)
+            if not elements or not self._put(fresh, name, elements[name]):
                 return
 
     def _put(self, fresh: Session, name: str, elements: Sequence[Any]) -> bool:

@@ -65,7 +65,7 @@ class Renewal:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._known: Set[Any] = frozenset()
+        self._state_keys: Set[Any] = frozenset()
         self._transfers: list[StateTransfer] = []
         self._lost: list[str] = []
         self._config = session_config(session)
@@ -93,7 +93,7 @@ class Renewal:
     def _read_more(self) -> StatefulOps:
         """Read the state that has not been read yet."""
         session = self._session
-        stateful = find_stateful_ops(session.graph, self._known)
+        stateful = find_stateful_ops(session.graph, self._state_keys)
         transfers = _transfers(session, stateful, TransferOps(session.graph))
         try:
             with self._without_new_ops(session):
@@ -104,11 +104,11 @@ class Renewal:
                 f"The session cannot be renewed, since it cannot be read: {error_text(error)}."
             ) from error
         self._transfers += transfers
-        self._known = stateful.keys
+        self._state_keys = stateful.keys
         return stateful
 
     @property
-    def lost(self) -> tuple[str, ...]:
+    def losses(self) -> tuple[str, ...]:
         """The state that could not be transferred, in a sentence each; complete after `apply`."""
         return (*(sentence for transfer in self._transfers for sentence in transfer.lost), *self._lost)
 
@@ -194,7 +194,7 @@ def renew(session: Session) -> tuple[str, ...]:
     _check(session, getattr(session, "graph", None))
     renewal = Renewal.read(session, session.graph)
     renewal.apply()
-    return renewal.lost
+    return renewal.losses
 
 
 def _check(session: Session, graph: Any) -> None:

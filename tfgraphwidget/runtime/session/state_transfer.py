@@ -86,7 +86,7 @@ class VariableTransfer(_ReadableState):
         try:
             self._values = run(old, fetches) if fetches else {}
         except tf.errors.OpError:
-            self._values, errors = run_each(old, self._initialized(old, fetches))
+            self._values, errors = run_each(old, self._fetches_with_value(old, fetches))
         for name, error in errors.items():
             if not isinstance(error, _UNSET):
                 self._lose(name, error_text(error))
@@ -121,7 +121,7 @@ class VariableTransfer(_ReadableState):
             return None
         return None if own.control_inputs or control_flow_context(own) else own
 
-    def _initialized(self, old: Session, fetches: Mapping[str, str]) -> Mapping[str, str]:
+    def _fetches_with_value(self, old: Session, fetches: Mapping[str, str]) -> Mapping[str, str]:
         """Return the fetches of variables that have a value; all, if no op can tell."""
         try:
             flags = {name: self._flag(self._nodes[name]) for name in fetches}
@@ -133,23 +133,23 @@ class VariableTransfer(_ReadableState):
 
     def _writers(self) -> dict[str, tuple[str, str]]:
         """Return for each variable with a value the tensor to feed, and the op that assigns it."""
-        taken: set[str] = set()
+        fed_names: set[str] = set()
 
         def writer(node: NodeDef) -> tuple[str, str]:
-            fed, op = self._initializer(node, taken) or self._assign(node)
-            taken.add(fed)
+            fed, op = self._initializer(node, fed_names) or self._assign(node)
+            fed_names.add(fed)
             return fed, op
 
         return self._each(self._values, writer)
 
-    def _initializer(self, node: NodeDef, taken: Collection[str]) -> tuple[str, str] | None:
+    def _initializer(self, node: NodeDef, fed_names: Collection[str]) -> tuple[str, str] | None:
         """Return the variable's own initializer, if it can assign the value in the graph as it is now."""
         own, shape = self._own(node, "Assign", "Assign", "AssignVariableOp"), np.shape(self._values[node.name])
         if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
             return None
         fed = own.inputs[1]
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
-        return (fed.name, own.name) if same and fed.name not in taken and own.graph.is_feedable(fed) else None
+        return (fed.name, own.name) if same and fed.name not in fed_names and own.graph.is_feedable(fed) else None
 
     def _assign(self, node: NodeDef) -> tuple[str, str]:
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=node.attr["dtype"])
@@ -257,8 +257,8 @@ class IteratorTransfer(_ReadableState):
         several = [name for name, node in self._nodes.items() if node.op == "MultiDeviceIterator"]
         for name in several:
             self._lose(name, "TensorFlow saves no iterator over several devices; run its initializer again")
-        known = [name for name in self._nodes if name not in several]
-        self._writers = self._each(known, self._writer)
+        single = [name for name in self._nodes if name not in several]
+        self._writers = self._each(single, self._writer)
         self._values, self._unsaved = run_each(old, self._each(self._writers, self._reader))
 
     def load(self, fresh: Session) -> None:

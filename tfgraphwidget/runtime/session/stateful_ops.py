@@ -46,8 +46,8 @@ class StatefulOps:
     keys: Set[Any]
 
 
-def find_stateful_ops(graph: tf.Graph, known: Set[Any] = frozenset()) -> StatefulOps:
-    """Return the ops that hold state, in graph order, except those whose keys are `known`.
+def find_stateful_ops(graph: tf.Graph, known_keys: Set[Any] = frozenset()) -> StatefulOps:
+    """Return the ops that hold state, in graph order, except those whose keys are `known_keys`.
 
     Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them again.
     """
@@ -73,9 +73,9 @@ def find_stateful_ops(graph: tf.Graph, known: Set[Any] = frozenset()) -> Statefu
         elif _is_random(node.op) and (_attr(node, "seed").i or _attr(node, "seed2").i):
             random.append(node.name)
     by_kind = defaultdict(list)
-    for node in (node for key, node in in_graph.items() if key not in known):
+    for node in (node for key, node in in_graph.items() if key not in known_keys):
         by_kind[kind_of(node.op)].append(node)
-    alone = [node for key, node in inside.items() if key not in known and key not in in_graph]
+    alone = [node for key, node in inside.items() if key not in known_keys and key not in in_graph]
     function_variables = [node for node in alone if node.op in RESOURCE_HANDLES and not graph.finalized]
     others = [node for node in alone if node not in function_variables]
     return StatefulOps(
@@ -111,14 +111,14 @@ def family(op_type: str) -> str:
 
 def _only_initializes(op: tf.Operation) -> bool:
     """Return whether the output of a random op is used by initializers of variables only."""
-    seen, stack = {op}, [op]
+    visited, stack = {op}, [op]
     while stack:
         readers = [reader for output in stack.pop().outputs for reader in output.consumers()]
         if not readers:
             return False
         for reader in readers:
-            if reader not in seen and reader.name != f"{reader.inputs[0].op.name}/Assign":
-                seen.add(reader)
+            if reader not in visited and reader.name != f"{reader.inputs[0].op.name}/Assign":
+                visited.add(reader)
                 stack.append(reader)
     return True
 

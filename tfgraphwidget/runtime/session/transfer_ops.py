@@ -81,9 +81,11 @@ class TransferOps:
                 hide(self.graph, names)
 
     def _scope(self) -> str:
-        named = next(iter(self._record.transfer_ops.values()), "") or next((n.name for n in self._new.values()), "")
-        if named:
-            return named.partition("/")[0]
+        transfer_op = next(iter(self._record.transfer_ops.values()), "") or next(
+            (n.name for n in self._new.values()), ""
+        )
+        if transfer_op:
+            return transfer_op.partition("/")[0]
         with self.graph.as_default(), tf.compat.v1.name_scope(None):  # whatever scope the caller is in
             return str(self.graph.unique_name(_SCOPE))
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from tfgraphwidget.graph import kind_of
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
 from tfgraphwidget.tensorflow_modules import tf
@@ -125,7 +125,9 @@ def end_partial_runs(session: Session) -> list[str]:
     under_way = [handle for handle in handles if is_partial_run_active(session, handle)]
     handles.clear()
     fetched = [handle.partition("->")[2].partition("/")[0].split(",") for handle in under_way]
-    return [f"The partial run of {listed(names)} is cut; set it up again by partial_run_setup." for names in fetched]
+    return [
+        f"The partial run of {names_text(names)} is cut; set it up again by partial_run_setup." for names in fetched
+    ]
 
 
 def invalidate_objects(objects: Sequence[dict[str, Any]]) -> list[str]:

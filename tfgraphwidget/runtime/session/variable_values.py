@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import VariableDef
-from tfgraphwidget.naming import listed
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.run import can_grow
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
@@ -33,7 +33,7 @@ def numpy_dtype(number: int) -> Any:
 def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
     """Raise SessionRefused unless a session can run ops of a graph."""
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
-        raise SessionRefused(f"{shown(session)} is not a session; give a tf.compat.v1.Session of the graph.")
+        raise SessionRefused(f"{value_text(session)} is not a session; give a tf.compat.v1.Session of the graph.")
     if is_closed(session):
         raise SessionRefused("The session is closed; open a new one and call tgw.edit(graph, session=new_session).")
     if session.graph is not graph:
@@ -128,7 +128,7 @@ def variables_without_value(
 def no_value_text(handles: Sequence[str]) -> str:
     """Return the beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
     what, have = ("Variable", "has") if len(handles) == 1 else ("Variables", "have")
-    return f"{what} {listed(handles)} {have} no value in this session"
+    return f"{what} {names_text(handles)} {have} no value in this session"
 
 
 def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:

@@ -69,12 +69,12 @@ def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, A
     """
     checkpoint = Checkpoint.of(path)
     try:
-        known = checkpoint.shapes
+        stored_shapes = checkpoint.shapes
     except GraphEditError as error:
         raise GraphEditError(f"There is no checkpoint {path!r} that can be read; give what Saver.save gave.") from error
     values = {}
     for key, variable in variables:
-        if key not in known:
+        if key not in stored_shapes:
             why = f"Checkpoint {path!r} has no value for {key!r}; save the originals under their names first."
             raise GraphEditError(why, [variable.handle])
         values[variable.handle] = variable_slice(checkpoint.value(key), variable)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import VariableDef
@@ -109,11 +109,11 @@ class Sync:
         if self.source != self.target or (self.target.graph.finalized and not existed):
             self._through_python(tau)
             return
-        asked = [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]]
+        variables = [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]]
         try:
             with held_back():
                 fed, op = ({}, self._existing_op(tau) or self.op()) if tau == 1 else self._mixing_op(tau)
-            with _translate_errors(session, asked, "The copies cannot be brought up to date"):
+            with _translate_errors(session, variables, "The copies cannot be brought up to date"):
                 session.run(op, fed)
             _show(op)
         except BaseException:
@@ -163,7 +163,8 @@ class Sync:
         of_graph = isinstance(tau, tf.Tensor | tf.Variable) and getattr(tau, "graph", None) is self.target.graph
         if not of_graph or not tau.shape.is_compatible_with([]):
             raise GraphEditError(
-                f"{shown(tau)} is not a mixture; give a number from 0 to 1, or a scalar tensor of the copy's graph."
+                f"{value_text(tau)} is not a mixture; give a number from 0 to 1, or a scalar tensor of the copy's "
+                "graph."
             )
 
     @property
@@ -304,7 +305,7 @@ def check_tau(tau: Any) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
         raise GraphEditError(
-            f"tau={shown(tau)} is not a mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
+            f"tau={value_text(tau)} is not a mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
         )
 
 
@@ -324,9 +325,9 @@ def _translate_errors(session: TimedSession, variables: Iterable[VariableDef], w
     try:
         yield
     except tf.errors.OpError as error:
-        asked = [v for v in variables if v.snapshot or not v.resource]
+        in_session = [v for v in variables if v.snapshot or not v.resource]
         missing = variable_values.variables_without_value(
-            session, {v.handle: v.snapshot or v.name for v in asked}, error
+            session, {v.handle: v.snapshot or v.name for v in in_session}, error
         )
         if not missing:
             raise SessionRefused(f"{what}: {variable_values.error_text(error)}.") from error

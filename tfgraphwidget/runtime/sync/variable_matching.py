@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
-from tfgraphwidget.argument_checks import check, shown
+from tfgraphwidget.argument_checks import check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.naming import did_you_mean
 
@@ -52,8 +52,8 @@ def match_variables(
         GraphEditError: There is no pair.
     """
     ours, theirs = _by_name(source, source_scope), _by_name(target, target_scope)
-    found = {b: a for a, b in _name_pairs(ours, theirs, names, source_scope, target_scope)}
-    chosen = [(a, b) for b, a in found.items()]
+    pairs_by_target = {b: a for a, b in _name_pairs(ours, theirs, names, source_scope, target_scope)}
+    chosen = [(a, b) for b, a in pairs_by_target.items()]
     if not chosen:
         raise GraphEditError(
             f"None of the {len(ours)} variables has the name of one of the target's {len(theirs)}; say which belong "
@@ -105,15 +105,15 @@ def _name_pairs(
     names = list(names) if isinstance(names, Iterator) else names
     check("sync", "names", names, str | Mapping[str, str] | Iterable[str] | Callable[..., Any])
     if callable(names):
-        asked = {name: _call_names(names, name) for name in ours}
-        wanted = {a: b for a, b in asked.items() if b is not None}
+        names_by_function = {name: _call_names(names, name) for name in ours}
+        name_pairs = {a: b for a, b in names_by_function.items() if b is not None}
     elif isinstance(names, Mapping):
-        wanted = {_without_scope(a, source): _without_scope(b, target) for a, b in names.items()}
+        name_pairs = {_without_scope(a, source): _without_scope(b, target) for a, b in names.items()}
     else:
-        wanted = {
+        name_pairs = {
             _without_scope(a, source): _without_scope(a, source) for a in ([names] if isinstance(names, str) else names)
         }
-    for a, b in wanted.items():
+    for a, b in name_pairs.items():
         under, there = _under(ours, a), _under(theirs, b)
         if not under:
             raise UnknownName(f"There is no variable {a!r} to copy from.{did_you_mean(a, ours)}", [a])
@@ -125,40 +125,42 @@ def _name_pairs(
                 raise UnknownName(f"There is no variable {other!r} to copy {name!r} to.{did_you_mean(other, theirs)}")
 
 
-def _under(known: Mapping[str, Named], wanted: str) -> dict[str, str]:
+def _under(variables: Mapping[str, Named], layer: str) -> dict[str, str]:
     """What remains of the name behind a variable's, a scope's or a layer's → the name, of each that it means.
 
     A name goes before a path, and both before a layer of that name that is nested somewhere, if there is only one.
     """
-    paths = {path: name for name, variable in known.items() if (path := getattr(variable, "path", ""))}
-    for names in ({name: name for name in known}, paths):
+    paths = {path: name for name, variable in variables.items() if (path := getattr(variable, "path", ""))}
+    for names in ({name: name for name in variables}, paths):
         under = {
-            name[len(wanted) :]: handle
+            name[len(layer) :]: handle
             for name, handle in names.items()
-            if name == wanted or name.startswith(f"{wanted}/")
+            if name == layer or name.startswith(f"{layer}/")
         }
         if under:
             return under
-    nested = [(name, f"/{name}".find(f"/{wanted}/")) for name in known]
+    nested = [(name, f"/{name}".find(f"/{layer}/")) for name in variables]
     nested = [(name, at) for name, at in nested if at >= 0]
     if len({name[:at] for name, at in nested}) > 1:
-        some = " and ".join(sorted({repr(name[:at] + wanted) for name, at in nested})[:2])
-        raise UnknownName(f"There are several layers {wanted!r}: {some}; give the whole name.", [wanted])
-    return {name[at + len(wanted) :]: name for name, at in nested}
+        some = " and ".join(sorted({repr(name[:at] + layer) for name, at in nested})[:2])
+        raise UnknownName(f"There are several layers {layer!r}: {some}; give the whole name.", [layer])
+    return {name[at + len(layer) :]: name for name, at in nested}
 
 
 def _call_names(names: Callable[[str], Any], name: str) -> str | None:
     """The name that a person's function gives for one."""
     try:
-        found = names(name)
+        new_name = names(name)
     except Exception as error:
         raise GraphEditError(f"The function of names raised {type(error).__name__} for {name!r}: {error}.") from error
-    if found is not None and not isinstance(found, str):
-        raise GraphEditError(f"The function of names gave {shown(found)} for {name!r}; let it give a name, or None.")
-    return found
+    if new_name is not None and not isinstance(new_name, str):
+        raise GraphEditError(
+            f"The function of names gave {value_text(new_name)} for {name!r}; let it give a name, or None."
+        )
+    return new_name
 
 
-def _is_slot(name: str, known: Mapping[str, Named]) -> bool:
+def _is_slot(name: str, variables: Mapping[str, Named]) -> bool:
     """Whether a variable is an optimizer's, kept below the one that it is for: "w/Adam" for "w"."""
     parts = name.split("/")
-    return any("/".join(parts[:k]) in known for k in range(1, len(parts)))
+    return any("/".join(parts[:k]) in variables for k in range(1, len(parts)))

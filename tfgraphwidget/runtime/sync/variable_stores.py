@@ -233,8 +233,8 @@ def distances(source: VariableStore, target: VariableStore, pairs: Sequence[Pair
 
 def object_path(key: str) -> str:
     """The path of an object that a key of a checkpoint names, "layers/0/kernel"; "" for a key of TensorFlow 1."""
-    path, found, _ = key.partition("/.ATTRIBUTES/")
-    return path if found else ""
+    path, separator, _ = key.partition("/.ATTRIBUTES/")
+    return path if separator else ""
 
 
 def natural_order(name: str) -> list[Any]:
@@ -261,9 +261,9 @@ def eager_store(model: Any) -> EagerStore | None:
     if not all(hasattr(getattr(variable, "handle", None), "numpy") for variable in paths.values()):
         return None  # variables of a graph: a session has their values
     unique = {id(variable.handle): path for path, variable in reversed(paths.items())}
-    found = [(path, variable) for path, variable in paths.items() if unique[id(variable.handle)] == path]
+    unique_variables = [(path, variable) for path, variable in paths.items() if unique[id(variable.handle)] == path]
     title = f"{type(model).__name__} {getattr(model, 'name', '')}".strip()
-    return EagerStore(title, *_named_variables([(v.name.removesuffix(":0"), path, v) for path, v in found]))
+    return EagerStore(title, *_named_variables([(v.name.removesuffix(":0"), path, v) for path, v in unique_variables]))
 
 
 def _own(paths: Mapping[str, T]) -> dict[str, T]:
@@ -287,7 +287,7 @@ def keras_store(model: Any, *, slots: bool = False) -> EagerStore:
     if not variables or not all(isinstance(v, tf.Variable) for _, v in variables):
         raise GraphEditError(f"{title} has no variables of TensorFlow; call it on data once, model(x), and try again.")
     objects = {id(v.handle): path for path, v in trackable_variables(model).items()}
-    found = [(path, objects.get(id(v.handle), ""), v) for path, v in variables]
+    rows = [(path, objects.get(id(v.handle), ""), v) for path, v in variables]
     optimizer = getattr(model, "optimizer", None) if slots else None
     if optimizer is not None:
         kind = type(optimizer).__name__.lower()  # its own name has a number in a process that has several
@@ -298,8 +298,8 @@ def keras_store(model: Any, *, slots: bool = False) -> EagerStore:
             name = f"{kind}/{local}"
             if owner is not None:
                 name = f"{owner[1]}/{kind}/{local.removeprefix(owner[0]).lstrip('_')}"
-            found.append((name, "", slot.value))
-    by_name, paths = _named_variables(found)
+            rows.append((name, "", slot.value))
+    by_name, paths = _named_variables(rows)
     is_inside = all(name.startswith(f"{model.name}/") for name, _ in variables)
     return EagerStore(title, by_name, paths, model.name if is_inside else "")
 
@@ -340,13 +340,13 @@ def _file_store(title: str, stored: StoredData, variables: Iterable[VariableDef]
     if any(key != variable.handle for key, variable in own.items()):
         own = dict(sorted(own.items(), key=lambda item: natural_order(item[0])))
     count = Counter(stored.variable_name(variable.handle) for variable in own.values())
-    found = []
+    variables_stored = []
     for key, variable in own.items():
         name, path = stored.variable_name(variable.handle), "" if key == variable.handle else key
         name = path if path and count[name] > 1 else name
         shape = tf.TensorShape(stored.shape(variable.handle))
-        found.append(StoredVariable(name, stored.dtype(variable.handle), shape, path, variable))
-    return FileStore(title, tuple(found), stored.value)
+        variables_stored.append(StoredVariable(name, stored.dtype(variable.handle), shape, path, variable))
+    return FileStore(title, tuple(variables_stored), stored.value)
 
 
 def checkpoint_store(checkpoint: Checkpoint) -> FileStore:

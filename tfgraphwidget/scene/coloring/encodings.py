@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import COLUMNS, Difference, GraphIndex, Op, definitions, handles, own_ops, rows, selectors
 from tfgraphwidget.hierarchy import (
@@ -201,7 +201,7 @@ def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
             _spread_over_ops(by_name, graph)
         )
     raise GraphEditError(
-        f"{shown(by)} says nothing of ops; give a dict of names and values, a column, or a function of an op."
+        f"{value_text(by)} says nothing of ops; give a dict of names and values, a column, or a function of an op."
     )
 
 

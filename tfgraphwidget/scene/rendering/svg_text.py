@@ -6,7 +6,7 @@ from math import hypot
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 from tfgraphwidget.scene.coloring.palette import DARK, LIGHT
 from tfgraphwidget.scene.rendering.display_list import (
     Area,
@@ -47,7 +47,7 @@ def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: A
         start,
         f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{display.theme.background}"/>',
         *map(_box, display.areas),
-        *map(_polyline, counted(display.polylines, "Drawing the lines")),
+        *map(_polyline, report_each(display.polylines, "Drawing the lines")),
         *map(_box, display.boxes),
         *map(_label, display.labels),
         "</svg>",

@@ -39,7 +39,7 @@ def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str 
     """
     name, kind = op
     graph = getattr(body, "graph", None)
-    names = [{shown: original for original, shown in body.alias.items()}.get(name, name)]
+    names = [{shown_name: original for original, shown_name in body.alias.items()}.get(name, name)]
     if graph is None and function:
         graph = _find_function_graph(getattr(outermost, "graph", None), function)
         names.append(_NUMBER.sub("", name))  # in a FunctionDef an op has another name than a result

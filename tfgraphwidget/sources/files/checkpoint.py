@@ -36,22 +36,22 @@ class Checkpoint:
     prefix: str
 
     @classmethod
-    def of(cls, given: Any) -> Checkpoint:
+    def of(cls, argument: Any) -> Checkpoint:
         """The checkpoint that an argument names: a prefix, one of its files, or a directory, whose latest it is.
 
         A prefix goes before a directory of the same name, as the one that a model of that name was exported to;
         "model/" is the directory. A directory without a list of checkpoints may hold just one.
         """
-        if not isinstance(given, str | os.PathLike):
+        if not isinstance(argument, str | os.PathLike):
             raise GraphEditError(
-                f"checkpoint={shorten(given)} is not a path; give the prefix of a checkpoint's files, 'model.ckpt'."
+                f"checkpoint={shorten(argument)} is not a path; give the prefix of a checkpoint's files, 'model.ckpt'."
             )
-        if given == "":
+        if argument == "":
             raise GraphEditError(
                 "checkpoint='' is not a path; give the prefix of a checkpoint's files, or leave it out."
             )
-        path = parse_path(given, "checkpoint")
-        is_folder = os.fspath(given)[-1:] in ("/", os.sep, b"/") or not _is(Path.is_file, Path(f"{path}.index"))
+        path = parse_path(argument, "checkpoint")
+        is_folder = os.fspath(argument)[-1:] in ("/", os.sep, b"/") or not _is(Path.is_file, Path(f"{path}.index"))
         if path.name == _STATE and _is(Path.is_file, path) and is_folder:
             path = path.parent
         if not (is_folder and _is(Path.is_dir, path)):

@@ -52,18 +52,18 @@ def keys_by_restore_call(nodes: Sequence[NodeDef], library: Library, restore_op:
     if call is None or call.attr["f"].func.name not in library.functions():
         return {}
     function = library.function(call.attr["f"].func.name)
-    given = {arg.name: text for arg, text in zip(function.signature.input_arg, call.input, strict=False)}
+    tensor_of_argument = {arg.name: text for arg, text in zip(function.signature.input_arg, call.input, strict=False)}
     restored = _restored_by_op(function.node_def)
     by_name: Mapping[str, Any] = {node.name: node for node in function.node_def}
     keys = {}
     for node in function.node_def:
-        if node.op in ASSIGNS and len(node.input) > 1 and node.input[0] in given:
+        if node.op in ASSIGNS and len(node.input) > 1 and node.input[0] in tensor_of_argument:
             op, _, rest = node.input[1].partition(":")
             while op in by_name and by_name[op].op in IDENTITY and by_name[op].input:
                 op, _, rest = by_name[op].input[0].partition(":")
             port = int(rest.rpartition(":")[2] or 0)
             if port < len(restored.get(op, ())):
-                keys[split_input(given[node.input[0]])[0]] = restored[op][port]
+                keys[split_input(tensor_of_argument[node.input[0]])[0]] = restored[op][port]
     return keys
 
 

@@ -53,7 +53,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
         raise NotRunnable(
             f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
         ) from error
-    return ImportedGraph(GraphBody(graph, called=file.body.called), graph, session)
+    return ImportedGraph(GraphBody(graph, saved_names=file.body.saved_names), graph, session)
 
 
 def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:

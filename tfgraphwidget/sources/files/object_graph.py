@@ -31,27 +31,27 @@ def object_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[Coll
     }
     index = build(nodes)
     variables = []
-    called = {}
+    saved_names = {}
     handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
     for variable in definitions(index, handles).values():
         saved_variable = by_call.get(variable.handle) or by_name.get(variable.handle)
         variables.append(variable if saved_variable is None else replace(variable, trainable=saved_variable.trainable))
         if saved_variable is not None and saved_variable.name and saved_variable.name != variable.handle:
-            called[variable.handle] = saved_variable.name
-    return variable_collections(variables), _one_to_one(called, list(by_call))
+            saved_names[variable.handle] = saved_variable.name
+    return variable_collections(variables), _one_to_one(saved_names, list(by_call))
 
 
-def _one_to_one(called: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
+def _one_to_one(saved_names: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
     """The saved names that identify one op only of those named `own`, so that every function body shows the same.
 
     `own` are the handles that functions capture. Keras leaves one beside without consumers, under the variable's name.
     """
-    op_names = {op: variable_op_name(name) for op, name in called.items()}
+    op_names = {op: variable_op_name(name) for op, name in saved_names.items()}
     while True:  # an op that falls back on its own name may take it from another
-        meant = Counter(op_names.get(op, op).lower() for op in own)
-        unclear = [op for op, name in op_names.items() if meant[name.lower()] > 1]
+        counts = Counter(op_names.get(op, op).lower() for op in own)
+        unclear = [op for op, name in op_names.items() if counts[name.lower()] > 1]
         if not unclear:
-            return {op: called[op] for op in op_names}
+            return {op: saved_names[op] for op in op_names}
         for op in unclear:
             del op_names[op]
 

@@ -97,14 +97,14 @@ def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
 def _endless(body: NodeBody) -> Iterator[Obstacle]:
     """TensorFlow follows calls when it imports a graph; endless recursion would end the process."""
     library = {name: body.function(name) for name in body.functions()}
-    called = {door.function: node.name for node in body.protos for door in called_functions(node, library)}
-    for name, why in endless_functions(library, called).items():
+    callers = {door.function: node.name for node in body.protos for door in called_functions(node, library)}
+    for name, why in endless_functions(library, callers).items():
         if why in (ITSELF, TOO_DEEP):
             yield Obstacle(
                 f"Function {name!r} {why}, which TensorFlow cannot import; open the function to look at it, and save "
                 "the graph with a loop in its place to run it.",
                 stops=True,
-                ops=(called[name],) if name in called else (),
+                ops=(callers[name],) if name in callers else (),
             )
             return
 

@@ -74,7 +74,7 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
     library = GraphDefLibrary.of(graph_def)
     ops_there = {node.name for node in nodes}
     collections = read_collections(meta, ops_there)
-    object_collections, called = object_variables(meta, nodes)
+    object_collections, saved_names = object_variables(meta, nodes)
     collections = (
         collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
     )
@@ -83,7 +83,9 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     if options.checkpoint is not None:
         checkpoint, folder = Checkpoint.of(options.checkpoint), None
-    file = FileGraph(where, graph_def, meta, NodeBody(nodes, library, collections, called=called), checkpoint, folder)
+    file = FileGraph(
+        where, graph_def, meta, NodeBody(nodes, library, collections, saved_names=saved_names), checkpoint, folder
+    )
     obstacles = find_obstacles(file)
     return Source(
         title,

@@ -92,10 +92,10 @@ class FileStoredData:
         and TensorFlow 2 by the variable's object.
         """
         checkpoint = self._file.checkpoint
-        found = (self._restored_keys.get(handle), self._keys.get(handle))
-        return tuple(dict.fromkeys(key for key in found if key and checkpoint and key in checkpoint.shapes))
+        keys = (self._restored_keys.get(handle), self._keys.get(handle))
+        return tuple(dict.fromkeys(key for key in keys if key and checkpoint and key in checkpoint.shapes))
 
-    def created(self, op: str, function: str = "") -> tuple[str, ...]:
+    def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
         return () if self._traces is None else origins.saved_origin(self._traces, op, function)
 

@@ -64,8 +64,8 @@ def summary_messages() -> MessageClasses:
             enum.value.add(name=f"DT_{value}_REF", number=number + _REFERENCE)
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
-        for number, called, many, kind in _FIELD.findall(fields):
-            _add(message, int(number), called, many, kind)
+        for number, field_name, many, kind in _FIELD.findall(fields):
+            _add(message, int(number), field_name, many, kind)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     kinds = (pool.FindMessageTypeByName(f"counted.{name}") for name in MessageClasses._fields)

@@ -15,7 +15,7 @@ class _UnsupportedInput(NamedTuple):
 
     at: int
     magic: bytes
-    named: str
+    name_pattern: str
     what: str
     instead: str
 
@@ -44,6 +44,6 @@ def unsupported_input(data: bytes, name: str) -> str:
     for each in _UNSUPPORTED:
         start = each.at % len(data) if data else 0
         by_bytes = each.magic and data[start : start + len(each.magic)] == each.magic
-        if by_bytes or re.search(f"{each.named}\\Z", name):
+        if by_bytes or re.search(f"{each.name_pattern}\\Z", name):
             return f"{each.what}; {each.instead}"
     return ""

@@ -64,15 +64,15 @@ class CallStructure:
 
     def tensors(self, values: Mapping[str, Any]) -> list[Any]:
         """The tensors in the values of parameters, in their order."""
-        given = {p.name: values.get(p.name, p.default) for p in self.parameters}
-        return [leaf for name, value in given.items() for leaf in self._parameter_tensors(name, value)]
+        values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
+        return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
 
     def _parameter_tensors(self, name: str, value: Any) -> list[Any]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
 
-    def packed(self, tensors: Iterable[Any]) -> Any:
+    def pack(self, tensors: Iterable[Any]) -> Any:
         """The results as the function returns them."""
         if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
             return dict(zip(self.results, tensors, strict=True))
@@ -95,7 +95,7 @@ class CallStructure:
             )
         return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
 
-    def refined(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
+    def with_specs(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
 
         Names stay: to TensorFlow a TensorSpec of another name is not the same.
@@ -104,9 +104,9 @@ class CallStructure:
 
         def refine(leaf: Any) -> Any:
             count = len(_leaves(leaf, tf.TensorSpec))
-            found = [next(rest) for _ in range(count)]
+            leaf_specs = [next(rest) for _ in range(count)]
             if isinstance(leaf, tf.TensorSpec):
-                return tf.TensorSpec(found[0].shape, found[0].dtype, leaf.name)
+                return tf.TensorSpec(leaf_specs[0].shape, leaf_specs[0].dtype, leaf.name)
             return leaf
 
         now = {p.name: tf.nest.map_structure(refine, self.specs[p.name]) for p in self.parameters}
@@ -143,23 +143,25 @@ def call_structure(trace: Any, function: Any = None) -> CallStructure | None:
         return None
     declared = {} if function is None else dict(inspect.signature(function.python_function).parameters)
     parameters = [_parameter(p, specs[p.name], declared) for p in kind.parameters.values()]
-    found = CallStructure(_ordered(parameters), specs, trace.graph.structured_outputs)
+    structure = CallStructure(_order_defaults(parameters), specs, trace.graph.structured_outputs)
     captured = {id(tensor) for tensor in trace.graph.internal_captures}
-    taken = [tensor for tensor in trace.graph.inputs if id(tensor) not in captured]
-    is_known = len(found.tensor_specs) == len(taken) and found.result_count == len(trace.graph.outputs)
-    return found if is_known else None
+    parameters_in_graph = [tensor for tensor in trace.graph.inputs if id(tensor) not in captured]
+    is_known = len(structure.tensor_specs) == len(parameters_in_graph) and structure.result_count == len(
+        trace.graph.outputs
+    )
+    return structure if is_known else None
 
 
 def _parameter(traced: inspect.Parameter, spec: Any, declared: Mapping[str, inspect.Parameter]) -> inspect.Parameter:
     """A parameter as it was declared; a Python value is the default of one that the trace depends on."""
-    known = declared.get(traced.name)
+    declaration = declared.get(traced.name)
     has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in declared.values())
     default: Any = inspect.Parameter.empty
     if not _leaves(spec, tf.TensorSpec):
         default = spec
-    elif known is not None and known.default is not inspect.Parameter.empty:
-        default = known.default if _fits(known.default, spec) else default
-    kind = traced.kind if known is None or has_rest else known.kind
+    elif declaration is not None and declaration.default is not inspect.Parameter.empty:
+        default = declaration.default if _fits(declaration.default, spec) else default
+    kind = traced.kind if declaration is None or has_rest else declaration.kind
     return inspect.Parameter(traced.name, kind, default=default)
 
 
@@ -177,14 +179,14 @@ def _fits(value: Any, spec: Any) -> bool:
         return False
 
 
-def _ordered(parameters: Sequence[inspect.Parameter]) -> tuple[inspect.Parameter, ...]:
+def _order_defaults(parameters: Sequence[inspect.Parameter]) -> tuple[inspect.Parameter, ...]:
     """Python takes no default before a parameter without one."""
-    found: list[inspect.Parameter] = []
+    ordered: list[inspect.Parameter] = []
     required = False
     for parameter in reversed(parameters):
         if parameter.kind not in _POSITIONAL:
-            found.append(parameter)
+            ordered.append(parameter)
             continue
         required = required or parameter.default is inspect.Parameter.empty
-        found.append(parameter.replace(default=inspect.Parameter.empty) if required else parameter)
-    return tuple(reversed(found))
+        ordered.append(parameter.replace(default=inspect.Parameter.empty) if required else parameter)
+    return tuple(reversed(ordered))

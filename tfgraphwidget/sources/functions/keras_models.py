@@ -50,8 +50,8 @@ def keras_source(model: Any) -> Source:
 
     parameters = inspect.Signature(_parameters(model, len(specs)))
 
-    def inference(*inputs: Any, **named: Any) -> Any:
-        return model(*parameters.bind(*inputs, **named).args, training=False)
+    def inference(*inputs: Any, **keywords: Any) -> Any:
+        return model(*parameters.bind(*inputs, **keywords).args, training=False)
 
     # Else TensorFlow has names of its own for what the model's `call` takes.
     inference.__signature__ = parameters  # type: ignore[attr-defined]
@@ -99,7 +99,7 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
     trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
     opened = graph.get_operations()
     numbers = {op.name: number for number, op in enumerate(trace.graph.get_operations())}
-    found = {}
+    outputs = {}
     for tensor, name in zip(tensors, names, strict=True):
         op, _, port = name.partition(":")
         number = numbers[op]
@@ -108,16 +108,16 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
             raise GraphEditError(
                 f"Keras model {model.name!r} makes other ops now than when it was opened; open it again."
             )
-        found[id(tensor)] = f"{opened[number].name}:{port}"
-    return found
+        outputs[id(tensor)] = f"{opened[number].name}:{port}"
+    return outputs
 
 
 def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
     """The first `count` parameters of a model's `call`."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    named = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
-    named += [f"inputs_{k}" for k in range(len(named), count)]
-    return [inspect.Parameter(name, kind) for name in named]
+    names = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
+    names += [f"inputs_{k}" for k in range(len(names), count)]
+    return [inspect.Parameter(name, kind) for name in names]
 
 
 def _input_specs(model: Any, title: str) -> list[Any]:
@@ -180,8 +180,8 @@ def _without_seeds(config: Any) -> Any:
         return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config
     if not isinstance(config, dict):
         return config
-    found = {key: _without_seeds(value) for key, value in config.items()}
-    inner = found.get("config")
-    if "initializers" in str(found.get("module")) and isinstance(inner, dict) and "seed" in inner:
-        found["config"] = {**inner, "seed": None}
-    return found
+    entries = {key: _without_seeds(value) for key, value in config.items()}
+    inner = entries.get("config")
+    if "initializers" in str(entries.get("module")) and isinstance(inner, dict) and "seed" in inner:
+        entries["config"] = {**inner, "seed": None}
+    return entries

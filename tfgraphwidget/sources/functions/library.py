@@ -64,9 +64,11 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     feeds: dict[str, Mapping[str, Any]] = {"origins": {}}
     if caller is not None and op is not None:
         state_feeds = _state_feeds(definition.signature, types, caller, op)
-        alias, handles = _aliases(definition, state_feeds, caller, library.called, {node.name for node in body.nodes})
+        alias, handles = _aliases(
+            definition, state_feeds, caller, library.saved_names, {node.name for node in body.nodes}
+        )
         holders = {alias[name]: caller.names[state_feeds[k]] for k, name in _argument_names(definition, state_feeds)}
-        variables = {shown: caller.defined_variables.get(holder) for shown, holder in holders.items()}
+        variables = {shown_name: caller.defined_variables.get(holder) for shown_name, holder in holders.items()}
         values = _value_feeds(definition.signature, types, caller, op)
         fixed = {name: caller.nodes[values[k]] for k, name in _argument_names(definition, values) if name not in alias}
         feeds = _feeds(library, holders, fixed)
@@ -134,24 +136,24 @@ def _aliases(
     definition: FunctionDef,
     state_feeds: Mapping[int, int],
     caller: GraphIndex,
-    called: Mapping[str, str],
+    saved_names: Mapping[str, str],
     names: set[str],
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of `caller` feed."""
-    wanted_names = {k: variable_op_name(called.get(name, name)) for k, name in _handles(caller, state_feeds)}
+    wanted_names = {k: variable_op_name(saved_names.get(name, name)) for k, name in _handles(caller, state_feeds)}
     inside = {name.lower() for name in names}
     reserved = {name.lower() for name in wanted_names.values()} | {
-        variable_op_name(name).lower() for name in called.values()
+        variable_op_name(name).lower() for name in saved_names.values()
     }
-    shown: dict[int, str] = {}
+    shown_names: dict[int, str] = {}
     for handle in dict.fromkeys(state_feeds.values()):
         name = wanted_names[handle]
         if name.lower() in inside:  # an op of the function has it: a name that no other variable has in any room
             name = free_name(name, inside | reserved)
         inside.add(name.lower())
-        shown[handle] = name
-    alias = {name: shown[state_feeds[argument]] for argument, name in _argument_names(definition, state_feeds)}
-    return alias, {name: _state_op(caller.nodes[handle], name) for handle, name in shown.items()}
+        shown_names[handle] = name
+    alias = {name: shown_names[state_feeds[argument]] for argument, name in _argument_names(definition, state_feeds)}
+    return alias, {name: _state_op(caller.nodes[handle], name) for handle, name in shown_names.items()}
 
 
 def _handles(caller: GraphIndex, state_feeds: Mapping[int, int]) -> list[tuple[int, str]]:

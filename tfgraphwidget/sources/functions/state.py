@@ -26,7 +26,7 @@ from tfgraphwidget.graph import (
     definitions,
     persistent_state,
 )
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
@@ -204,7 +204,7 @@ class Trace(Protocol):
     def alias(self) -> Mapping[str, str]: ...  # noqa: D102
 
     @property
-    def given(self) -> Mapping[str, str]: ...  # noqa: D102
+    def input_sources(self) -> Mapping[str, str]: ...  # noqa: D102
 
 
 def _find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
@@ -220,8 +220,8 @@ class GraphState(SessionState):
     @cached_property
     def _origins(self) -> Mapping[str, str]:
         index = build(self.source.body.nodes())
-        kept = persistent_state(index)
-        return {index.names[i]: index.names[i] for i in range(len(index)) if kept[i]}
+        persistent = persistent_state(index)
+        return {index.names[i]: index.names[i] for i in range(len(index)) if persistent[i]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +265,7 @@ class EditedState:
         for scope, trace in self.traces.items():
             if tensor.graph is trace.graph:
                 op, port = split_tensor(rename_tensor(tensor.name, trace.alias))
-                return trace.given.get(op, f"{scope}/{op}:{port}")
+                return trace.input_sources.get(op, f"{scope}/{op}:{port}")
         name: str | None = self.original.tensor_name(tensor)
         return name
 
@@ -304,8 +304,8 @@ def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str],
         values: dict[str, Any] = session.run(tensors)
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"The session cannot read the values of {listed(list(tensors))}: {first_line(error).partition('. ')[0]}; "
-            "initialize the graph's variables first.",
+            f"The session cannot read the values of {names_text(list(tensors))}: "
+            f"{first_line(error).partition('. ')[0]}; initialize the graph's variables first.",
             list(tensors),
         ) from error
     return values

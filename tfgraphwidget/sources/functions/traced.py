@@ -132,13 +132,13 @@ def _choices(title: str, concrete_functions: Sequence[Any]) -> str:
 
 def _trace(function: Any, signature: object, title: str) -> Any:
     positional: object = () if isinstance(signature, Mapping) else signature
-    named: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
+    keywords: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
     if isinstance(positional, str) or not isinstance(positional, Iterable):
         raise UnknownName(
             f"{title} has no signature {shorten(signature)}; give the number of a trace or a list of tf.TensorSpec."
         )
     try:
-        return function.get_concrete_function(*positional, **named)
+        return function.get_concrete_function(*positional, **keywords)
     except Exception as error:
         raise GraphEditError(
             f"{title} cannot be traced with signature={shorten(signature)}: {first_line(error)}; call it once on "

@@ -30,7 +30,7 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
         following = {start}
         while path:
             name, calls = path[-1]
-            callee = next((called for called in calls if called not in size), None)
+            callee = next((call_name for call_name in calls if call_name not in size), None)
             if callee is None:
                 path.pop()
                 following.discard(name)
@@ -50,9 +50,9 @@ def _size(
     why: dict[str, str],
 ) -> tuple[int, int]:
     name = definition.signature.name
-    called = [sizes[call] for call in _calls(definition, functions) if call in sizes]
-    depth = 1 + max((deep for deep, _ in called), default=0)
-    ops = len(definition.node_def) + sum(ops for _, ops in called)
+    callee_sizes = [sizes[call] for call in _calls(definition, functions) if call in sizes]
+    depth = 1 + max((deep for deep, _ in callee_sizes), default=0)
+    ops = len(definition.node_def) + sum(ops for _, ops in callee_sizes)
     if name not in why and (_calls_a_parameter(definition) or depth > _DEEPEST or ops > _MOST_OPS):
         why[name] = TOO_DEEP if depth > _DEEPEST else TOO_MUCH if ops > _MOST_OPS else ""
     return (0, 1) if name in why else (depth, ops)

@@ -69,7 +69,7 @@ class NodeTyping:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
 
-    def reshaped(self, shapes: Shapes) -> Typing:
+    def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
         return ReshapedTyping(self, shapes)
 

@@ -48,13 +48,13 @@ class Captures:
         """The captures of a FuncGraph; none of a plain graph. `infos` has CaptureInfo by id of a variable's handle."""
         if not isinstance(graph, FuncGraph):
             return cls()
-        taken = {op.name.lower() for op in graph.get_operations()}
+        used_names = {op.name.lower() for op in graph.get_operations()}
         alias: dict[str, str] = {}
         variables: dict[str, CapturedVariable] = {}
         for placeholder, variable in _captured_variables(graph):
             info = infos.get(id(variable.handle)) or CaptureInfo(variable.name.partition(":")[0], variable.trainable)
-            name = free_name(info.name, taken)
-            taken.add(name.lower())
+            name = free_name(info.name, used_names)
+            used_names.add(name.lower())
             alias[placeholder.op.name] = name
             variables[name] = CapturedVariable(variable, placeholder, info)
         return cls(alias, variables)
@@ -62,9 +62,9 @@ class Captures:
     @cached_property
     def placeholders(self) -> dict[str, str]:
         """Shown name → TensorFlow's name."""
-        return {shown: name for name, shown in self.alias.items()}
+        return {shown_name: name for name, shown_name in self.alias.items()}
 
-    def shown(self, nodes: list[NodeDef]) -> list[NodeDef]:
+    def with_shown_names(self, nodes: list[NodeDef]) -> list[NodeDef]:
         """NodeDefs under the names that they are shown by."""
         rename_inputs(nodes, self.alias)
         return [self._handle(self.alias[node.name]) if node.name in self.alias else node for node in nodes]

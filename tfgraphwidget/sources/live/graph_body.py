@@ -47,7 +47,7 @@ class LiveTyping:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
 
-    def reshaped(self, shapes: Shapes) -> Typing:
+    def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
         return ReshapedTyping(self, shapes)
 
@@ -91,7 +91,7 @@ class GraphBody:
     """A live graph as a Body; each call reads the present state, with ops that other cells added."""
 
     graph: tf.Graph
-    called: Mapping[str, str] = field(default_factory=dict)
+    saved_names: Mapping[str, str] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     returns: Mapping[str, str] = field(default_factory=dict)
     captures: Captures = field(default_factory=Captures)
@@ -112,20 +112,20 @@ class GraphBody:
         return Stamp(graph.version, members, len(graph_functions(graph)), tuple(map(_is_finished, self._unfinished)))
 
     @wrap_tf_errors("say which ops the graph holds")
-    def nodes(self, known: int = 0) -> list[NodeDef]:
-        """The NodeDefs of the ops after the first `known`, in the order of `Graph.get_operations`.
+    def nodes(self, skip: int = 0) -> list[NodeDef]:
+        """The NodeDefs of the ops after the first `skip`, in the order of `Graph.get_operations`.
 
         That list only grows. A GraphDef can have ops, and earlier in it, that another thread is just creating
         (test_tensorflow_facts.py::test_a_graph_def_has_ops_that_are_not_made_yet).
         """
         ops = self.graph.get_operations()
-        if len(ops) - known < len(ops) * _WHOLE_GRAPH_IF_OVER:
-            return self.captures.shown([op.node_def for op in ops[known:]])
+        if len(ops) - skip < len(ops) * _WHOLE_GRAPH_IF_OVER:
+            return self.captures.with_shown_names([op.node_def for op in ops[skip:]])
         nodes = list(self.graph.as_graph_def().node)
-        if known or len(nodes) != len(ops):
+        if skip or len(nodes) != len(ops):
             by_name = {node.name: node for node in nodes}
-            nodes = [by_name[op.name] for op in ops[known:]]
-        return self.captures.shown(nodes)
+            nodes = [by_name[op.name] for op in ops[skip:]]
+        return self.captures.with_shown_names(nodes)
 
     def collections(self) -> Collections:
         """Ops, tensors and variables in the graph's collections, and each variable once."""
@@ -187,12 +187,12 @@ class GraphBody:
 
     def _definition(self, variable: tf.Variable) -> VariableDef:
         """The variable's own proto as a VariableDef; cached, because creating protos takes most of the time."""
-        known = self._definitions.get(id(variable))
-        if known is None:
+        cached = self._definitions.get(id(variable))
+        if cached is None:
             with self.graph.as_default():
                 proto = variable.to_proto()
-            known = self._definitions[id(variable)] = (variable, read_variable_def(proto, variable.constraint))
-        return known[1]
+            cached = self._definitions[id(variable)] = (variable, read_variable_def(proto, variable.constraint))
+        return cached[1]
 
 
 def queue_runners(graph: tf.Graph) -> tuple[tuple[str, Any], ...]:

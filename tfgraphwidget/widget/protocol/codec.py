@@ -25,36 +25,36 @@ def decode(message: object) -> tuple[int, Request]:
         raise GraphEditError("A message to the editor needs a whole number as its id; reload the page.")
     kind = REQUESTS.get(message["type"]) if isinstance(message.get("type"), str) else None
     if kind is None:
-        raise GraphEditError(f"The editor knows no request {_described(message.get('type'))}; reload the page.")
+        raise GraphEditError(f"The editor knows no request {_value_text(message.get('type'))}; reload the page.")
     body = {key: value for key, value in message.items() if key not in {"id", "type"}}
     hints = get_type_hints(kind, include_extras=True)
     unknown = sorted(set(body) - set(hints))
     if unknown:
         raise GraphEditError(f"A {message['type']!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
-    values = {name: _checked(value, hints[name], name) for name, value in body.items()}
+    values = {name: _decode_value(value, hints[name], name) for name, value in body.items()}
     needed = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
     if needed - set(values):
         raise GraphEditError(f"A {message['type']!r} request needs {min(needed - set(values))!r}; reload the page.")
     return message["id"], kind(**values)
 
 
-def _checked(value: Any, hint: Any, name: str) -> Any:
+def _decode_value(value: Any, hint: Any, name: str) -> Any:
     """`value` as the field's type wants it; lists become tuples."""
     if isinstance(hint, types.UnionType):  # int | None
-        return None if value is None else _checked(value, get_args(hint)[0], name)
+        return None if value is None else _decode_value(value, get_args(hint)[0], name)
     if get_origin(hint) is Literal and value in get_args(hint):
         return value
     if get_origin(hint) is Annotated and isinstance(value, str) and value in get_args(hint)[1].options():
         return value
     if get_origin(hint) is tuple and isinstance(value, list):
-        return tuple(_checked(v, get_args(hint)[0], name) for v in value)
+        return tuple(_decode_value(v, get_args(hint)[0], name) for v in value)
     if hint is float and (is_whole(value) or isinstance(value, float)) and abs(value) <= _MOST:
         return float(value)
     if hint is str and isinstance(value, str) and len(value) <= _LONGEST and _HALF.search(value) is None:
         return value
     if (hint is bool and isinstance(value, bool)) or (hint is int and is_whole(value)):
         return value
-    raise GraphEditError(f"The field {name!r} of a request cannot be {_described(value)}; reload the page.")
+    raise GraphEditError(f"The field {name!r} of a request cannot be {_value_text(value)}; reload the page.")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -62,7 +62,7 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST
 
 
-def _described(value: object) -> str:
+def _value_text(value: object) -> str:
     """A value in a sentence: what is nested may be nested deeper than Python can print."""
     if isinstance(value, str | int | float | None):
         return repr(str(value)[:80])

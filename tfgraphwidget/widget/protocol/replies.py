@@ -210,7 +210,7 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
-def seen(stats: Stats) -> Seen:
+def describe_stats(stats: Stats) -> Seen:
     """A tensor in words: its elements when they are few, else their range."""
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:

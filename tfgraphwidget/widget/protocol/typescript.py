@@ -61,8 +61,8 @@ def _buttons() -> str:
 def _set_fields(value: Any) -> dict[str, Any]:
     """The fields of a button or of its form that differ from their defaults."""
     values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    values = {name: held for name, held in values.items() if held != _defaults(type(value)).get(name)}
-    return {name: [_set_fields(one) for one in held] if name == "fields" else held for name, held in values.items()}
+    values = {name: item for name, item in values.items() if item != _defaults(type(value)).get(name)}
+    return {name: [_set_fields(one) for one in item] if name == "fields" else item for name, item in values.items()}
 
 
 def _defaults(kind: type) -> dict[str, Any]:
