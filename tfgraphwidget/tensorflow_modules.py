@@ -93,6 +93,13 @@ if not TYPE_CHECKING:
     tf = LazyModule("tensorflow")
     v1 = LazyModule("tensorflow.compat.v1")
 
+Graph = LazyClass("tensorflow", "Graph")
+Operation = LazyClass("tensorflow", "Operation")
+Tensor = LazyClass("tensorflow", "Tensor")
+TensorSpec = LazyClass("tensorflow", "TensorSpec")
+Variable = LazyClass("tensorflow", "Variable")
+"""Classes for `isinstance`, which does not import TensorFlow."""
+
 
 def is_loaded() -> bool:
     """Whether this process has imported TensorFlow, or is about to."""

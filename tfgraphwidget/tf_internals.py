@@ -1213,7 +1213,9 @@ def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], sp
     """
     types = trace_type.InternalTracingContext(is_legacy_signature=True)
     by_type = any(p.kind is p.KEYWORD_ONLY for p in parameters)
-    new_function = (_function_by_type() if by_type else polymorphic_function.Function)(body, body.__name__, autograph=False)
+    new_function = (_function_by_type() if by_type else polymorphic_function.Function)(
+        body, body.__name__, autograph=False
+    )
     typed_parameters = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
     typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in typed_parameters]
     new_function._function_type = function_type.FunctionType(typed)

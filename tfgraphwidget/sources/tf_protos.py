@@ -6,10 +6,17 @@ Importing this module does not import TensorFlow. The first use of a name does: 
 
 from __future__ import annotations
 
+import ast
+import lzma
+import re
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded
 from tfgraphwidget.tf_types import DataType
 
 if TYPE_CHECKING:
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     MetaGraphDef: Any
     NodeDef: Any
     OpDef: Any
+    OpList: Any
     SavedModel: Any
     SignatureDef: Any
     TrackableObjectGraph: Any
@@ -38,24 +46,33 @@ ASSET_FILEPATHS = "asset_filepaths"
 TABLE_INITIALIZERS = "table_initializer"
 STRING = cast("DataType.ValueType", 7)  # DT_STRING
 
-_CORE = "tensorflow.core"
-_MODULES = {
-    "AssetFileDef": "protobuf.meta_graph_pb2",
-    "AttrValue": "framework.attr_value_pb2",
-    "ControlFlowContextDef": "protobuf.control_flow_pb2",
-    "FunctionDef": "framework.function_pb2",
-    "FunctionDefLibrary": "framework.function_pb2",
-    "GradientDef": "framework.function_pb2",
-    "GraphDebugInfo": "framework.graph_debug_info_pb2",
-    "GraphDef": "framework.graph_pb2",
-    "MetaGraphDef": "protobuf.meta_graph_pb2",
-    "NodeDef": "framework.node_def_pb2",
-    "OpDef": "framework.op_def_pb2",
-    "SavedModel": "protobuf.saved_model_pb2",
-    "SignatureDef": "protobuf.meta_graph_pb2",
-    "TrackableObjectGraph": "protobuf.trackable_object_graph_pb2",
-    "VariableDef": "framework.variable_pb2",
-}
+# Of these files TensorFlow's messages are read; those that they import come with them.
+_FILES = (
+    "framework/function.proto",
+    "framework/graph.proto",
+    "framework/graph_debug_info.proto",
+    "framework/op_def.proto",
+    "framework/variable.proto",
+    "protobuf/control_flow.proto",
+    "protobuf/meta_graph.proto",
+    "protobuf/saved_model.proto",
+    "protobuf/trackable_object_graph.proto",
+)
+_NAMES = frozenset(
+    (
+        *("AssetFileDef", "AttrValue", "ControlFlowContextDef", "FunctionDef", "FunctionDefLibrary", "GradientDef"),
+        *("GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef", "OpList", "SavedModel", "SignatureDef"),
+        *("TrackableObjectGraph", "VariableDef"),
+    )
+)
+_REFERENCE = 100  # so much more is the DataType of a reference to a tensor
+_DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
+    *("invalid", "float32", "float64", "int32", "uint8", "int16", "int8", "string", "complex64", "int64", "bool"),
+    *("qint8", "quint8", "qint32", "bfloat16", "qint16", "quint16", "uint16", "complex128", "float16", "resource"),
+    *("variant", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz"),
+    *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
+)
+_SERIALIZED = re.compile(r"AddSerializedFile\((b(['\"]).*\2)\)$", re.MULTILINE)
 
 
 class MessageClasses(NamedTuple):
@@ -73,16 +90,24 @@ def message_classes() -> MessageClasses:
 
 
 def registered_op(op_type: str) -> Any:
-    """The OpDef that is registered for an op type, or None."""
-    return import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+    """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that this package has."""
+    if is_loaded():
+        return import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+    return _op_definitions().get(op_type)
+
+
+@cache
+def _op_definitions() -> dict[str, Any]:
+    """The OpDefs of the ops of TensorFlow, from a file that `python -m tests.sources.test_op_definitions` writes."""
+    data = lzma.decompress((Path(__file__).parent / "op_definitions.xz").read_bytes())
+    return {definition.name: definition for definition in _message("OpList").FromString(data).op}
 
 
 @cache
 def dtype_names() -> dict[int, str]:
     """The number of each DataType → TensorFlow's name of it, "float32", references included."""
-    types_pb2 = import_module(f"{_CORE}.framework.types_pb2")
-    as_dtype = import_module("tensorflow").as_dtype
-    return {number: as_dtype(number).name for number in types_pb2.DataType.values() if number}
+    names = dict(enumerate(_DTYPES[1:], 1))
+    return names | {number + _REFERENCE: f"{name}_ref" for number, name in names.items()}
 
 
 def array_of(tensor_proto: Any) -> Any:
@@ -126,10 +151,43 @@ def checkpoint_reader(prefix: str) -> Any:
 
 @cache
 def _message(name: str) -> Any:
-    return getattr(import_module(f"{_CORE}.{_MODULES[name]}"), name)
+    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"tensorflow.{name}"))
+
+
+@cache
+def _pool() -> descriptor_pool.DescriptorPool:
+    """The pool of TensorFlow's messages: protobuf's own, with the files of the TensorFlow that is installed.
+
+    They are read from its modules without importing it. Once TensorFlow is imported, it finds the same files in the
+    pool, so that its classes of messages are these (tests/test_tensorflow_facts.py).
+    """
+    pool = descriptor_pool.Default()
+    folder = installed_folder()
+    if folder is not None:
+        read: set[str] = set()
+        for file in _FILES:
+            _add_file(pool, Path(folder).parent, f"tensorflow/core/{file}", read)
+    return pool
+
+
+def _add_file(pool: descriptor_pool.DescriptorPool, root: Path, name: str, read: set[str]) -> None:
+    """Add a file of messages to a pool, after the files that it imports."""
+    if name in read:
+        return
+    read.add(name)
+    module = name.removesuffix(".proto") + "_pb2"
+    if not name.startswith("tensorflow/"):
+        import_module(module.replace("/", "."))
+        return
+    match = _SERIALIZED.search((root / f"{module}.py").read_text(encoding="utf-8"))
+    assert match is not None, name  # protoc writes it so since 2022
+    serialized = ast.literal_eval(match[1])
+    for imported in descriptor_pb2.FileDescriptorProto.FromString(serialized).dependency:
+        _add_file(pool, root, imported, read)
+    pool.AddSerializedFile(serialized)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name.startswith("_") or name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _message(name)

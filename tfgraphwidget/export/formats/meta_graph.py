@@ -29,7 +29,7 @@ from tfgraphwidget.runtime.live import proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.sources import Signature, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
 from tfgraphwidget.tf_types import Message, MetaGraphDef, Session
