@@ -5,6 +5,7 @@ TensorFlow is imported by the first fixture that needs it, so that `pytest -m no
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,22 @@ if TYPE_CHECKING:
 MODELS = Path(__file__).parent.parent / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
 _HELPERS = {"build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
+# A minute of a worker or more each; all others begin behind them, those with the most tests first.
+LONG = (
+    "tests/browser",
+    "tests/install/test_editable.py",
+    "tests/install/test_archives.py",
+    "tests/test_notebooks.py",
+    "tests/editor/test_edits_in_bodies.py",
+    "tests/runtime/test_function_gradients.py",
+    "tests/stress/test_faults.py",
+    "tests/runtime/test_cluster.py",
+    "tests/editor/test_cancelling.py",
+    "tests/stress/test_random_edits.py",
+    "tests/stress/test_damaged_files.py",
+    "tests/editor/test_script.py",
+    "tests/test_no_tensorflow.py",
+)
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
 # An ordinary test asserts no time, not even Hypothesis's 200 ms for one example.
@@ -56,19 +73,34 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
-class OneBrowser(LoadScopeScheduling):
+def pytest_collection_finish() -> None:
+    """No collection of garbage goes again through what is there before the first test: TensorFlow, and all tests.
+
+    That is a million objects, half a second of CPU each time, hundreds of times in one run.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+class LongestFirst(LoadScopeScheduling):
     """A file goes to one worker, for its fixtures; all browser tests go to one, for their JupyterLab and its kernels.
 
-    Two JupyterLabs on two cores would make each other wait.
+    Two JupyterLabs on two cores would make each other wait. What takes long is begun first, however few tests it has,
+    so that no worker is left alone with it in the end.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid.split("::", maxsplit=1)[0]
 
+    def _assign_work_unit(self, node: Any) -> None:
+        longest = min(self.workqueue, key=lambda scope: LONG.index(scope) if scope in LONG else len(LONG))
+        self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser:
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:
     """How `pytest --numprocesses 2` deals out the tests."""
-    return OneBrowser(config, log)
+    return LongestFirst(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,7 @@ ALLOWED = {
         "tf_internals",
         "tf_types",
         "sources.describe.docs",
+        "sources.describe.op_catalog",
         "sources.example",
         "sources.files.importing",
         "sources.functions",
@@ -53,14 +54,20 @@ ALLOWED = {
 # Who may import the module that loads TensorFlow's internals: what imports TensorFlow anyway, and, inside of functions
 # that are called only when TensorFlow is loaded, these.
 INTERNALS = "tf_internals"
-MAY_IMPORT_INTERNALS = (*ALLOWED["tensorflow"], "sources.describe.origins", "jupyterlab.namespace")
+MAY_IMPORT_INTERNALS = (
+    *ALLOWED["tensorflow"],
+    "sources.describe.origins",
+    "jupyterlab.namespace",
+    "widget.notebook_variables",
+)
 
 # Who may name TensorFlow's internal modules otherwise, as strings.
 INTERNAL_MODULES = ("tensorflow.python", "tensorflow.core")
 MAY_NAME_INTERNAL_MODULES = {
     "tf_types": "imports messages for a type checker only",
     "sources.tf_protos": "loads messages on first use, so that importing it does not import TensorFlow",
-    "jupyterlab.namespace": "knows variables of a kernel by the names of their classes, without importing TensorFlow",
+    "jupyterlab.namespace": "asks for the default graph of a kernel, without importing TensorFlow",
+    "widget.notebook_variables": "knows variables by the names of their classes, without importing TensorFlow",
 }
 
 # Private names of other libraries: of named tuples, threads and protocols of Python, and of ipykernel.

@@ -119,3 +119,23 @@ def test_notebook_asks_at_the_top_and_checks_what_it_says(path):
 def test_the_pictures_of_a_notebook_lie_beside_it(path):
     text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
     assert [name for name in re.findall(r"!\[[^]]*\]\(([^)]*)\)", text) if not (FOLDER / name).is_file()] == []
+
+
+def test_draw_shows_a_picture_below_its_cell(tmp_path, kernels_of_demo):
+    given = "from matplotlib.figure import Figure\neditor.draw(Figure().subplots());"
+    cells = ["import tfgraphwidget as tgw\neditor = tgw.example()", "editor.draw();", "editor.draw()", given]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    run(notebook, tmp_path)
+    pictures = [sum("image/png" in out.get("data", {}) for out in cell.outputs) for cell in notebook.cells]
+    assert pictures == [0, 1, 1, 0]  # into given axes: they are shown where they belong
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_the_reader_is_asked_to_click_is_done_in_a_cell_that_is_the_answer(path):
+    cells = nbformat.read(path, as_version=4).cells
+    asks = re.compile(r"\b(Shift|Alt|[Rr]ight)-click\b|press \*|press Clone")
+    asked = [k for k, cell in enumerate(cells) if cell.cell_type == "markdown" and asks.search(cell.source)]
+    answers = [next(cell for cell in cells[k:] if cell.cell_type == "code") for k in asked]
+    for answer in answers:
+        assert "answer" in answer.metadata.get("tags", ())
+        assert "# Answer: what the click" in answer.source

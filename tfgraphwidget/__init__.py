@@ -53,7 +53,7 @@ def edit(
             * A networkx graph that `editor.networkx()` returned, without some nodes and edges or with other names.
         session: The session that runs a `tf.Graph`. Without one, variables cannot be initialized.
         signature: The name of a SavedModel's signature; of a `tf.function` the number of a trace, or a list of
-            TensorSpecs.
+            TensorSpecs; of a Keras model, such a list where Keras did not record all that its `call` takes.
         checkpoint: The prefix of the checkpoint with the values of a file's variables.
         tags: The tags of one MetaGraphDef of a SavedModel.
         layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None for

@@ -25,6 +25,14 @@ class GraphEditError(Exception):
         self.mends = tuple(mends)
 
 
+class InvalidArgument(GraphEditError, ValueError):
+    """A value that an argument cannot have; `argument` is its name."""
+
+    def __init__(self, argument: str, why: str) -> None:
+        super().__init__(why)
+        self.argument = argument
+
+
 class UnknownName(GraphEditError, LookupError):
     """No op, tensor, scope or file of that name; the sentence proposes the nearest ones."""
 

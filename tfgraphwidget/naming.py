@@ -166,6 +166,25 @@ def names_text(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
 
 
+_TRACED = re.compile(r"__(?:inference|forward|backward)_(\w+?)_\d+")
+
+
+def function_name(function: object, default: str = "") -> str:
+    """The name that a user gave to a function, or to a Keras layer.
+
+    Args:
+        function: The function; TensorFlow names that of a trace b'__inference_step_12'.
+        default: What to return if it has no name.
+
+    Returns:
+        The name: 'step'.
+    """
+    name = getattr(function, "__name__", None) or getattr(function, "name", None) or default
+    text = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+    traced = _TRACED.fullmatch(text)
+    return traced[1] if traced else text
+
+
 def identifier(scope: str) -> str:
     """A Python variable name for a scope, used in printed code.
 

@@ -10,6 +10,7 @@ function for each op would take longer than TensorFlow does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -804,12 +805,64 @@ def is_slice(variable: tf.Variable) -> bool:
     return variable._save_slice_info is not None
 
 
+def deleted_variable(handle: Any) -> tf.Variable | None:
+    """A variable whose Python object is gone, from the handle that a function captures; None for other resources.
+
+    Private: `Tensor._handle_data`, and `resource_variable_ops.BaseResourceVariable`. Public ways all make a new handle.
+    Whether the variable was trainable is gone with the object: one of floating point numbers is taken to be.
+    """
+    known = getattr(handle, "_handle_data", None)
+    if known is None or not known.is_set or len(known.shape_and_type) != 1 or "tensorflow::Var" not in str(handle):
+        return None
+    told = known.shape_and_type[0]
+    dtype = tf.as_dtype(told.dtype)
+    found = re.search(r'name="(.*?)(/\d+)?"', str(handle))
+    name = found[1] if found is not None and found[1] else "variable"
+    variable: tf.Variable = resource_variable_ops.BaseResourceVariable(
+        trainable=dtype.is_floating,
+        shape=tf.TensorShape(told.shape),
+        dtype=dtype,
+        handle=handle,
+        name=name,
+        handle_name=name,
+        unique_id=f"{name}_deleted",
+        in_graph_mode=False,
+    )
+    return variable
+
+
+def living_variables(graph: Any) -> tuple[tuple[tf.Variable, ...], bool]:
+    """The variables of a traced function whose Python objects are there; and whether that of another one is gone.
+
+    Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.
+    """
+    found = [reference() for reference in graph._weak_variables]
+    living = tuple(variable for variable in found if variable is not None)
+    return living, len(living) < len(found)
+
+
 def watch_variable(variable: tf.Variable) -> None:
     """Tell gradient tapes, and the function that is being traced, that a variable is read whose handle is captured.
 
     Private: `resource_variable_ops.variable_accessed`. Public reads add a ReadVariableOp.
     """
     resource_variable_ops.variable_accessed(variable)
+
+
+def variable_view(variable: tf.Variable, *, trainable: bool) -> tf.Variable:
+    """Return another `tf.Variable` of the same value, which is trainable or not.
+
+    Both have one handle, so that assigning to one assigns to the other.
+
+    Private: `BaseResourceVariable._trainable`. Public is an argument of the constructor only, which makes a new value.
+
+    Args:
+        variable: The variable.
+        trainable: Whether optimizers train the new one by default, and gradient tapes watch it.
+    """
+    view: tf.Variable = type(variable).__new__(type(variable))
+    vars(view).update(vars(variable), _trainable=trainable)
+    return view
 
 
 def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[Any], bool]) -> None:

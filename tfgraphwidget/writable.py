@@ -35,9 +35,25 @@ GRAPH_DEFS = (".pb", ".pbtxt")
 PICTURES = (".svg", ".png", ".pdf")
 FILES = (*GRAPH_DEFS, ".meta", ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
 
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
 _STAGE = ".tfgraphwidget-"
 _PATIENCE = 30.0  # seconds until another process, which moves its files, is given up
+
+
+def format_size(count_of_bytes: int) -> str:
+    """A number of bytes with three digits and a unit.
+
+    Args:
+        count_of_bytes: The number of bytes.
+
+    >>> format_size(999), format_size(999_600), format_size(93_600_000)
+    ('999 bytes', '1 MB', '93.6 MB')
+    """
+    value, unit = float(count_of_bytes), 0
+    while value >= (999.5 if unit else 1000) and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.3g} {_UNITS[unit]}" if value < 999.5 else f"{value:.0f} {_UNITS[unit]}"
 
 
 def kind_of(path: Path, *, folder: bool, frozen: bool) -> str:

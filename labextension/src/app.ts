@@ -1,15 +1,17 @@
 // One view of a graph: creates the store, the channel's actions, the stage and the panels, and connects them.
 import { Actions } from "./interaction/actions";
 import { DragConnect } from "./interaction/drag-connect";
+import { listenToFiles } from "./interaction/file-drop";
 import { listenToKeys } from "./interaction/keyboard";
 import { deliverPick } from "./interaction/op-picker";
 import type { Parts } from "./interaction/parts";
+import { hasSelection } from "./interaction/selection-commands";
 import { Visibility } from "./interaction/visibility";
-import { createCloneForm } from "./panels/clone/clone-form";
 import { createContextMenu } from "./panels/context-menu/context-menu";
 import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
+import { makeWay } from "./panels/controls/make-way";
 import { createPopupMenu } from "./panels/controls/menus";
 import {
   createAnnouncer,
@@ -19,15 +21,15 @@ import {
 } from "./panels/controls/messages";
 import { createOutline } from "./panels/controls/outline";
 import { createOutputPort } from "./panels/controls/output-port";
+import { createTickList } from "./panels/controls/tick-list";
 import { createToolbar } from "./panels/controls/toolbar";
 import { createTooltip } from "./panels/controls/tooltip";
+import { createWheelHint } from "./panels/controls/wheel-hint";
 import { element, setAttributes, uniqueId } from "./panels/dom";
-import { createChanges } from "./panels/history/changes";
-import { createHistory } from "./panels/history/history";
-import { createInspector } from "./panels/inspector/inspector";
 import { createHiddenCount } from "./panels/selection/hide-ops";
-import { createSelection } from "./panels/selection/selection";
-import { at, keyOf, OPEN } from "./protocol/scene";
+import { createSidePanel } from "./panels/side-panel";
+import { TABS } from "./panels/tabs";
+import { at, keyOf, labelOf, OPEN, visibleItem } from "./protocol/scene";
 import { labelHeights } from "./render/canvas/far-labels";
 import { pointOf } from "./render/gestures/drag";
 import { hasControl, listenToPointer } from "./render/gestures/pointer";
@@ -64,6 +66,8 @@ const KERNEL_CONTROLS =
 /** For tests that use a real mouse: the position on the page where an item can be clicked. */
 interface Probe {
   screenPosition(name: string): { x: number; y: number; width: number; height: number } | null;
+  /** The labels of the items that are marked as edited. */
+  edited(): string[];
 }
 
 export function createView(el: HTMLElement, channel: Channel, settings: Settings): View {
@@ -120,42 +124,34 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     },
   };
   view.setHeight(settings.height);
-  void actions.open();
+  void stage.aspect().then((aspect) => actions.open(aspect));
   return view;
 }
 
 function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const id = uniqueId();
-  const panel = element(
-    "aside",
-    { class: "tgw-panel", id, "aria-label": "Selection, changes, clone, inspector, history" },
-    createSelection(parts),
-    ...(parts.readOnly ? [] : [createChanges(parts), createCloneForm(parts)]),
-    createInspector(parts),
-    ...(parts.readOnly ? [] : [createHistory(parts)]),
-  );
+  const panel = createSidePanel(parts, id, TABS);
   const overlay = new Overlay(parts.stage, parts.store);
   const minimap = new Minimap(parts.stage, parts.store);
+  const legend = createLegend(parts);
+  makeWay(parts, [minimap.canvas, legend]);
   host.append(
     overlay.canvas,
     minimap.canvas,
     createEmptyMessage(parts),
     createBreadcrumb(parts),
     createHiddenCount(parts),
-    createLegend(parts),
-    createOutline(parts),
+    legend,
   );
   root.append(
     createToolbar(parts, id),
     createWarnings(parts),
-    element("div", { class: "tgw-body" }, host, panel),
+    // In the order of the Tab key: from the outline of the drawing into the panel, and to the legend last.
+    element("div", { class: "tgw-body" }, createOutline(parts), panel, host),
     createStatus(parts),
     createAnnouncer(parts),
     createHelp(parts),
   );
-  parts.store.watch(["panelOpen"], ({ panelOpen }) => {
-    panel.hidden = !panelOpen;
-  });
   parts.store.watch(["mode", "tool"], ({ mode, tool }) => {
     setAttributes(root, { "data-mode": mode, "data-tool": tool });
   });
@@ -170,12 +166,20 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const dragConnect = new DragConnect({ store, stage, edits: actions.edits, say, menu: menu.show });
   host.append(
     tooltip.root,
-    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip)]),
+    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),
     menu.root,
   );
+  const wheel = createWheelHint(parts);
   const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));
-  host.append(contextMenu.root);
-  listenToKeys(root, parts, () => void contextMenu.openHere());
+  host.append(contextMenu.root, wheel.root);
+  listenToKeys(root, parts, {
+    menu: () => void contextMenu.openHere(),
+    clone: () => void cloneHere(root, parts),
+  });
+  if (!parts.readOnly)
+    listenToFiles(host, contextMenu.openDropped, () =>
+      say({ kind: "notice", text: "Upload the file to the file browser, and drag it here from there." }),
+    );
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {
@@ -187,13 +191,14 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       const { mode, picking } = store.value;
       if (dragConnect.active) return void dragConnect.drop(pointOf(event));
       if (picking) return void deliverPick(store, item);
+      void actions.inspectItem(item);
       if (hasControl(event)) void actions.toggleSelected(item);
       else if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
-      void actions.inspectItem(item);
     },
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
     contextMenu: (item, point) => void contextMenu.openAt(item, point),
+    wheelZooms: wheel.zooms,
     select: (region) => void actions.selectRegion(stage.itemsIn(region), region),
     moved: (item, x, y) => {
       const { scene } = store.value;
@@ -209,15 +214,24 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   });
 }
 
+/** Lead to the form that clones; what is inspected is selected if nothing else is. */
+async function cloneHere(root: HTMLElement, parts: Parts): Promise<void> {
+  const { state, scene, picked } = parts.store.value;
+  const item = scene?.byKey.get(picked) ?? -1;
+  if (!hasSelection(state) && item > 0) await parts.actions.toggleSelected(item);
+  else if (!hasSelection(state)) {
+    const text = "Nothing is selected to be cloned: click an op or a scope, or draw a box (b).";
+    return parts.actions.showStatus({ kind: "refused", text });
+  }
+  focusCloneForm(root, parts);
+}
+
 /** Lead to the form that clones the selection, with its name marked: Enter clones. */
 function focusCloneForm(root: HTMLElement, { store }: Parts): void {
-  store.set({ panelOpen: true });
+  store.set({ panelOpen: true, tab: "clone" });
   const name = root.querySelector<HTMLInputElement>(".tgw-clone [name='into']");
-  const section = name?.closest("section");
-  section?.querySelector<HTMLElement>("[aria-expanded='false'].tgw-heading-button")?.click();
   name?.focus();
   name?.select();
-  section?.scrollIntoView({ block: "nearest" });
 }
 
 /** Write the state to attributes of the root element, for tests and debugging. */
@@ -252,6 +266,10 @@ function statusOf({ state, status, pending, drawn, kernelGone }: Screen): string
 
 function probe({ store, stage }: Parts): Probe {
   return {
+    edited() {
+      const { scene, edited } = store.value;
+      return scene ? edited.map((name) => labelOf(scene, visibleItem(scene, name))) : [];
+    },
     screenPosition(name) {
       const { scene } = store.value;
       const item = scene ? (scene.byKey.get(name) ?? scene.byKey.get(`${name}/`)) : undefined;

@@ -67,6 +67,7 @@ export function sceneArrays(names: readonly string[] = NAMES): Record<string, Nu
     loop: Uint8Array.from([0, 0, 0, 0, 0]),
     pinned: Uint8Array.from([0, 0, 0, 0, 0]),
     omitted: Uint32Array.from([0, 0, 0, 0, 0]),
+    isolated: Uint8Array.from([0, 0, 0, 0, 0]),
     ...texts("label", ["", "", "", "", ""]),
     source: Int32Array.from([1, 3]),
     target: Int32Array.from([2, 4]),
@@ -86,9 +87,14 @@ export function paintArrays(coverage: readonly number[] = [0, 0, 0, 0, 0]): Reco
     fresh: Uint8Array.from(coverage.map(() => 0)),
     differs: Uint8Array.from(coverage.map(() => 0)),
     probed: Uint8Array.from(coverage.map(() => 0)),
+    unused: Uint8Array.from(coverage.map(() => 0)),
     tint: Uint8Array.from(coverage.map(() => 0)),
     ...texts(
       "note",
+      coverage.map(() => ""),
+    ),
+    ...texts(
+      "value",
       coverage.map(() => ""),
     ),
   };
@@ -113,8 +119,10 @@ export function state(change: Partial<State> = {}): State {
     redo: "",
     code: [],
     ahead: [],
+    sentences: [],
     comparing: false,
     changes: [],
+    offers: [],
     colors: [],
     legend: null,
     hidden: 0,
@@ -135,7 +143,7 @@ export function drawn(
     type: "drawn",
     state: state(change),
     focus,
-    edited: edited && { text: "", renamed: [], inspected: null, ...edited },
+    edited: edited && { text: "", renamed: [], inspected: null, offers: [], ...edited },
     ...packed({ ...sceneArrays(), ...paintArrays() }, shapes),
   };
 }

@@ -20,6 +20,7 @@ export const refused = (why: string, ops: string[] = []): Answer => ({
   why,
   ops,
   mends: [],
+  argument: "",
   buffer: NOTHING,
 });
 

@@ -1,4 +1,4 @@
-"""One Chromium and one Jupyter server for all browser tests; a page of its own for each, which must stay clean."""
+"""One Chromium and one Jupyter server for all browser tests; a page for each or for a file, which must stay clean."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, find_chromium
-from tests.browser.lab import shoot, watched_page
+from tests.browser.lab import WINDOW, SharedPage, shoot, watched_page
 from tests.browser.server import JupyterServer, free_port
 
 HERE = Path(__file__).parent
@@ -42,9 +42,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         path = find_chromium(playwright.chromium.executable_path)
         folder = tmp_path_factory.mktemp("chromium")
-        window = {"width": 1400, "height": 900}
         profile = playwright.chromium.launch_persistent_context(
-            folder, executable_path=path, args=list(FLAGS), viewport=window
+            folder, executable_path=path, args=list(FLAGS), viewport=WINDOW
         )
         profile.set_default_timeout(30_000)
         assert profile.browser
@@ -62,8 +61,25 @@ def jupyter_server(tmp_path_factory: pytest.TempPathFactory, warm_kernels: str) 
     server.stop()
 
 
+@pytest.fixture(scope="module")
+def shared_page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[SharedPage]:
+    """What the tests of a file with the mark `one_page` use, one after the other."""
+    shared = SharedPage(browser, jupyter_server)
+    yield shared
+    shared.close()
+
+
 @pytest.fixture
-def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
-    """A new page; the test fails on an uncaught exception, a console error or a request to another origin."""
-    with watched_page(browser, jupyter_server) as new:
-        yield new
+def page(request: pytest.FixtureRequest, browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
+    """A new page, or a cleared one; the test fails on an uncaught exception, a console error, a request elsewhere."""
+    mark = request.node.get_closest_marker("one_page")
+    if mark is None or mark.args == (False,):
+        with watched_page(browser, jupyter_server) as new:
+            yield new
+        return
+    shared: SharedPage = request.getfixturevalue("shared_page")
+    failed = request.session.testsfailed
+    with shared.lent() as lent:
+        yield lent
+        if request.session.testsfailed > failed:
+            shared.close()

@@ -82,7 +82,12 @@ class Widget:
             shutil.copy(path, NOTEBOOKS / path.name)
         self.page.set_viewport_size(viewport)
 
+    def tab(self, name: str) -> None:
+        """Bring a tab of the panel to the front."""
+        self.root.get_by_role("tab", name=name, exact=True).click()
+
     def clone(self, into: str) -> None:
         """Fill in the scope and press the button."""
+        self.tab("Clone")
         self.root.get_by_role("textbox", name="scope").fill(into)
         self.root.get_by_role("button", name="Clone", exact=True).click()

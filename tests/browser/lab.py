@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nbformat
-from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, Request, expect
 
 from tests.browser.server import App, JupyterServer
 
@@ -24,6 +24,30 @@ KERNEL_IS_IDLE = """() => {
     const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
     return kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }"""
+# What a page of JupyterLab is made of it when a test is done; whether it is then as a new one is.
+CLEAR = """async () => {
+    const { commands, shell } = window.jupyterapp;
+    const isLight = () => document.body.dataset.jpThemeName === "JupyterLab Light";
+    for (const widget of [...shell.widgets("main")]) widget.dispose();
+    if (shell.leftCollapsed) shell.expandLeft();
+    if (!shell.rightCollapsed) shell.collapseRight();
+    if (!isLight()) await commands.execute("apputils:change-theme", { theme: "JupyterLab Light" });
+    window.isCleared = isLight() && shell.mode === "multiple-document"
+        && !document.querySelector("#jupyterlab-splash, .jp-Dialog, .lm-Menu, .Toastify__toast");
+    return window.isCleared;
+}"""
+OPEN_IN_CLEARED = """async (path) => {
+    const { commands, shell } = window.jupyterapp;
+    window.isCleared = false;
+    const opened = await commands.execute("docmanager:open", { path });
+    for (const other of [...shell.widgets("main")]) if (other !== opened) other.dispose();  // JupyterLab's launcher
+}"""
+SHOW_FOLDER_IN_CLEARED = """async (path) => {
+    window.isCleared = false;
+    await window.jupyterapp.commands.execute("filebrowser:go-to-path", { path });
+}"""
+IS_CLEARED = "() => window.isCleared === true"
+WINDOW = {"width": 1400, "height": 900}
 TRACEBACK = "Traceback (most recent call last)"
 # Where JupyterLab keeps the theme that was chosen last.
 THEME = "config/lab/user-settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
@@ -46,6 +70,9 @@ NOT_OURS = (
     ("Canceled future for create_subshell_request", ""),
     # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.
     ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
+    # And what JupyterLab asks for every few seconds, and when its layout has changed.
+    ("ERR_INTERNET_DISCONNECTED", "/api/terminals"),
+    ("ERR_INTERNET_DISCONNECTED", "/lab/api/workspaces"),
 )
 
 
@@ -66,6 +93,12 @@ class Watch:
         page.on("pageerror", self.on_error)
         page.on("console", self.on_console)
         page.on("request", self.on_request)
+
+    def detach(self, page: Page) -> None:
+        """What this page does from now on is for others to see."""
+        page.remove_listener("pageerror", self.on_error)
+        page.remove_listener("console", self.on_console)
+        page.remove_listener("request", self.on_request)
 
     def on_error(self, error: Error) -> None:
         """An exception that nobody caught."""
@@ -140,30 +173,101 @@ class OpenNotebook:
 
 
 @contextmanager
-def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
-    """A page in a browser as good as new; at its end its kernels are shut down, and whatever went wrong fails.
+def watched(browser: Browser, server: JupyterServer) -> Iterator[BrowserContext]:
+    """The browser's profile, watched; at the end its kernels are shut down, and whatever went wrong fails.
 
     The profile is the one that the browser was started with. Only there does it keep what it has compiled: a context
-    of its own would cost each test two seconds. So all that a page can leave behind is cleared away before the next.
+    of its own would cost each test two seconds.
     """
     already = server.sessions()
-    (server.home / THEME).unlink(missing_ok=True)
     profile = browser.contexts[0]
-    cleaner = profile.new_cdp_session(profile.pages[0])
-    cleaner.send("Storage.clearDataForOrigin", {"origin": server.url, "storageTypes": LEFT_BEHIND})
-    cleaner.detach()
     watch = Watch(server.url)
     profile.on("page", watch.attach)
+    for page in profile.pages[1:]:
+        watch.attach(page)
     try:
-        yield profile.new_page()
+        yield profile
     finally:
         profile.remove_listener("page", watch.attach)
-        profile.set_offline(False)
         for page in profile.pages[1:]:
-            page.close()
+            watch.detach(page)
+        profile.set_offline(False)
         for session in server.sessions() - already:
             server.end_session(session)
     assert not watch.problems, "\n".join(watch.problems)
+
+
+def new_page(profile: BrowserContext, server: JupyterServer) -> Page:
+    """A page in a browser as good as new: all that a page can leave behind is cleared away before."""
+    (server.home / THEME).unlink(missing_ok=True)
+    cleaner = profile.new_cdp_session(profile.pages[0])
+    cleaner.send("Storage.clearDataForOrigin", {"origin": server.url, "storageTypes": LEFT_BEHIND})
+    cleaner.detach()
+    return profile.new_page()
+
+
+@contextmanager
+def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
+    """A page of one's own, closed at the end; what a file's tests share is closed before."""
+    for page in browser.contexts[0].pages[1:]:
+        page.close()
+    with watched(browser, server) as profile:
+        try:
+            yield new_page(profile, server)
+        finally:
+            for page in profile.pages[1:]:
+                page.close()
+
+
+@dataclass
+class SharedPage:
+    """A page of JupyterLab that one test after the other uses: it is as good as new then, or it is another one.
+
+    To load JupyterLab takes 3 s of CPU, to open a notebook in it half a second.
+    """
+
+    browser: Browser
+    server: JupyterServer
+    page: Page | None = None
+
+    @contextmanager
+    def lent(self) -> Iterator[Page]:
+        """The page, watched; all documents in it are closed at the end."""
+        with watched(self.browser, self.server) as profile:
+            if self.page is None or self.page.is_closed():
+                self.page = new_page(profile, self.server)
+            loads: list[Page] = [] if self.page.url == "about:blank" else [self.page]
+
+            def count(page: Page) -> None:
+                loads.append(page)
+
+            self.page.on("domcontentloaded", count)
+            try:
+                yield self.page
+            finally:
+                # A page that the test itself has loaded again opens, sooner or later, what was open before.
+                if self.page and not (len(loads) == 1 and self.clear(self.page)):
+                    self.close()
+                for page in profile.pages[1:]:
+                    if page is self.page:
+                        page.remove_listener("domcontentloaded", count)
+                    else:
+                        page.close()
+
+    def clear(self, page: Page) -> bool:
+        """Close all documents; whether the page is now as a new one is."""
+        if page.is_closed() or not page.url.startswith(f"{self.server.url}/lab/"):
+            return False
+        page.set_viewport_size(WINDOW)
+        page.emulate_media(forced_colors="null", reduced_motion="null", color_scheme="null")
+        page.mouse.move(0, 0)
+        return bool(page.evaluate(CLEAR))
+
+    def close(self) -> None:
+        """The next test gets another page."""
+        if self.page:
+            self.page.close()
+        self.page = None
 
 
 def write_notebook(server: JupyterServer, name: str, cells: list[str]) -> str:
@@ -183,11 +287,23 @@ def copy_notebook(server: JupyterServer, source: Path) -> str:
 
 def open_notebook(page: Page, server: JupyterServer, path: str, app: App = "lab") -> OpenNotebook:
     """Open a notebook that lies in the server's folder, and wait until its kernel is idle."""
-    page.goto(server.page_url(path, app))
+    if app == "lab" and page.evaluate(IS_CLEARED):
+        page.evaluate(OPEN_IN_CLEARED, path)
+    else:
+        page.goto(server.page_url(path, app))
     notebook = OpenNotebook(page, server, path)
     notebook.panel.locator(".jp-CodeCell").first.wait_for(timeout=FIRST_PAINT)
     page.wait_for_function(KERNEL_IS_IDLE, timeout=FIRST_PAINT)
     return notebook
+
+
+def show_folder(page: Page, server: JupyterServer, path: str) -> None:
+    """Show a folder in JupyterLab's file browser."""
+    if page.evaluate(IS_CLEARED):
+        page.evaluate(SHOW_FOLDER_IN_CLEARED, path)
+    else:
+        page.goto(server.page_url(path))
+    page.locator(".jp-DirListing-item").first.wait_for(timeout=FIRST_PAINT)
 
 
 def set_theme(page: Page, dark: bool = True) -> None:

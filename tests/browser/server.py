@@ -113,8 +113,15 @@ class JupyterServer:
         return {session["id"] for session in self.api("sessions")}
 
     def end_session(self, session: str) -> None:
-        """Shut the session's kernel down; one that has been shared may be gone already, and the session with it."""
+        """Shut the session's kernel down; one that has been shared may be gone already, and the session with it.
+
+        The server closes its sockets to a kernel with the kernel, but not those of a page that leaves behind it: they
+        would try to connect again ten times a second, until the server ends. So the pages' end is awaited.
+        """
         try:
+            for _ in range(200):
+                if not self.api(f"sessions/{session}")["kernel"]["connections"]:
+                    break
             self.api(f"sessions/{session}", "DELETE")
         except urllib.error.HTTPError as error:
             if error.code != 404:

@@ -68,7 +68,8 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     widget.picture_for_the_readme("clone_by_clicking")
     assert notebook.kernel_eval(OPS) == ops + 2701
     line = f'tower = editor.clone(inputs=["input"], outputs=["{SOFTMAX}"], into="tower")'
-    expect(root.get_by_text(line)).to_be_visible()
+    widget.tab("History")
+    expect(root.get_by_text(f"Cloned input … {SOFTMAX} as tower")).to_be_visible()
     assert notebook.kernel_eval("list(editor.lines)") == [line]
     values = f"a, b = sess.run(['{SOFTMAX}:0', 'tower/{SOFTMAX}:0'], {FEED})"
     assert notebook.kernel_eval("bool((a == b).all())", before=values) is True

@@ -10,10 +10,12 @@ from playwright.sync_api import Locator, Page, expect
 
 import tfgraphwidget as tgw
 from tests.browser.hands import Widget
-from tests.browser.lab import CELL, FIRST_PAINT, OpenNotebook, shoot
+from tests.browser.lab import CELL, FIRST_PAINT, OpenNotebook, shoot, show_folder
 from tests.browser.server import JupyterServer
 from tests.conftest import build_mlp
 from tests.jupyterlab.test_comm_handler import write_large_graph
+
+pytestmark = pytest.mark.one_page
 
 v1 = tf.compat.v1
 ODD = "it's a \"graph\" '); import os 🙂.pb"
@@ -35,8 +37,7 @@ class Files:
     def __init__(self, page: Page, server: JupyterServer, folder: Path) -> None:
         self.page, self.server = page, server
         self.place = str(folder.relative_to(server.root))
-        page.goto(server.page_url(self.place))
-        page.locator(".jp-DirListing-item").first.wait_for(timeout=FIRST_PAINT)
+        show_folder(page, server, self.place)
 
     def item(self, name: str) -> Locator:
         """A line of the file browser."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from tests.browser.lab import CELL, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_files import Files, remove
 from tests.conftest import build_mlp
+
+pytestmark = pytest.mark.one_page
 
 DOCUMENT = "[...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path.endsWith('.pb'))"
 RUN = "([id, args]) => void window.jupyterapp.commands.execute(id, args)"
@@ -36,10 +39,15 @@ def folder(jupyter_server: JupyterServer, request: pytest.FixtureRequest) -> Pat
 
 
 @pytest.fixture
-def files(page: Page, jupyter_server: JupyterServer, folder: Path) -> Files:
+def files(page: Page, jupyter_server: JupyterServer, folder: Path) -> Iterator[Files]:
     """The file browser on the test's folder."""
-    page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
-    return Files(page, jupyter_server, folder)
+
+    def leave(dialog: Dialog) -> None:  # "leave this page?"
+        dialog.accept()
+
+    page.on("dialog", leave)
+    yield Files(page, jupyter_server, folder)
+    page.remove_listener("dialog", leave)
 
 
 def run(files: Files, command: str, **arguments: Any) -> None:
@@ -127,17 +135,18 @@ def test_save_all_asks_for_what_is_changed_alone(files: Files) -> None:
     expect(files.dialog).to_have_count(0)
 
 
-def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(files: Files) -> None:
+def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(files: Files, tmp_path: Path) -> None:
     files.open("graph.pb")
+    busy = f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'done')!r}).exists(): time.sleep(0.05)"
     files.page.evaluate(
-        f"() => void {DOCUMENT}.context.sessionContext.session.kernel"
-        ".requestExecute({ code: 'import time; time.sleep(3)' })"
+        f"(code) => void {DOCUMENT}.context.sessionContext.session.kernel.requestExecute({{ code }})", busy
     )
     save = files.document.get_by_role("button", name="Save")
     save.click()
     save.click()
     expect(files.news).to_contain_text("Asking the kernel …")
     shoot(files.page, "trouble_4_asking")
+    (tmp_path / "done").touch()
     expect(files.dialog).to_have_count(1)
     expect(files.news).not_to_contain_text("Asking")
     files.press("Cancel")

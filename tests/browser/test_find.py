@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import shown
+
+pytestmark = pytest.mark.one_page
 
 PRODUCTS = ["one/product", "two/product", "three/product"]
 
@@ -86,7 +89,7 @@ def test_what_is_wrong_with_a_query_is_said_and_the_syntax_is_at_hand(
     shoot(root, "syntax")
     syntax.get_by_role("button", name="is:trainable").click()
     expect(root.locator(".tgw-hits [role=option]")).to_have_count(3)
-    root.get_by_role("button", name="Select all found").click()
+    root.get_by_role("button", name="Select all matches").click()
     expect(root.locator(".tgw-expression")).to_contain_text("editor.find('is:trainable')")
     widget.settled()
     assert widget.notebook.kernel_eval("list(editor.selection)") == ["one/w", "two/w", "three/w"]

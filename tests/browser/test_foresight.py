@@ -10,6 +10,8 @@ from tests.browser.lab import shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import shown
 
+pytestmark = pytest.mark.one_page
+
 NOTED = """
 said = []
 send = editor.widget.send
@@ -47,7 +49,9 @@ def resting(page: Page, server: JupyterServer, name: str) -> Widget:
         if "foreseen" in notebook.kernel_eval("said"):
             break
         page.wait_for_timeout(100)
-    page.wait_for_timeout(1000)
+    # The page has heard it when it has heard what was said after that.
+    notebook.kernel_eval("0", before="editor.widget.height += 1")
+    expect(widget.root).to_have_css("height", "481px")
     assert notebook.kernel_eval("said") == ["foreseen"]
     return widget
 

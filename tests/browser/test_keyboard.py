@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
+
+pytestmark = pytest.mark.one_page
 
 # Three scopes one after another, none like another: nothing is folded, nothing pulled aside.
 GRAPH = """

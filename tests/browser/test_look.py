@@ -12,6 +12,8 @@ from tests.browser.lab import shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import shown
 
+pytestmark = pytest.mark.one_page
+
 
 def menu(widget: Widget, item: str) -> None:
     """Choose from the View menu."""

@@ -16,6 +16,8 @@ from tests.browser.server import JupyterServer
 from tests.models import NAMES, written
 from tests.odd import GRAPHS, IMAGE
 
+pytestmark = pytest.mark.one_page
+
 WINDOW = {"width": 1600, "height": 900}
 LEGIBLE = 0.7  # of the nominal size: letters of 8 pixels
 

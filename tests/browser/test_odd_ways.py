@@ -10,6 +10,8 @@ from tests.browser.lab import shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import shown
 
+pytestmark = pytest.mark.one_page
+
 # Of each term of a list what it is called and what stands beside it: whether its name is cut, and where the two begin.
 TERMS = """list => [...list.querySelectorAll("dt")].map(term => {
     const [name, value] = [term, term.nextElementSibling].map(each => each.getBoundingClientRect());

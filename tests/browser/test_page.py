@@ -239,7 +239,7 @@ def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.
     ("where", "wanted"),
     [
         ("button:not([role])", {"Trace upstream", "Zoom in (+)", "Upstream", "Select all found"}),
-        ("[role^='menuitem']", {"Open all scopesShift+E", "Control edgesT", "MinimapM"}),
+        ("[role^='menuitem']", {"Expand all scopesShift+E", "Control edgesT", "MinimapM"}),
     ],
 )
 def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, where: str, wanted: set[str]) -> None:

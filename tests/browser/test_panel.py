@@ -13,6 +13,8 @@ from tests.browser.hands import Widget
 from tests.browser.lab import OpenNotebook, open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 GRAPH = """\
 import tensorflow as tf
 graph = tf.Graph()
@@ -149,6 +151,7 @@ def empty(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
     return open_notebook(page, jupyter_server, write_notebook(jupyter_server, "empty.ipynb", cells))
 
 
+@pytest.mark.one_page(False)
 def test_nothing_of_ours_is_loaded_until_it_is_used(empty: OpenNotebook) -> None:
     loaded = "() => performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes('tfgraphwidget'))"
     (entry,) = [name for name in empty.page.evaluate(loaded) if name.endswith(".js")]

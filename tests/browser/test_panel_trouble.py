@@ -24,7 +24,7 @@ SLOW_VIEWS = f"""() => {{
     }};
 }}"""
 INSERT = """(node) => node.dispatchEvent(new CustomEvent(
-    "tfgraphwidget:insert", { detail: { text: "1 + 1" }, bubbles: true, cancelable: true }))"""
+    "tfgraphwidget:host", { detail: { text: "1 + 1" }, bubbles: true, cancelable: true }))"""
 SECOND_ON_KERNEL = """async ([path, id]) => {
     const { commands } = window.jupyterapp;
     const opened = await commands.execute('docmanager:open', { path, kernel: { id } });

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import shown
+
+pytestmark = pytest.mark.one_page
 
 LOOP = """
 import tensorflow as tf

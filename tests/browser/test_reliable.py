@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import Widget
@@ -11,12 +12,14 @@ from tests.browser.lab import KERNEL_IS_IDLE, OpenNotebook, open_notebook, shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import GRAPH
 
+pytestmark = pytest.mark.one_page
+
 SHOW = """
 import time
-from tfgraphwidget.progress import counted
+from tfgraphwidget.progress import report_each
 pace = 0
 def slowly(graph):
-    for _ in counted(range(200), "Waiting for nothing", 1):
+    for _ in report_each(range(200), "Waiting for nothing", 1):
         time.sleep(pace)
     return {name: (40 * i, 60 * i) for i, name in enumerate(graph)}
 editor = tgw.edit(graph, session=sess, layout=slowly)
@@ -60,6 +63,7 @@ def start(notebook: OpenNotebook, index: int) -> None:
 def zoom_by_wheel(widget: Widget) -> None:
     """The drawing is still to be looked at."""
     before = widget.root.get_attribute("data-zoom") or ""
+    widget.root.focus()
     widget.page.mouse.move(*widget.center())
     widget.page.mouse.wheel(0, -240)
     expect(widget.root).not_to_have_attribute("data-zoom", before)
@@ -162,6 +166,7 @@ def test_a_kernel_that_someone_else_restarted_is_missed_at_the_next_click(
     assert chosen_when_run_again(widget.notebook) == ["x"]
 
 
+@pytest.mark.one_page(False)  # JupyterLab itself may ask for something while there is no network
 def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "reconnected")
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._ws.close()")

@@ -13,6 +13,8 @@ from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_panel import GRAPH, open_panel
 
+pytestmark = pytest.mark.one_page
+
 SET = """async ([key, value]) => {
     const app = window.jupyterapp;
     const token = [...app.pluginRegistry._services.keys()].find((one) => one.name.endsWith(':ISettingRegistry'));

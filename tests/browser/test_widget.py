@@ -11,6 +11,8 @@ from tests.browser.hands import Widget
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import App, JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 GRAPH = """
 import numpy as np, tensorflow as tf
 import tfgraphwidget as tgw
@@ -51,6 +53,7 @@ def test_gestures(page: Page, jupyter_server: JupyterServer) -> None:
 
     # The wheel zooms at the pointer: what lies under it stays there.
     before, zoom = widget.place("x"), widget.number("zoom")
+    root.focus()
     mouse.move(*before)
     mouse.wheel(0, -240)
     expect(root).not_to_have_attribute("data-zoom", f"{zoom:.3f}")

@@ -843,12 +843,23 @@ def test_a_captured_placeholder_is_an_argument_that_stays() -> None:
     assert built.y() == [-5, 10]
 
 
-def test_a_variable_of_its_own_is_refused_in_a_body() -> None:
+def test_a_variable_of_its_own_comes_from_the_graph_that_calls_the_function() -> None:
     built = live(called)
+    before = built.y()
     built.editor.enter(found(built.editor, "PartitionedCall"))
-    with pytest.raises(GraphEditError, match="a function's body can have none of its own"):
-        built.editor.insert(found(built.editor, "Mul"), lambda t: t * tf.Variable(1.0))
-    assert built.y() == [1, 7]
+    built.editor.insert(found(built.editor, "Mul"), lambda t: t * tf.Variable(1.0))
+    assert built.y() == before
+
+
+def test_the_function_of_a_dataset_is_given_no_variable() -> None:
+    def element(x: tf.Tensor, _: tf.Variable) -> tf.Tensor:
+        numbers = tf.data.Dataset.range(5).map(lambda i: tf.nn.relu(tf.cast(i, tf.float32) - 2.0))
+        return x * 0.0 + v1.data.make_initializable_iterator(numbers).get_next()
+
+    editor = live(element).editor
+    editor.enter(found(editor, "MapDataset"))
+    with pytest.raises(GraphEditError, match="cannot give the function the variable"):
+        editor.insert(found(editor, "Relu"), lambda t: t * tf.Variable(1.0))
 
 
 def test_the_function_of_a_dataset_is_edited() -> None:

@@ -293,3 +293,33 @@ def test_a_saved_model_s_signature_is_called_by_its_names(tmp_path: Path) -> Non
     signature = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
     check_same(tgw.edit(signature).function()(a=X, b=Y), signature(a=X, b=Y))
     check_same(tgw.edit(str(tmp_path / "saved")).module()(a=X, b=Y), X + Y)
+
+
+def test_a_signature_that_orders_what_it_calls_in_another_way_has_its_names_and_results(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.w = tf.Variable(3.0)
+    scalar = tf.TensorSpec([])
+
+    @tf.function(input_signature=[scalar, {"right": scalar}])
+    def inner(left: Any, rest: Any) -> Any:
+        return tf.nn.relu(left * module.w), tf.tanh(rest["right"]) + 10.0
+
+    @tf.function(input_signature=[tf.TensorSpec([], name="a"), tf.TensorSpec([], name="b")])
+    def swapped(a: Any, b: Any) -> Any:
+        first, second = inner(b, {"right": a})
+        return {"a": second, "b": first, "c": first}
+
+    module.inner = inner
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=swapped)
+    signature = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
+    expected = signature(a=tf.constant(1.0), b=tf.constant(2.0))
+    editor = tgw.edit(str(tmp_path / "saved"))
+    for made in (editor.module(), editor.clone(into="copy")):
+        found = made.signature(a=tf.constant(1.0), b=tf.constant(2.0))
+        assert found.keys() == expected.keys()
+        assert all(np.array_equal(found[key], expected[key]) for key in expected)
+        assert {float(value) for value in made(a=1.0, b=2.0)} == {float(value) for value in expected.values()}
+    editor.bypass(editor.of_type("Relu").ops[0])
+    assert float(editor.function()(a=1.0, b=-2.0)[0]) == -6.0
+    editor.leave()
+    assert editor.module().signature(a=tf.constant(1.0), b=tf.constant(-2.0))["b"] == -6.0

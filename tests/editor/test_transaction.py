@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.conftest import v1
 from tests.runtime.test_patch_application import failing
 from tests.stress.functions import shifted
 from tests.stress.state import check_follows, differing, state_of
@@ -245,3 +246,33 @@ def test_a_snapshot_puts_attributes_back() -> None:
     holder.kept = holder.changed = 3
     snapshot.restore()
     assert (holder.kept, holder.changed) == (3, 2)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize("call", ["edit", "undo", "redo"])
+def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(call: str, error: BaseException) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], "x")
+        w = v1.get_variable("w", initializer=[1.0, 1.0], use_resource=True)
+        y = tf.identity(tf.nn.relu(x * w, name="relu"), "y")
+    with v1.Session(graph=graph) as session:
+        session.run(w.initializer)
+        editor = tgw.edit(graph, session=session)
+
+        def run() -> list[float]:
+            return list(session.run(y, {x: [-1.0, 1.0]}).tolist())
+
+        assert run() == [0, 1]
+        edit = {"edit": lambda: editor.bypass("relu"), "undo": editor.undo, "redo": editor.redo}
+        for name in ("edit", "undo", "redo"):
+            if name == call:
+                break
+            edit[name]()
+        session.run("w/Assign", {"w/Initializer/initial_value:0": [2.0, 3.0]})
+        before, expected = list(editor.index.nodes), run()
+        with failing(EditExecutor, "_set_latest", 1, error), pytest.raises(type(error)):
+            edit[call]()
+        assert list(editor.index.nodes) == before
+        assert run() == expected
+        edit[call]()
+        assert run() == ([0, 3] if call == "undo" else [-2, 3])

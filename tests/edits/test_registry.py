@@ -198,7 +198,7 @@ def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
 
 
 def test_what_the_browser_may_ask_for_neither_reads_files_nor_calls_functions() -> None:
-    assert not {"add", "clone", "grow", "rename_key", "trainable"} & set(registry.requested_verbs())
+    assert not {"add", "clone", "grow", "rename_key"} & set(registry.requested_verbs())
     assert registry.commands().keys() > set(registry.requested_verbs())
 
 

@@ -213,7 +213,7 @@ def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     for op, name, room in calls:
         editor.enter(op)
         assert rooms[room].head["names"] == list(editor.index.names)
-        assert rooms[room].head["opened"] == sorted(editor.core.view.shown.opened)
+        assert rooms[room].head["opened"] == sorted(editor.core.view.view_spec.opened)
         assert name in editor.core.view.body.functions()
         loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["doors"]]
         assert loops == [("while", "body"), ("while", "cond")]

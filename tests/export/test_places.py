@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import resource
 import stat
 import subprocess
@@ -103,42 +104,58 @@ def test_an_interrupt_while_any_kind_of_file_is_saved_leaves_the_old_one_or_the_
 
 
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 from tests.export.test_places import save, small, weigh
 from tfgraphwidget import writable
 
-editor, path = next(small.__wrapped__()), Path(sys.argv[1])
-weigh(editor, 1)
-save(editor, path)
-real, count = getattr(writable, sys.argv[2]), [0]
+def save_and_die(path, step, last):
+    editor = next(small.__wrapped__())
+    weigh(editor, 1)
+    save(editor, path)
+    real, count = getattr(writable, step), [0]
 
-def killed(*given):
-    count[0] += 1
-    if count[0] == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*given)
+    def killed(*given):
+        count[0] += 1
+        if count[0] == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given)
 
-setattr(writable, sys.argv[2], killed)
-weigh(editor, 2)
-save(editor, path)
+    setattr(writable, step, killed)
+    weigh(editor, 2)
+    save(editor, path)
+
+for path, step, last in json.loads(sys.argv[1]):
+    child = os.fork()  # TensorFlow is imported, and nothing has been done with it yet
+    if not child:
+        save_and_die(Path(path), step, last)
+        os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, status
 """
+STEPS = {"_link": (2, 3, "taken back"), "_put_in_place": (1, 6, "finished now")}
 
 
-@pytest.mark.parametrize(
-    ("step", "count", "value", "told"),
-    [("_link", 2, 3, "taken back"), ("_put_in_place", 1, 6, "finished now")],
-    ids=["before the rename", "behind it"],
-)
+@pytest.fixture(scope="module")
+def folders_of_killed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+    """Folders in which saving a model of a name was killed at a step, each in a process of its own."""
+    folders = {(name, step): tmp_path_factory.mktemp("killed") for name in ("g.meta", "sm") for step in STEPS}
+    cases = [(str(folder / name), step, STEPS[step][0]) for (name, step), folder in folders.items()]
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KILLED, json.dumps(cases)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return folders
+
+
+@pytest.mark.parametrize("step", STEPS, ids=["before the rename", "behind it"])
 @pytest.mark.parametrize("name", ["g.meta", "sm"])
 def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
-    tmp_path: Path, name: str, step: str, count: int, value: int, told: str
+    folders_of_killed: dict[tuple[str, str], Path], name: str, step: str
 ) -> None:
-    killed = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path / name), step, str(count)], check=False
-    )
-    assert killed.returncode == -9
-    path = tmp_path / name
+    _, value, told = STEPS[step]
+    folder = folders_of_killed[name, step]
+    path = folder / name
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         if name == "sm":
             v1.saved_model.load(session, ["serve"], str(path))
@@ -148,8 +165,8 @@ def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
     editor = tgw.edit(path)
     assert any(f"had been broken off, and was {told}" in notice for notice in editor.notices)
     assert given(path) == value
-    folder = path if name == "sm" else tmp_path
-    assert not [entry for entry in folder.iterdir() if entry.is_symlink() or entry.name.startswith(".")]
+    place = path if name == "sm" else folder
+    assert not [entry for entry in place.iterdir() if entry.is_symlink() or entry.name.startswith(".")]
 
 
 def test_what_else_is_in_a_saved_model_s_folder_stays(small: GraphEditor, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.graph import distinct_handles
+from tfgraphwidget.graph import count_variables, distinct_handles
+from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.sources import describe_file
 
 
@@ -44,6 +45,19 @@ def test_a_saved_model_of_keras_has_the_variables_and_parameters_of_the_model(
     (described,) = describe_file(saved)["graphs"]
     assert len(described["variables"]) == len(model.variables) == 8
     assert described["variable_bytes"] == 4 * 99
+
+
+def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model: keras.Model) -> None:
+    editor = tgw.edit(saved)
+    for depth in (2, 1, 0):
+        editor.leave(depth)
+        index = editor.index
+        outline, sums = outline_of(index)
+        assert count_variables(index, range(len(index))) == len(model.variables) == 8
+        assert sums.variables[0] == 8
+        boxes = zip(outline.names, sums.variables.tolist(), sums.ops.tolist(), strict=True)
+        counted = {name: count for name, count, ops in boxes if name and ops and name not in index.ids}
+        assert {name: editor.inspect(name).variables for name in counted} == counted
 
 
 def test_what_the_model_computes_with_is_what_is_counted(saved: Path) -> None:

@@ -18,8 +18,9 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
-from tfgraphwidget.jupyterlab import documents, path_resolution, save_formats
+from tfgraphwidget.jupyterlab import documents, path_resolution
 from tfgraphwidget.jupyterlab.comm_handler import CommHandler
+from tfgraphwidget.widget import FileExists, exporter, save_formats
 
 v1 = tf.compat.v1
 ODD_NAMES = (
@@ -337,7 +338,7 @@ def test_kinds_that_the_source_does_not_allow_are_left_out(meta: Path) -> None:
 def test_a_kind_that_needs_a_choice_says_so_and_comes_last(frozen: Path) -> None:
     document = open_at(frozen)
     last = document.kinds()["kinds"][-1]
-    assert last["refused"] == "choose its outputs in the drawing first"
+    assert last["refused"] == "mark its outputs in the drawing first"
     document.editor.mark("x:0", "b:0")
     assert not any(kind["refused"] for kind in document.kinds()["kinds"])
 
@@ -350,7 +351,8 @@ def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str)
     told = {one["kind"]: one for one in document.kinds()["kinds"]}
     reply = document.save({"kind": kind, "name": told[kind]["name"]})
     assert Path(reply["path"]).exists()
-    assert reply["about"].startswith(f"Saved as model_edited{save_formats.find_save_format(kind).suffix}, ")
+    name = f"model_{'frozen' if kind == 'frozen' else 'edited'}{save_formats.find_save_format(kind).suffix}"
+    assert reply["about"].startswith(f"Saved as {name}, ")
     assert document.status()["dirty"] is not told[kind]["keeps"]
     if kind in {"saved_model", "frozen", "graph", "text", "meta"}:
         assert tgw.edit(reply["path"]).index.names
@@ -359,9 +361,9 @@ def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str)
 def test_nothing_is_overwritten_without_being_asked(frozen: Path) -> None:
     document, content = open_at(frozen), frozen.read_bytes()
     document.editor.remove("c")
-    with pytest.raises(documents.Exists, match=r"A file 'graph\.pb' is there already"):
+    with pytest.raises(FileExists, match=r"A file 'graph\.pb' is there already"):
         document.save({"kind": "graph", "name": "graph.pb"})
-    with pytest.raises(documents.Exists):
+    with pytest.raises(FileExists):
         document.save({"kind": "graph", "name": "graph", "replace": "yes"})
     assert frozen.read_bytes() == content
     document.save({"kind": "graph", "name": "graph.pb", "replace": True})
@@ -398,7 +400,7 @@ def test_the_file_that_is_edited_does_not_become_a_frozen_part_of_itself(frozen:
 
 def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
     document = open_at(saved_model)
-    with pytest.raises(documents.Exists, match="The folder 'model' is there already"):
+    with pytest.raises(FileExists, match="The folder 'model' is there already"):
         document.save({"kind": "saved_model", "name": "model/"})
     document.save({"kind": "saved_model", "name": "model/", "replace": True})
     assert tf.saved_model.load(str(saved_model.parent)).signatures
@@ -454,7 +456,7 @@ class Line:
 def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
     frozen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line, size = Line(), documents.format_size
+    line, size = Line(), exporter.format_size
 
     def interrupted(count: int) -> str:
         signal.raise_signal(signal.SIGINT)
@@ -462,7 +464,7 @@ def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
 
     CommHandler(line)
     line.say({"id": 1, "type": "file", "path": frozen.name, "root": str(frozen.parent)})
-    monkeypatch.setattr(documents, "format_size", interrupted)
+    monkeypatch.setattr(exporter, "format_size", interrupted)
     line.say({"id": 2, "type": "save", "kind": "graph", "name": "other.pb"})
     assert (frozen.parent / "other.pb").is_file()
     assert line.sent[-1] == {"type": "refused", "why": "This was interrupted.", "error": "Interrupted", "id": 2}

@@ -96,8 +96,7 @@ def test_nothing_of_a_foreign_object_is_run(line: tf.Graph):
 
 
 class Liar(tf.Graph):
-    @property
-    def version(self) -> int:
+    def get_operations(self) -> list[tf.Operation]:
         raise RuntimeError("no")
 
 
@@ -240,3 +239,21 @@ def test_what_one_edit_made_several_of_is_one_variable_however_often_it_is_undon
         assert told[-1]["line"].startswith("member = editor.clone(")
     assert set(held) == {"g", "editor", "member"}
     assert held["member"] == list(panel.editor.copies.values())
+
+
+def test_what_is_told_of_a_graph_is_what_its_editor_says():
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.identity(tf.constant(1.0), name="a")
+        tf.constant(2.0, name="b")
+    editor = tgw.edit(graph)
+    editor.remove("b")
+
+    @tf.function
+    def step(x: tf.Tensor) -> tf.Tensor:
+        return x + 1
+
+    held = {"g": graph, "editor": editor, "step": step, "trace": step.get_concrete_function(tf.TensorSpec([2]))}
+    told = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
+    assert told["g"] == f"{len(editor.index)} ops"
+    assert (told["step"], told["trace"]) == ("step", "step")  # and not b'__inference_step_12'

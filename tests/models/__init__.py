@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ def written(name: str, folder: Path) -> Path:
     """A file of one of the models NAMES, in `folder` when it had to be made."""
     if name == "transformer":
         path = folder / "transformer_train.pb"
-        path.write_bytes(transformer_step().graph.as_graph_def().SerializeToString())
+        path.write_bytes(transformer())
         return path
     if name == "resnet":
         path = folder / "slim_resnet_v2_50_train.meta"
@@ -25,6 +26,12 @@ def written(name: str, folder: Path) -> Path:
         return path
     files = {"inception": "slim_inception_v3_infer", "seq2seq": "seq2seq_v1", "dqn": "dqn_online_train"}
     return NOTEBOOK_MODELS / f"{files[name]}.meta"
+
+
+@cache
+def transformer() -> bytes:
+    """The GraphDef of `transformer_step`, which takes 3 s to trace."""
+    return bytes(transformer_step().graph.as_graph_def().SerializeToString())
 
 
 def transformer_step(blocks: int = 4, width: int = 64, heads: int = 4, words: int = 1000) -> Any:

@@ -27,7 +27,6 @@ from tfgraphwidget.sources.variables import variable_definition
 
 TASKS = ("/job:worker/task:0", "/job:worker/task:1")
 STARTING = 180.0  # seconds for TensorFlow to be imported twice on a busy machine
-NOT_A_HANG = 60.0
 
 
 @dataclass
@@ -126,14 +125,12 @@ def sync_on(graph: tf.Graph, session: v1.Session, a: tf.Variable, b: tf.Variable
     return Sync(((variable_definition(a), variable_definition(b)),), model, model, "copy", patience)
 
 
-def refused_in_time(*calls: Callable[[], object]) -> str:
-    """What the calls are refused with."""
+def refusal(*calls: Callable[[], object]) -> str:
+    """What the calls are refused with, which would otherwise wait for ever."""
     said = ""
     for call in calls:
-        before = time.monotonic()
         with pytest.raises(SessionRefused, match="does not answer") as refused:
             call()
-        assert time.monotonic() - before < NOT_A_HANG
         said = refused.value.why
     return said
 
@@ -177,7 +174,7 @@ def test_the_death_of_the_server_that_the_session_is_on_is_no_hang(cluster: Clus
     if has_synced:
         sync.sync()
     cluster.kill(0)
-    assert cluster.target in refused_in_time(sync.sync, sync.drift)
+    assert cluster.target in refusal(sync.sync, sync.drift)
     with graph.as_default():
         tf.no_op()  # the graph is not locked
 
@@ -192,7 +189,7 @@ def test_a_server_that_stands_still_is_no_hang(cluster: Cluster) -> None:
     os.kill(server, signal.SIGSTOP)
     try:
         os.waitpid(server, os.WUNTRACED)  # it may run on for a moment
-        refused_in_time(sync.sync)
+        refusal(sync.sync)
     finally:
         os.kill(server, signal.SIGCONT)
     fill(a, [3.0, 3.0], session)
@@ -207,10 +204,10 @@ def test_the_death_of_the_copys_server_is_said_at_once_and_by_name(cluster: Clus
     sync = sync_on(graph, session, a, b)
     sync.sync()
     cluster.kill(1)
-    assert "task:1" in refused_in_time(sync.sync, lambda: sync.sync(0.5), sync.drift)
+    assert "task:1" in refusal(sync.sync, lambda: sync.sync(0.5), sync.drift)
     assert read([a], session)[0].tolist() == [1.0, 2.0]
     # A session that has never run would wait for all servers while the graph is locked.
-    refused_in_time(sync_on(graph, cluster.session(graph), a, b, patience=5).sync)
+    refusal(sync_on(graph, cluster.session(graph), a, b, patience=5).sync)
     with graph.as_default():
         tf.no_op()
 
@@ -235,7 +232,7 @@ def test_a_clone_is_placed_on_the_second_server_initialised_and_synced(cluster: 
     assert session.run([copy["y:0"], anew["y:0"]], {x: [1.0, 1.0]})[0].tolist() == [5.0, 5.0]
     cluster.kill(1)
     before = graph.version
-    refused_in_time(copy.sync, lambda: editor.clone("x:0", copy["y:0"], "again"))
+    refusal(copy.sync, lambda: editor.clone("x:0", copy["y:0"], "again"))
     assert graph.version == before
 
 

@@ -411,3 +411,28 @@ def test_a_function_s_loops_in_a_graph_have_its_gradients(name: str) -> None:
         found = session.run(made, {copy["x:0"]: X})
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_a_custom_gradient_in_a_called_function_stays_when_the_function_is_edited(jit_compile: bool) -> None:
+    w, x = tf.Variable(W), tf.constant(X)
+
+    def edited(factor: float, offset: float) -> Callable[[Any], Any]:
+        rule = tf.custom_gradient(lambda a: (tf.nn.relu(a) * factor, lambda upstream: upstream * tf.abs(a)))
+        return tf.function(lambda a: rule(a @ w + offset), autograph=False, jit_compile=jit_compile)
+
+    inner = edited(1.0, 0.0)
+    outer = tf.function(lambda a: tf.tanh(inner(a)), input_signature=[tf.TensorSpec([4, 5, 3])], autograph=False)
+    editor = tgw.edit(outer)
+    call = next(name for name in editor.index.names if editor.called_functions(name))
+    editor.enter(call)
+    editor.insert(editor.of_type("Relu").ops[0], lambda t: t * 2.0)
+    for offset in (0.0, 1.0):
+        if offset:
+            editor.enter(call)
+            editor.insert(editor.of_type("BatchMatMulV2").ops[0], lambda t: t + 1.0)
+        editor.leave(0)
+        expected = edited(2.0, offset)
+        found = [gradients(made, x, [w]) for made in (editor.module(), lambda a, then=expected: tf.tanh(then(a)))]
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

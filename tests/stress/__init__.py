@@ -1,4 +1,4 @@
-"""Four harnesses that try to break the editor: random edits, injected faults, damaged files, odd messages.
+"""Harnesses that try to break the editor: random edits, injected faults, damaged files, odd messages, real models.
 
 `make test` runs fixed seeds. `make stress` runs `TFGRAPHWIDGET_STRESS` times as many, from the seed
 `TFGRAPHWIDGET_STRESS_SEED` on, and prints how many edits, faults, files and messages that came to.

@@ -31,5 +31,24 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                         total[key.removeprefix("stress ")] += number
     if total:
         terminalreporter.write_line("Run: " + ", ".join(f"{number:,} {what}" for what, number in sorted(total.items())))
+    _print_real_models(terminalreporter)
     for known in KNOWN:
         terminalreporter.write_line(f"Passed over, since it is open: {known.name}: {known.reason}")
+
+
+def _print_real_models(terminalreporter: Any) -> None:
+    """What `test_real_models.py` has found, as a table: the seconds of each step, or FAILED."""
+    found: dict[str, dict[str, str]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "teardown":
+                for key, value in report.user_properties:
+                    if key == "real model":
+                        found.setdefault(value[0], {})[value[1]] = value[2]
+    steps = list(next(iter(found.values()), ()))
+    width = max(map(len, found), default=0)
+    if found:
+        terminalreporter.write_line(f"{'Seconds of':{width}}  " + "  ".join(steps))
+    for name, seconds in found.items():
+        cells = (f"{seconds.get(step, ''):>{len(step)}}" for step in steps)
+        terminalreporter.write_line(f"{name:{width}}  " + "  ".join(cells))

@@ -13,11 +13,11 @@ import sys
 import traceback
 
 from tfgraphwidget.cli.console import print_note, print_output
-from tfgraphwidget.cli.formatting import format_count, format_size
+from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.parser import create_parser
 from tfgraphwidget.errors import GraphEditError
 
-__all__ = ["format_count", "format_size", "main"]
+__all__ = ["format_count", "main"]
 
 REFUSED, MISUSED, INTERRUPTED = 1, 2, 130
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfgraphwidget.cli.formatting import escape, format_count, format_size
+from tfgraphwidget.cli.formatting import escape, format_count
 from tfgraphwidget.sources import describe_file, parse_path
+from tfgraphwidget.writable import format_size
 
 _MOST_TYPES = 12
 _MOST_NAMES = 10

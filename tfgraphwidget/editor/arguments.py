@@ -15,9 +15,18 @@ from tfgraphwidget.edits.rewire import is_scope, outputs_of
 from tfgraphwidget.edits.rewrite import Rename, RenameKey
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.naming import free_name, identifier, is_scope_name, names_text, scope_around, split_tensor
+from tfgraphwidget.naming import (
+    free_name,
+    function_name,
+    identifier,
+    is_scope_name,
+    names_text,
+    scope_around,
+    split_tensor,
+)
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
+from tfgraphwidget.sources import is_same_variable
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -57,8 +66,15 @@ class ArgumentResolver:
     # Names
 
     def names(self, argument: Any) -> tuple[str, ...]:
-        """The names of ops and tensors."""
-        return self._view.names(argument)
+        """The names of ops and tensors; a variable that a function captures is the op that stands for it."""
+        return self._view.names([self._captured(item) for item in each(argument)])
+
+    def _captured(self, item: Any) -> Any:
+        """The name of the op that stands for a captured variable, whose own name another one can have, too."""
+        if not self._executor.in_function or not hasattr(item, "assign"):
+            return item
+        state = self._executor.state()
+        return next((name for name in sorted(state.names) if is_same_variable(state.live(name), item)), item)
 
     def name(self, argument: Any) -> str:
         """The name of one op or tensor."""
@@ -138,6 +154,11 @@ class ArgumentResolver:
             part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
         return part if isinstance(part, Selection) else (part,)
 
+    def ops_of(self, argument: Any) -> tuple[str, ...]:
+        """The ops of a part by name."""
+        part = self.replacement(argument)
+        return part.ops if isinstance(part, Selection) else tuple(part)
+
     def consumers(self, argument: Any) -> Any:
         """Ops and name scopes by name, or a selection; several selections are taken as their ops."""
         if isinstance(argument, Selection):
@@ -213,8 +234,7 @@ class ArgumentResolver:
             A scope inside of the innermost scope around these ops that holds others too, and at the root where
             TensorFlow takes no such name.
         """
-        function_name = getattr(function, "__name__", getattr(function, "name", ""))  # Keras layers have a name
-        name = str(function if isinstance(function, str) else function_name)
+        name = function if isinstance(function, str) else function_name(function)
         base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
         scope = f"{self._scope_beside(beside)}/{base or 'inserted'}".removeprefix("/")
         is_valid = is_scope_name(scope) and len(scope) <= _LONGEST

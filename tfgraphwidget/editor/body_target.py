@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits import Change, Entrance, Patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, build, called_functions
-from tfgraphwidget.runtime.functions import edited_function
+from tfgraphwidget.graph import TRAINABLE, GraphIndex, Member, build, called_functions, handles_of_one, listed_variables
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.functions import edited_function, new_variables
 from tfgraphwidget.sources import Body, open_function
 
 if TYPE_CHECKING:
@@ -35,9 +36,11 @@ class BodyTarget:
         self.root: LiveTarget = outer if isinstance(outer, LiveTarget) else outer.root
         self._is_named = entrance.op not in outer.index.ids
         self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
-        self._caller_index: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_called`
+        self._caller_index: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_current_name`
         self._current_name = ""
         self._editions: dict[str, edited_function.Edition] = {}
+        self._trainable: tuple[Member, ...] | None = None  # the graph's, when they were last compared with the body's
+        self._trained_last: edited_function.Edition | None = None
         self.first = self.index
 
     # What it is
@@ -49,17 +52,24 @@ class BodyTarget:
             return self._handles[-1]
         index = self.outer.index
         if self._caller_index is not index:
-            at = index.ids.get(self._handles[-1])  # None after another editor has removed the op: the body stays then
+            at = index.ids.get(self.call)  # None after another editor has removed the op: the body stays then
             references = () if at is None else called_functions(index.nodes[at], index.functions)
             functions = (door.function for door in references if self.entrance.label in ("", door.label))
             self._caller_index, self._current_name = index, next(functions, self._current_name)
         return self._current_name
 
     @property
+    def call(self) -> str:
+        """The name in `outer` of the op that calls the function now, or that of the function."""
+        last = self._handles[-1]
+        return self.outer.present_name(last) if isinstance(self.outer, LiveTarget) and not self._is_named else last
+
+    @property
     def edition(self) -> edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function
-        edition = self._editions.pop(name, None) or self._open(name)
+        known = self._editions.pop(name) if name in self._editions else self._open(name)
+        edition = self._trained(known)
         self._editions[name] = edition  # behind those that were used before
         if len(self._editions) > _MOST_KNOWN:
             del self._editions[next(iter(self._editions))]
@@ -67,12 +77,29 @@ class BodyTarget:
 
     def _open(self, name: str) -> edited_function.Edition:
         caller = self.root.index if self._is_named else self.outer.index
-        op = None if self._is_named else caller.ids.get(self._handles[-1])
+        op = None if self._is_named else caller.ids.get(self.call)
         body = open_function(name, self.outer.body, caller, op)
         context: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
         index = build(body.nodes(), *body.collections(), origin=self, **context)
         ends = tuple(body.arguments), dict(body.returns)
         return edited_function.Edition(body.function(name), body, index, ends)
+
+    def _trained(self, edition: edited_function.Edition) -> edited_function.Edition:
+        """The body with the trainable variables that the graph has: a body has no variables but the graph's."""
+        graph = self.root.index.collections.get(TRAINABLE)
+        if self._trainable is graph and self._trained_last is edition:
+            return edition
+        index, names = edition.index, {member.name for member in graph or ()}
+        origins = edition.body.origins or {}
+        members = tuple(
+            Member("variable", variable.name)
+            for name, variable in index.defined_variables.items()
+            if (f"{origins[name]}:0" in names if graph is not None and name in origins else variable.trainable)
+        )
+        if members != index.collections.get(TRAINABLE, ()):
+            edition = replace(edition, index=replace(index, collections={**index.collections, TRAINABLE: members}))
+        self._trainable, self._trained_last = graph, edition
+        return edition
 
     @property
     def index(self) -> GraphIndex:
@@ -94,24 +121,39 @@ class BodyTarget:
     def fit(self, patch: Patch) -> Patch:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
-            return replace(patch, caller=self.caller.fit(Patch(signature_key_renames=patch.signature_key_renames)))
-        if patch.ends is not None or getattr(patch.traced, "captured", None):
+            return self._of_root(patch, self._at_root(patch))
+        if patch.ends is not None:
             raise GraphEditError(
-                f"Function {self.function!r} is called by the graph that was opened, so it cannot get variables or "
-                "results of its own; open the function itself, tgw.edit(function), or clone the part as a module."
+                f"Function {self.function!r} is called by the graph that was opened, so it cannot get results of its "
+                "own; open the function itself, tgw.edit(function), or clone the part as a module."
             )
-        graph, name, handle = self.root.index, self.function, self._handles[-1]
+        graph, name, handle = self.root.index, self.function, self.call
         edited_function.check_entered_once(graph, name)
+        patch = new_variables.with_constants(patch)
+        state = patch.new_state
+        if state and self._is_named:
+            raise GraphEditError(
+                f"The function makes the variable {next(iter(state))!r}, which the ops that call {name!r} have to give "
+                "it; enter the function by one of them: editor.enter(op, everywhere=True) edits all calls."
+            )
         after = self.edition.after(patch)
+        old = graph.extras.function(name)
+        handles = edited_function.new_handles(old, [after.index.nodes[after.index.ids[op]] for op in state])
         new = edited_function.rewrite_definition(
-            graph.extras.function(name), after, dict(patch.renamed), keeps_shapes=not patch.shapes
+            old, after, dict(patch.renamed), keeps_shapes=not patch.shapes, handles=handles
         )
         if self.entrance.everywhere:
             edited_function.check_called_alike(graph, name)
+        caller = self.root.index if self.entrance.everywhere or self._is_named else self.outer.index
+        is_live = self.caller is self.root and not self.root.source.refusal  # TensorFlow's graph has the variables
+        lifted = new_variables.lifted(patch, handles, caller, as_ops=is_live)
         if self.entrance.everywhere or self._is_named:
-            call = edited_function.call_everywhere(graph, name, new, after.index)
+            call = edited_function.call_everywhere(graph, name, new, after.index, lifted.handles, lifted.change)
         else:
-            call = edited_function.call_instead(self.outer.index, handle, self.entrance.label, new, after.index)
+            call = edited_function.call_instead(
+                caller, handle, self.entrance.label, new, after.index, lifted.handles, lifted.change
+            )
+        call = replace(call, captured=lifted.captured)
         notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
         if not call.changed:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
@@ -122,19 +164,49 @@ class BodyTarget:
         )
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
 
+    def _of_root(self, patch: Patch, change: Patch) -> Patch:
+        """The patch of this body, and of each caller up to the graph, which `change` is for."""
+        caller = self.caller
+        outer = caller._of_root(Patch(), change) if isinstance(caller, BodyTarget) else caller.fit(change)
+        return replace(patch, caller=outer)
+
+    def _at_root(self, patch: Patch) -> Patch:
+        """What a patch that changes no op here changes in the graph: keys of signatures, and which variables train."""
+        change = Patch(signature_key_renames=patch.signature_key_renames)
+        if not (patch.add.members or patch.remove.members):
+            return change
+        graph, origins = self.root.index, self.edition.body.origins or {}
+        chosen = [split_tensor(member.name)[0] for _, member in patch.add.members]
+        known = listed_variables(graph)
+        lost = [name for name in chosen if origins.get(name) not in known]
+        if lost:
+            raise GraphEditError(
+                f"set_trainable: no variable of the graph that was opened is known to be {lost[0]!r} here; enter "
+                "the function by the op that calls it.",
+                lost,
+            )
+        ours = {name for name in origins.values() if name in known}
+        wanted = {origins[name] for name in chosen}
+        now = graph.collections.get(TRAINABLE, ())
+        names = {split_tensor(member.name)[0] for member in now} - set(handles_of_one(graph, ours))
+        names |= set(handles_of_one(graph, wanted))
+        new = (Member("variable", f"{name}:0") for name in sorted(names, key=graph.op))
+        add = Change(members=tuple((TRAINABLE, member) for member in new))
+        return replace(change, add=add, remove=Change(members=tuple((TRAINABLE, member) for member in now)))
+
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit.
 
         Args:
-            patch: What `fitted` returned. `patch.caller` is the change of the calling graph.
+            patch: What `fit` returned. `patch.caller` is the change of the calling graph.
             steps: The transaction of the edit.
             renew: Whether the session is renewed where it has run changed ops; the calling graph does it.
 
         Returns:
             A sentence for each thing that the edit loses.
         """
-        assert patch.caller is not None  # `fitted` has put it there
-        after, old, handle = self.edition.after(patch), self.function, self._handles[-1]
+        assert patch.caller is not None  # `fit` has put it there
+        after, old, handle = self.edition.after(patch), self.function, self.call
         lost = self.caller.apply(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
             return lost
@@ -149,7 +221,8 @@ class BodyTarget:
                 handle, handle
             )  # a live graph's op may have become a new one
         self._handles = (*self._handles, handle)
-        self._editions[self.function] = after
+        if not patch.new_state:  # else it is read again, with the arguments that it has now
+            self._editions[self.function] = after
         return lost
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
@@ -173,9 +246,12 @@ class BodyTarget:
 
 
 def _changes_ops(patch: Patch) -> bool:
-    """Whether a patch changes more than keys of signatures."""
+    """Whether a patch changes more than keys of signatures, and which variables are trainable."""
+    kept = (patch.add, patch.remove)
+    only_members = all(change == Change(members=change.members) for change in kept)
+    members = {key for change in kept for key, _ in change.members}
     ends = patch.input_renames or patch.output_renames
-    return patch.add != Change() or patch.remove != Change() or bool(patch.changed or patch.shapes or ends)
+    return not only_members or not members <= {TRAINABLE} or bool(patch.changed or patch.shapes or ends)
 
 
 def change_of(target: object, patch: Patch, place: object) -> Patch | None:

@@ -145,6 +145,28 @@ class ColorModel:
         view = self._navigator.here
         return flops_and_calls(index, batch, view.body if index is view.index else None)
 
+    @property
+    def batch_notice(self) -> str:
+        """What the costs assume: the size of dimensions that are unknown; "" if all are known."""
+        return f"batch = {self._batch:,}" if _has_unknown(self._index) else ""
+
+    def cost_columns(self) -> dict[str, Floats]:
+        """The costs of each op as arrays, (ops,), NaN where they are unknown.
+
+        Parameters are those of the op that computes with them, where a variable is read.
+        """
+        index, measured = self._index, self._evaluator.measured
+        parameters, users = costs.parameters(index), costs.users(index, find_op_facts(index).depends_on_input)
+        at_users = np.zeros(len(index))
+        np.add.at(at_users, users, parameters)
+        unknown = np.full(len(index), np.nan)
+        return {
+            "parameters": at_users,
+            "flops": self._costs("FLOPs", index, self._batch),
+            "bytes": self._costs("output bytes", index, self._batch),
+            "time": unknown if measured is None else measured.column(index, "time"),
+        }
+
     def cost_table(self, batch: int) -> Any:
         """See `AnalysisAPI.cost`."""
         _check_batch(batch)

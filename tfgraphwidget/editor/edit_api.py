@@ -311,6 +311,9 @@ class EditAPI(Checked):
     def set_trainable(self, *which: Any) -> Selection:
         """Make variables the only trainable ones; optimizers use these by default.
 
+        In a function's body it is so for the variables that the body reads. `editor.module()`, `function()` and
+        `save` have variables that are trainable as asked; those of the original stay what they are.
+
         Args:
             which: Variables, their names, name scopes or selections.
 
@@ -326,7 +329,6 @@ class EditAPI(Checked):
             >>> editor.set_trainable("net/w").ops
             ('net/w',)
         """
-        self._core.executor.check_editable()
         self.edit(Trainable(self._core.arguments.variable_handles(which)))
         return self._trainable()
 
@@ -609,6 +611,7 @@ class EditAPI(Checked):
         only: Any = (),
         never: Any = (),
         spec: Any = None,
+        attributes: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         renew: Renew = "always",
         **more: Any,
@@ -617,17 +620,18 @@ class EditAPI(Checked):
 
         Args:
             at: The tensor, or an op, name scope or selection with one output.
-            function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type:
-                "Identity", "Cast", "Reshape", "CheckNumerics", "Print". A function without an output tensor (tf.print)
-                runs before the tensor is read.
+            function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type
+                of TensorFlow ("Identity", "Cast", "LeakyRelu"). A function without an output tensor (tf.print) runs
+                before the tensor is read.
             into: The name scope of the new ops; None for one named after the function, in the scope of the op that
                 they follow.
             only: The consumers that are changed: ops, name scopes, a selection; () for all.
             never: The consumers that are not changed.
             spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes before the input.
-            options: Options of the op type, or keyword arguments of the function.
+            attributes: Attributes of the op type, or keyword arguments of the function, by name.
+            options: The same as `attributes`.
             renew: Whether the session is renewed to see the edit; see `edit`.
-            more: The same as `options`: `editor.insert("x:0", "Cast", dtype=tf.float16)`.
+            more: The same as `attributes`: `editor.insert("x:0", "Cast", dtype=tf.float16)`.
 
         Returns:
             What was changed.
@@ -653,7 +657,7 @@ class EditAPI(Checked):
             only=arguments.consumers(only),
             never=arguments.consumers(never),
             spec=None if spec is None else traced_ops.tensor_spec(spec),
-            options=tuple((key, traced_ops.plain_value(value)) for key, value in {**(options or {}), **more}.items()),
+            options=_pairs({**(options or {}), **(attributes or {}), **more}),
         )
         return self.edit(command, renew=renew)
 
@@ -665,7 +669,9 @@ class EditAPI(Checked):
         *,
         ends: Mapping[Any, Any] | None = None,
         remove: bool = False,
+        attributes: Mapping[str, Any] | None = None,
         renew: Renew = "always",
+        **more: Any,
     ) -> Edits:
         """Connect the consumers of an op, a name scope or a selection to other ops.
 
@@ -678,12 +684,15 @@ class EditAPI(Checked):
                 old ops.
             ends: {old tensor: new tensor} in place of the order.
             remove: Remove the old ops, and what only they needed.
+            attributes: Attributes of the op type, or keyword arguments of the function, by name.
             renew: Whether the session is renewed to see the edit; see `edit`.
+            more: The same as `attributes`: `editor.replace("relu", "LeakyRelu", alpha=0.1)`.
 
         Returns:
             What was changed.
 
         Raises:
+            InvalidArgument: The op type has no attribute of a name, or a value does not fit.
             GraphEditError: The function fails, or the new outputs do not fit the consumers.
 
         Example:
@@ -702,10 +711,8 @@ class EditAPI(Checked):
         pairs = tuple((arguments.tensor(old), arguments.tensor(new)) for old, new in (ends or {}).items())
         part = arguments.part(what, ops=True)
         if into is None:
-            replaced = arguments.replacement(part)
-            beside = replaced.ops if isinstance(replaced, Selection) else replaced
-            into = arguments.free_scope_for(by, beside) if is_function else ""
-        return self.edit(Replace(part, by, into, pairs, remove), renew=renew)
+            into = arguments.free_scope_for(by, arguments.ops_of(part)) if is_function else ""
+        return self.edit(Replace(part, by, into, pairs, remove, _pairs({**(attributes or {}), **more})), renew=renew)
 
     def remove(self, what: Any, *, prune: bool = True, readers: bool = False, renew: Renew = "always") -> Edits:
         """Remove ops, name scopes or a selection, and what only they needed.
@@ -1137,3 +1144,8 @@ class EditAPI(Checked):
         ('editor.bypass(what="net/hidden/Relu")',)
         """
         return tuple(step.line for step in self._core.executor.history.done)
+
+
+def _pairs(attributes: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Attributes as commands hold them."""
+    return tuple((key, traced_ops.plain_value(value)) for key, value in attributes.items())

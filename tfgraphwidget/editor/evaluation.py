@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +81,10 @@ class GraphRun:
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
         """Raise when the tensors need a placeholder that has no value."""
         probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
+
+    def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
+        """The placeholders that the tensors need values of."""
+        return probing.needed_placeholders(self.index, tensors, (), self.state.names if self.is_body else ())
 
     def values(self, outputs: Sequence[str], feeds: Feeds, known_values: Values) -> dict[Any, Any]:
         """The values of the variables that the outputs need, by state.
@@ -175,11 +181,19 @@ class Evaluator:
             return GraphRun(
                 other.core.source, other_navigator.here.body, other_navigator.here.index, other.core.executor.patches()
             )
-        source = open_source(other)
+        source = self._opened_alike(other)
         navigator = opened_navigator(source)
         if len(self._executor.navigator.path) == 1:
             navigator.leave(0)
         return GraphRun(source, navigator.here.body, navigator.here.index)
+
+    def _opened_alike(self, other: Any) -> Source:
+        """What `tgw.edit` opens; of a file, the signature that was chosen here, if it has that one."""
+        chosen = self._executor.source.signature
+        if chosen is not None and isinstance(other, str | PathLike):
+            with contextlib.suppress(GraphEditError):
+                return open_source(other, signature=chosen.name)
+        return open_source(other)
 
     # Differences
 
@@ -253,6 +267,11 @@ class Evaluator:
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
         """What the last probe of the current graph found, by op; empty after an edit."""
         return self._probed[2].by_op if self._probed is not None and self._is_valid(self._probed) else {}
+
+    def placeholders(self, tensors: Any = None) -> tuple[str, ...]:
+        """The placeholders that must be fed to compute tensors; None for those that `measure` would compute."""
+        fetches = self._measurable(None, {}) if tensors is None else self._arguments.fetches(tensors)
+        return self.current_run().placeholders(fetches)
 
     def forget_probe(self) -> None:
         """Drop what was probed."""

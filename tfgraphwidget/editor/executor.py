@@ -33,6 +33,7 @@ from tfgraphwidget.edits import (
     track_signatures,
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
+from tfgraphwidget.edits.rewrite import find_unused_ops
 from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
@@ -99,6 +100,7 @@ class EditExecutor:
         self.lost: tuple[str, ...] = ()
         self.renamed: tuple[tuple[str, str], ...] = ()
         self._plans = PlanCache()
+        self._unused: tuple[GraphIndex, Boundary, tuple[str, ...]] | None = None
 
     # What edits depend on
 
@@ -157,13 +159,26 @@ class EditExecutor:
         changes = (change_of(view.target, step.patch, step.place) for step in self.history.done)
         return tuple(patch for patch in changes if patch is not None)
 
+    def unused_ops(self) -> tuple[str, ...]:
+        """The ops of the current graph that edits have left without consumers, with what only they need."""
+        view = self.view
+        index, inputs_and_outputs, patches = view.index, view.boundary, self.patches()
+        if not patches:
+            return ()
+        # Found once for each state of the graph: every selection paints it again.
+        if self._unused is None or self._unused[0] is not index or self._unused[1] != inputs_and_outputs:
+            ends = (*self._called_for(), *inputs_and_outputs[0], *inputs_and_outputs[1])
+            ops = find_unused_ops(index, patches, ends)
+            self._unused = index, inputs_and_outputs, tuple(index.names[op] for op in ops)
+        return self._unused[2]
+
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of a SavedModel or MetaGraphDef after the edits, without those whose ends were removed."""
         if not self.source.signatures:
             return ()
         changes = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        patches = (patch for patch in changes if patch is not None)
+        patches = (self.target.carried_out(patch) for patch in changes if patch is not None)
         ids = self.target.index.ids
         return tuple(
             signature
@@ -180,7 +195,17 @@ class EditExecutor:
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
-        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches())
+        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches(), self._captured())
+
+    def _captured(self) -> dict[str, Any]:
+        """The live variables that edits of bodies brought into the graph that was opened, by op.
+
+        Those of a graph that a session runs have their values there.
+        """
+        if self.source.graph is not None:
+            return {}
+        found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
+        return {name: live for patch in found if patch is not None for name, live in patch.new_state.items()}
 
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import clone_values
+from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
+from tfgraphwidget.editor.signature_ends import signature_ends
 from tfgraphwidget.edits import FunctionBoundary, Patch, Preview
 from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph
 from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
 
@@ -20,10 +23,13 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.runtime.functions import module_clone
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
-def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
+def edited_state(
+    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, Any] = _NONE
+) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
 
     Args:
@@ -31,14 +37,14 @@ def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterabl
         body: The body as it was read.
         index: The body as edits have left it.
         patches: These edits, oldest first.
+        captured: What edits have brought into the graph that was opened: live variables by op.
 
     Returns:
         The state, by the names of the ops that stand for it in `index`.
     """
-    new, patches = dict[str, Any](), tuple(patches)
-    for patch in patches:
-        if patch.traced is not None:
-            new |= {f"{patch.scopes[0]}/{name}": live for name, live in patch.traced.captured.items()}
+    patches = tuple(patches)
+    new = {name: live for patch in patches for name, live in patch.new_state.items()}
+    new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
     traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
     return EditedState(captured_state(source, body), index, new, traced)
 
@@ -79,8 +85,8 @@ def clone_modules(
             devices=copied_devices(command, index, range(len(index)), k),
             reseed=command.reseed,
             arguments=body.arguments,
-            returns=body.returns,
-            structure=_structure(source, body),
+            returns=_by_key(source, view, body.returns),
+            structure=_structure(source, view),
         )
         module.report = _with_notices(module.report, notices)
         modules.append(module)
@@ -111,7 +117,7 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
     """
     source_of_body = body_graph.body_source(view.index, state, *ends, source.title)
     source_of_body.initial_values = source.initial_values
-    structure, signature = _structure(source, view.body), source_of_body.signature
+    structure, signature = _structure(source, view), source_of_body.signature
     if structure is not None and signature is not None and len(structure.tensor_parameters) == len(signature.inputs):
         pairs = zip(structure.tensor_parameters, signature.inputs, strict=True)
         keyword_inputs = tuple((name, tensor) for name, (_, tensor) in pairs if name)
@@ -139,10 +145,10 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    ends = body.arguments, body.returns
+    ends = body.arguments, _by_key(source, view, body.returns)
     copy_preview = module_clone.preview(
         *(view.index, state, (inputs, outputs), command.into, variables, also, ends),
-        _structure(source, body),
+        _structure(source, view),
     )
     return dataclasses.replace(_with_notices(copy_preview, notices), scopes=command.scopes)
 
@@ -169,9 +175,15 @@ def _copy_body(
     )
 
 
-def _structure(source: Source, body: Body) -> CallStructure | None:
-    """How a function is called; of one that another calls only its flat lists of tensors are known."""
-    return source.structure if body.origins is None else None
+def _structure(source: Source, view: GraphView) -> CallStructure | None:
+    """How a function is called; None for one that others call, but for the body that computes a signature."""
+    body, target = view.body, view.target
+    if body.origins is None or source.signature is None or not isinstance(target, BodyTarget):
+        return source.structure if body.origins is None else None
+    keys = signature_ends(source.signature, view).inputs
+    arguments, returns = target.edition.ends
+    tensors = {identifier(keys[tensor]): tensor for tensor in arguments if tensor in keys}
+    return CallStructure.of_tensors(view.index, tensors, len(_by_key(source, view, returns)))
 
 
 def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
@@ -208,17 +220,18 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
             "graph: editor.extract(inputs, outputs)."
         )
     arguments, returns = executor.function_ends()
-    ends = arguments, _by_key(executor, returns)
-    state = executor.state()
-    return _copy_body(state, executor.index, ends, name, _structure(executor.source, executor.view.body))
-
-
-def _by_key(executor: EditExecutor, returns: dict[str, str]) -> dict[str, str]:
-    """The results by the keys of the signature, in the body that computes it."""
-    opened, entrance = executor.source.signature, executor.source.entrance
+    opened = executor.source.signature
     signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
-    if signature is None or not entrance or executor.navigator.path[1:] != entrance:
-        return returns
-    ends = ((key, split_tensor(name)) for key, name in signature.outputs)
-    keys = {port: key for key, (op, port) in ends if op == entrance[0]}
-    return {keys.get(port, key): name for port, (key, name) in enumerate(returns.items())}
+    source = dataclasses.replace(executor.source, signature=signature)  # with the keys that edits have renamed
+    ends = arguments, _by_key(source, executor.view, returns)
+    return _copy_body(executor.state(), executor.index, ends, name, _structure(source, executor.view))
+
+
+def _by_key(source: Source, view: GraphView, returns: Mapping[str, str]) -> dict[str, str]:
+    """The results by the keys of the signature, in the body that computes it."""
+    if source.signature is None or view.body.origins is None:
+        return dict(returns)
+    keys: dict[str, list[str]] = {}
+    for key, tensor in signature_ends(source.signature, view).outputs.items():
+        keys.setdefault(tensor, []).append(key)
+    return {key: tensor for name, tensor in returns.items() for key in keys.get(tensor, [name])}

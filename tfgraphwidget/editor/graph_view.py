@@ -11,14 +11,24 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph import GraphIndex, Op, Selection, as_selection, between, check_ports, selectors
+from tfgraphwidget.graph import (
+    GraphIndex,
+    Op,
+    Selection,
+    as_selection,
+    between,
+    check_ports,
+    pairs,
+    selectors,
+    traversal,
+)
 from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, names_text, split_tensor
 from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.visible import Direction, ViewSpec, find_shown_ops, visible_graph
+from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_ops, visible_graph
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
@@ -85,11 +95,13 @@ class GraphView:
     def __init__(self, title: str, target: EditTarget, layout: Any = None) -> None:
         self.title, self.target, self._layout = title, target, layout
         self._marked: Boundary = _UNMARKED
+        self._entered: frozenset[str] = frozenset()
         self._chosen: Selection | None = None
         self._between_cache: tuple[GraphIndex, Selection | None, str] | None = None
         self.opened = visible_graph.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
+        self.aspect: float | None = None
         self.pinned: dict[str, tuple[float, float]] = {}
         self.memo = LayoutCache()
 
@@ -111,6 +123,17 @@ class GraphView:
         index = self.index
         inputs, outputs = (tuple(name for name in side if _is_in(index, name)) for side in self._marked)
         return inputs, outputs
+
+    def entrances(self, index: GraphIndex) -> tuple[list[int], list[int]]:
+        """Where the inputs of the boundary are drawn: before these ops that read them, and after these ops."""
+        before, after = [], []
+        entered = {index.ids[name] for name in self._entered if name in index.ids}
+        known = [name for name in self.boundary[0] if _is_in(index, name)]
+        for op, port in pairs(index, known):
+            readers = entered.intersection(traversal.readers_of(index, [(op, port)]).tolist())
+            before += sorted(readers)
+            after += [] if readers else [op]
+        return before, after
 
     @property
     def selection(self) -> Selection | None:
@@ -161,11 +184,24 @@ class GraphView:
         self._marked, self._chosen = choice
         self._between_cache = None
 
-    def mark(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Selection | None:
-        """Choose the boundary, and with it what lies between; raises NoPath and changes nothing."""
+    def mark(
+        self, inputs: tuple[str, ...], outputs: tuple[str, ...], *, within: Iterable[str] | None = None
+    ) -> Selection | None:
+        """Choose the boundary, and with it what lies between; raises NoPath and changes nothing.
+
+        Args:
+            inputs: Names of tensors or ops.
+            outputs: Names of tensors or ops.
+            within: Ops at which inputs enter: there they are drawn, at others where they come from. None for no op;
+                else those of earlier marks go on.
+
+        Returns:
+            The ops between.
+        """
         index = self.index
         selection = between(index, inputs, outputs) if inputs and outputs else None
         self.choice = (inputs, outputs), None
+        self._entered = self._entered.union(within) if within is not None and inputs else frozenset()
         self._between_cache = (index, selection or None, "")
         return self.selection
 
@@ -180,6 +216,7 @@ class GraphView:
             new = (by_new_name(name, names) for name in (*chosen.ops, *chosen.tensors))
             chosen = selectors.ops(self.index, *(name for name in new if _is_in(self.index, name)))
         self.choice = (inputs, outputs), chosen
+        self._entered = frozenset(names.get(name, name) for name in self._entered)
         self.hidden = frozenset(names.get(name, name) for name in self.hidden)
         self.pinned = {names.get(name, name): place for name, place in self.pinned.items()}
 
@@ -230,7 +267,7 @@ class GraphView:
         around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
         pinned = pinning.pins_in_sight(self.pinned, self.index, opened, self.hidden)
-        return ViewSpec(opened, self.hidden, self.direction, pinned)
+        return ViewSpec(opened, self.hidden, self.direction, pinned, aspect=self.aspect or ROOT_ASPECT)
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
         """Close name scopes and groups in the drawing; `deep`: and all inside."""

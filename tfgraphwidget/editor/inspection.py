@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.evaluation import original_name
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, HANDLES, Conditional, FunctionRef, Loop, enclosing_blocks, frame
+from tfgraphwidget.graph import CONSTANTS, Conditional, FunctionRef, Loop, count_variables, enclosing_blocks, frame
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure import Stats
 from tfgraphwidget.runtime.session import current_values
@@ -59,13 +59,14 @@ class Inspection:
             op = index.op(name)
             facts = describe_op(index, op)
             self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
-            self.variables = int(self.op_type in HANDLES)
+            self.variables = count_variables(index, [op])
             self.functions: tuple[FunctionRef, ...] = core.navigator.called_functions(self.name)
             self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
             self.inputs, self.outputs = facts.inputs, facts.outputs
         else:
             part = core.view.holding(name)
-            self.name, self.op_type, self.ops, self.variables = name, "", len(part), len(part.variables)
+            self.name, self.op_type, self.ops = name, "", len(part)
+            self.variables = count_variables(index, part.ids)
             self.functions, self.frames = (), ()
             self.inputs, self.outputs = (tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs))
         self.device, self.control_inputs = facts.device, facts.control_inputs
@@ -89,25 +90,41 @@ class Inspection:
         """Why the value of the variable or constant is not known; "" for other ops, and where it is known."""
         return self._value[1]
 
+    def array(self) -> Any:
+        """The whole value of its variable or constant as a numpy array, whatever its size.
+
+        Raises:
+            GraphEditError: It is not a variable or constant, or its value is unknown here.
+            SessionRefused: The variable has no value.
+        """
+        found = self._read(None)
+        if found is None:
+            raise GraphEditError(
+                f"{self.name!r} is no variable or constant; run the graph: editor.probe({self.name!r})."
+            )
+        return found[1]
+
     @cached_property
     def _value(self) -> tuple[Stats | None, str]:
+        try:
+            found = self._read(current_values.LARGEST)
+        except GraphEditError as error:
+            return None, error.why
+        return (None, "") if found is None else (Stats(self.name, *found), "")
+
+    def _read(self, largest: int | None) -> tuple[str, Any] | None:
+        """The dtype and value of its variable or constant, up to some bytes; None for other ops."""
         core, index = self._core, self._core.view.index
         body = core.view.body
         fixed = body.constants.get(self._original_name(self.name))
         op = current_values.find_state_op(index, self.name)
         place = current_values.ValueContext(core.source, core.target.index, body)
         constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
-        try:
-            if constant is not None:
-                dtype, value = current_values.constant_value(constant)
-            elif op is not None:
-                was = self._original_name(index.names[op])
-                dtype, value = current_values.variable_value(place, index, op, was)
-            else:
-                return None, ""
-        except GraphEditError as error:
-            return None, error.why
-        return Stats(self.name, dtype, value), ""
+        if constant is not None:
+            return current_values.constant_value(constant, largest or current_values.LARGEST_WHOLE)
+        if op is not None:
+            return current_values.variable_value(place, index, op, self._original_name(index.names[op]), largest)
+        return None
 
     @cached_property
     def documentation(self) -> Documentation:

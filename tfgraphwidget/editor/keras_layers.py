@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.edits import Trainable
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import functional_ends, functional_model, functional_nodes, is_keras_model, layer_outputs
@@ -32,6 +33,8 @@ def edited_model(executor: EditExecutor) -> Any:
         )
     layers = _Layers.of(model, executor.source.body)
     for step in executor.history.done:
+        if isinstance(step.command, Trainable):
+            raise _refusal(step.line, "the new model has the layers of the one that was opened, which stays as it is")
         if step.patch.traced is not None or step.patch.changed or step.patch.add.nodes or step.patch.remove.nodes:
             layers.follow(step, is_root=step.place is executor.target)
     new = layers.model()

@@ -93,13 +93,16 @@ class EditorCore:
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
         """The selection, the boundary, the last edit and the colors, for each item of a scene."""
-        index, selection, boundary = scene.index, self.view.selection, self.view.boundary
+        index, selection = scene.index, self.view.selection
         latest = traversal.mask_of(index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids))
         # Another thread may have added ops since the scene was made: what is painted is what is drawn.
-        marked = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
-        inputs, outputs = ([index.op(name) for name in side] for side in marked)
+        marked = [n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids]
+        (inputs, sources), outputs = self.view.entrances(index), [index.op(name) for name in marked]
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
-        paint, tints = scenes.paint(scene, selected, inputs, outputs, latest), self.coloring.tints(scene)
+        unused = self.executor.unused_ops()
+        idle = traversal.mask_of(index, (index.ids[name] for name in unused if name in index.ids)) if unused else None
+        paint = scenes.paint(scene, selected, inputs, outputs, latest, idle, sources)
+        tints = self.coloring.tints(scene)
         return paint if tints is None else scenes.with_colors(paint, *tints)
 
 

@@ -21,6 +21,7 @@ from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, transaction
 from tfgraphwidget.edits import (
+    Change,
     Patch,
     apply_patch,
     check_unchanged,
@@ -31,8 +32,15 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, build, definitions, handles, reachable_functions
-from tfgraphwidget.runtime.live import COLLECTIONS, check_not_growing, in_place_changes, patch_application, placement
-from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
+from tfgraphwidget.runtime.live import (
+    COLLECTIONS,
+    check_not_growing,
+    in_place_changes,
+    patch_application,
+    placement,
+    traced_ops,
+)
+from tfgraphwidget.runtime.session import Renewal, TimedSession, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
@@ -162,6 +170,28 @@ class _Reading:
     stamp: _Stamp
 
 
+def _variables(index: GraphIndex) -> frozenset[str]:
+    """The names of the variables of a graph ("w:0")."""
+    return frozenset(variable.name for variable in index.variable_defs)
+
+
+def _joined(collections: Members, stored: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
+    """Collections with the entries that others have for variables of these names."""
+    held = {key: tuple(member for member in members if member.name in names) for key, members in stored.items()}
+    return dict(collections) | {
+        key: (*collections.get(key, ()), *members) for key, members in held.items() if members or not stored[key]
+    }
+
+
+def _without(patch: Patch, names: frozenset[str]) -> Patch:
+    """The patch without entries of collections for variables of these names."""
+
+    def rest(change: Change) -> Change:
+        return replace(change, members=tuple(held for held in change.members if held[1].name not in names))
+
+    return replace(patch, add=rest(patch.add), remove=rest(patch.remove))
+
+
 class LiveTarget:
     """A source with its index; the one place that applies patches to a live graph."""
 
@@ -176,6 +206,9 @@ class LiveTarget:
         self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
+        # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of them.
+        self._objectless: frozenset[str] = frozenset()
+        self._imported_names: dict[str, str] = {}  # of ops that edits of a file changed, where TensorFlow has new ones
         self._reading: _Reading
         self._form: FileForm | None = None  # of a file that was imported
         self._imported: GraphIndex | None = None  # as it was then
@@ -218,7 +251,7 @@ class LiveTarget:
         with transaction() as steps:
             steps.on_failure(self.file_restorer())
             source.live()
-            self._draft = None
+            self._draft, self._objectless = None, _variables(self._reading.index)
             self.reread()
             imported = self._reading.index
             self._form, self._imported = FileForm(body, imported.nodes), imported
@@ -231,6 +264,7 @@ class LiveTarget:
                     renewal.apply()
                 for planned, fitted in self._fitted.values():
                     source.notices += fitted.notes[len(planned.notes) :]
+                    self._imported_names |= dict(fitted.output_renames[len(planned.output_renames) :])
 
     def file_restorer(self) -> Callable[[], None]:
         """What makes a file that is imported from now on the file again that it is now.
@@ -242,6 +276,7 @@ class LiveTarget:
         source, draft = self.source, self._draft
         opened = source.body, source.notices, source.has_values
         saved = None if draft is None else draft.copy(), self._reading, dict(self._shapes), set(self._built_on_hidden)
+        objectless = self._objectless
 
         def restore() -> None:
             if source.graph is None:
@@ -251,7 +286,8 @@ class LiveTarget:
             source.graph = source.session = None
             source.body, source.notices, source.has_values = opened
             self._draft, self._reading, self._shapes, self._built_on_hidden = saved
-            self._fitted, self._members, self._form = {}, {}, None
+            self._fitted, self._members, self._form, self._objectless = {}, {}, None, objectless
+            self._imported_names = {}
 
         return restore
 
@@ -299,12 +335,16 @@ class LiveTarget:
         """Read the graph, and store the result in one step: if reading fails, nothing has changed."""
         base, read_before = (self._reading.index, self._reading.ops) if grown else (None, 0)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
+        stored = self._reading.index.collections if self._objectless else {}
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(read_before)
         read = whole if self.source.graph is None else in_place_changes.without_veils(self.source.graph, whole)
         there = base.ids if base is not None else {}
         nodes = list({node.name: node for node in read if node.name not in there}.values())
         collections, variables = body.collections()
+        if self._objectless:
+            self._objectless -= {variable.name for variable in variables}
+            collections = _joined(collections, stored, self._objectless)
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
             built_on_hidden |= dependents_of(nodes, hidden | built_on_hidden)
@@ -362,20 +402,47 @@ class LiveTarget:
         before, planned, patch = self._reading, patch, self._fit(patch)
         renewal = self._renewal() if patch.changed and renew else None
         generation = self._record().generation
+        if renewal:
+            steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
         steps.on_failure(setattr, self, "_shapes", self._shapes)
         # After a failure the generation has grown, so that the index is read again when it is next asked for.
-        steps.enter_context(patch_application.live_patch(patch, self.graph(), origin, session=self.source.session))
+        in_graph = _without(patch, self._objectless) if self._objectless else patch
+        steps.enter_context(patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session))
         let_in()
         load()
+        self._initialize(patch)
         let_in()
         self._follow(before, patch, generation, imported)
         if renewal:
-            let_in()  # not behind this: a session that was renewed is not put back
+            let_in()
             renewal.apply()
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
         return renewal.losses if renewal else ()
+
+    def _renew_again(self, renewal: Renewal) -> None:
+        """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
+        if renewal.is_done:
+            again = self._renewal()
+            if again:
+                again.apply()
+
+    def _initialize(self, patch: Patch) -> None:
+        """Give the variables that an edit of a body brought in their first values, unless they have values already."""
+        session = self.source.session
+        if session is None or not patch.captured:
+            return
+        new = [v for v in patch.add.variables if not variable_values.has_value(session, v.snapshot or v.name)]
+        traced_ops.initialize(TimedSession(session), new, ())
+
+    def carried_out(self, patch: Patch) -> Patch:
+        """What a patch of a file came to when TensorFlow imported the file; the patch itself where that is the same."""
+        return self._fitted.get(id(patch), (patch, patch))[1]
+
+    def present_name(self, op: str) -> str:
+        """The name that an op has now which an edit changed before the file was imported."""
+        return op if op in self.index.ids else self._imported_names.get(op, op)
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.

@@ -8,12 +8,12 @@ from typing import Any
 
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
-from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register
+from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register, subject_text
 from tfgraphwidget.edits.clone import check_free
 from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, reachable_functions
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.tf_types import NodeDef
@@ -27,6 +27,10 @@ class Grow(Command):
     at: tuple[str, ...]
     function: Callable[..., Any] = field(metadata={"callable": True})
     into: str
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Added {subject_text(self.function)} after {subject_text(self.at)} as {self.into}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of a function's body. A function that was opened itself returns the new outputs too, as `into`.
@@ -104,10 +108,10 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
     except GraphEditError:
         raise
     except Exception as error:
-        function_name = getattr(command.function, "__name__", "The function")
+        called = function_name(command.function, "The function")
         what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise GraphEditError(
-            f"{function_name} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
+            f"{called} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
         ) from error
     return patch, result
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+from importlib import import_module
 from typing import Any
 
 from tfgraphwidget.argument_checks import Checked, value_text
@@ -429,7 +432,7 @@ class ViewAPI(Checked):
         return self._core.view.scene()
 
     def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
-        """Draw with matplotlib.
+        """Draw with matplotlib. In a notebook, a new figure is shown below the cell.
 
         Args:
             ax: The Axes to draw into, one unit per pixel; None for a new figure.
@@ -447,7 +450,10 @@ class ViewAPI(Checked):
         from tfgraphwidget.scene.rendering import matplotlib_axes
 
         scene = self.scene()
-        return matplotlib_axes.draw(scene, ax, paint=self._core.paint(scene), dark=dark)
+        axes = matplotlib_axes.draw(scene, ax, paint=self._core.paint(scene), dark=dark)
+        if ax is None:
+            _show_in_notebook(axes.figure)
+        return axes
 
     def svg(self, *, dark: bool = False) -> str:
         """Draw as SVG.
@@ -468,3 +474,14 @@ class ViewAPI(Checked):
 
         scene = self.scene()
         return svg(scene, paint=self._core.paint(scene), dark=dark)
+
+
+def _show_in_notebook(figure: Any) -> None:
+    """Show a figure, of which pyplot does not know, below the cell that runs; nothing without a notebook."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return
+    ipython = import_module("IPython.display")
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    ipython.display(ipython.Image(file.getvalue(), format="png"))

@@ -5,7 +5,7 @@ Importing this package registers its commands (`edits.registry`).
 
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.clone.command import Add, Clone
-from tfgraphwidget.edits.command import Command, Edits, Renew, rebind_selections
+from tfgraphwidget.edits.command import Command, Edits, Renew, rebind_selections, subject_text
 from tfgraphwidget.edits.context import Array, IndexContext, Options, PlanContext, TracedFunction
 from tfgraphwidget.edits.control_flow_contexts import rename_contexts
 from tfgraphwidget.edits.entrance import Entrance
@@ -106,6 +106,7 @@ __all__ = [
     "rename_runners",
     "replace_fixed_ops",
     "reserved_names",
+    "subject_text",
     "track_boundary",
     "track_signatures",
     "without_hidden",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
-from tfgraphwidget.naming import identifier
+from tfgraphwidget.naming import function_name, identifier
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Add, Clone
@@ -182,6 +182,15 @@ class Command(ABC):
         call, name = f"editor.{command.verb()}({', '.join(options)})", command.result_name()
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
+    def sentence(self) -> str:
+        """What the edit has done, in words, for a list of edits: "Renamed net/logits to scores".
+
+        The names that it was given stand in it, and no more details than are needed to recognize it.
+        """
+        first = next((getattr(self, field.name) for field in dataclasses.fields(cast("Any", self))), None)
+        words = self.verb().replace("_", " ").capitalize()
+        return f"{words}: {subject_text(first)}" if first is not None else words
+
     def result_name(self) -> str:
         """The name that code gives to what the edit makes; "" for an edit that makes nothing with a name."""
         into = getattr(self, "into", "")
@@ -191,6 +200,44 @@ class Command(ABC):
     def fix_label(self) -> str:
         """A few words for a button that suggests this command as a fix; "" for its line of code."""
         return ""
+
+
+_FEW = 2  # names in a sentence
+_LONGEST = 40  # characters of a value in a sentence
+
+
+def subject_text(subject: object) -> str:
+    """What an edit is of, in a sentence: names, or how many ops.
+
+    >>> subject_text("net/"), subject_text(("a:0", "b", "c")), subject_text(len)
+    ('net', 'a:0, b and 1 more', 'len')
+    """
+    if isinstance(subject, str):
+        return subject.rstrip("/") or "the graph"
+    if isinstance(subject, Part):
+        names: tuple[str, ...] = getattr(subject, "ops", ())
+        return names[0] if len(names) == 1 else f"{len(names):,} ops"
+    if isinstance(subject, tuple | list):
+        names = tuple(subject_text(name) for name in subject)
+        more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
+        return ", ".join(names[:_FEW]) + more
+    if callable(subject):
+        return str(getattr(subject, "__name__", "a function"))
+    return brief_value(subject)
+
+
+def brief_value(value: object) -> str:
+    """A value in a sentence: a short literal, or what it is.
+
+    >>> brief_value("SAME"), brief_value((1, 2)), brief_value(list(range(100)))
+    ('"SAME"', '[1, 2]', 'a list of 100')
+    """
+    if hasattr(value, "shape") and hasattr(value, "dtype") and getattr(value, "size", 0) > 1:
+        return f"an array of shape {tuple(value.shape)}"
+    text = literal(value)
+    if len(text) <= _LONGEST:
+        return text
+    return f"a list of {len(value)}" if isinstance(value, tuple | list) else f"{text[:_LONGEST]}…"
 
 
 def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
@@ -205,7 +252,7 @@ class ValueWriter:
 
     def function(self, function: Callable[..., object]) -> str:
         """A Python function: its name, or the source of a lambda."""
-        return function_expression(function) or identifier(str(getattr(function, "__name__", "function")))
+        return function_expression(function) or identifier(function_name(function, "function"))
 
     def array(self, array: Array, name: str) -> str:  # noqa: ARG002
         """An array with many elements, the value of the tensor or field `name`."""

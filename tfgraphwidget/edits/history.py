@@ -39,6 +39,11 @@ class Step:
         """The line of Python that does the step."""
         return self.command.code(where=self.where)
 
+    @property
+    def sentence(self) -> str:
+        """What the step has done, in words."""
+        return self.command.sentence() + (f" (in {self.where})" if self.where else "")
+
 
 @dataclass(frozen=True, repr=False)
 class History:

@@ -144,6 +144,7 @@ class Patch:
         init: The initial values of new variables, see `edits.clone.command.Clone`.
         traced: The trace of the Python function that made the new ops.
         caller: What an edit of a function's body changes in the graph that calls the function: it calls another one.
+        captured: (op, live `tf.Variable`) of handles that come in because a called function reads them from now on.
     """
 
     add: Change = Change()
@@ -163,6 +164,15 @@ class Patch:
     init: Any = "none"
     traced: Any = field(default=None, repr=False)
     caller: Patch | None = field(default=None, repr=False)
+    captured: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+
+    @property
+    def new_state(self) -> dict[str, Any]:
+        """The live variables and tensors that new ops stand for, by op."""
+        there = {node.name for node in self.add.nodes}
+        traced = {} if self.traced is None else self.traced.captured
+        found = {f"{self.scopes[0]}/{name}": live for name, live in traced.items()} if traced else {}
+        return {name: live for name, live in (*found.items(), *self.captured) if name in there}
 
     @property
     def new_shapes(self) -> dict[tuple[str, int], Shape]:

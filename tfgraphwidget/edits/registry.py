@@ -53,6 +53,7 @@ class FormField:
         python: Whether what is typed is a Python literal; else it is text.
         optional: Whether the field may be left empty.
         tensor: Whether it is the name of a tensor, which is completed, or clicked.
+        op_type: Whether it is an op type or a function of the notebook, whose parameters and scope are asked for too.
         hint: A sentence below the field.
     """
 
@@ -64,6 +65,7 @@ class FormField:
     python: bool = False
     optional: bool = False
     tensor: bool = False
+    op_type: bool = False
     hint: str = ""
 
 

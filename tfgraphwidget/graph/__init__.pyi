@@ -15,6 +15,7 @@ from .boundary import unused_inputs_notice as unused_inputs_notice
 from .captured_state import BodyState as BodyState
 from .captured_state import Pairs as Pairs
 from .captured_state import Table as Table
+from .collections import TRAINABLE as TRAINABLE
 from .collections import Member as Member
 from .collections import VariableDef as VariableDef
 from .control_flow import Conditional as Conditional
@@ -27,8 +28,10 @@ from .costs import Floats as Floats
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import difference as difference
+from .distinct_variables import count_variables as count_variables
 from .distinct_variables import distinct_handles as distinct_handles
 from .distinct_variables import first_handles as first_handles
+from .distinct_variables import handles_of_one as handles_of_one
 from .edges import CONTROL as CONTROL
 from .edges import Csr as Csr
 from .edges import Mask as Mask
@@ -49,6 +52,7 @@ from .loop_closure import copied_frames as copied_frames
 from .loop_closure import enclosing_ops as enclosing_ops
 from .name_scopes import ScopeTree as ScopeTree
 from .op import Op as Op
+from .op import attr_value as attr_value
 from .op_effects import side_effects as side_effects
 from .op_predicates import TRAITS as TRAITS
 from .op_predicates import value_holds as value_holds
@@ -159,4 +163,5 @@ from .variables import definitions as definitions
 from .variables import handles as handles
 from .variables import has_state as has_state
 from .variables import is_placeholder as is_placeholder
+from .variables import listed_variables as listed_variables
 from .variables import own_ops as own_ops

@@ -7,6 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 from tfgraphwidget.tf_types import SaveSliceInfoDef
 
+TRAINABLE = "trainable_variables"
+"""The collection of the variables that optimizers train by default."""
+
 
 class Member(NamedTuple):
     """One entry of a collection; `name` is an op's, a tensor's, or a variable's handle tensor."""

@@ -45,6 +45,27 @@ def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> t
     return tuple(sorted({first[op] for op in (first if among is None else among) if op in first}))
 
 
+def count_variables(index: GraphIndex, ops: Iterable[int]) -> int:
+    """How many variables some ops hold: of several handles of one variable the first one counts.
+
+    Args:
+        index: The graph.
+        ops: Numbers of ops.
+    """
+    return len(set(distinct_handles(index)).intersection(ops))
+
+
+def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
+    """All handle ops of the variables that some handle ops stand for, in graph order.
+
+    Args:
+        index: The graph.
+        names: Names of handle ops.
+    """
+    keys = {_key(index.nodes[index.op(name)]) for name in names}
+    return [node.name for node in index.nodes if node.op in HANDLES and _key(node) in keys]
+
+
 def first_handles(
     nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], Any]
 ) -> dict[str, str]:

@@ -15,7 +15,7 @@ from itertools import compress, count
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph.collections import Member, VariableDef
+from tfgraphwidget.graph.collections import TRAINABLE, Member, VariableDef
 from tfgraphwidget.graph.edges import (
     Csr,
     Edges,
@@ -138,8 +138,16 @@ class GraphIndex:
 
     @cached_property
     def defined_variables(self) -> dict[str, VariableDef]:
-        """Handle name -> what the collections say of the variable."""
-        return {v.handle: v for v in self.variable_defs}
+        """Handle name -> what the collections say of the variable; whether it is trainable, the one of that name."""
+        found = {v.handle: v for v in self.variable_defs}
+        listed = self.collections.get(TRAINABLE)
+        if listed is None:
+            return found
+        names = {split_tensor(member.name)[0] for member in listed}
+        return {
+            name: v if v.trainable == (name in names) else replace(v, trainable=name in names)
+            for name, v in found.items()
+        }
 
     @cached_property
     def scopes(self) -> ScopeTree:

@@ -17,6 +17,7 @@ import numpy as np
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.collections import TRAINABLE
 from tfgraphwidget.graph.distinct_variables import distinct_handles
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.endpoints import check_ports
@@ -29,7 +30,6 @@ from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_patte
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.naming import did_you_mean, split_tensor
 
-_TRAINABLE = "trainable_variables"
 _SECONDS = 60.0  # for a regular expression
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 
@@ -128,9 +128,8 @@ def trainable(index: GraphIndex) -> Selection:
 
     One handle of each variable.
     """
-    in_collection = {split_tensor(m.name)[0] for m in index.collections.get(_TRAINABLE, ())}
-    defined = {v.handle for v in index.variable_defs if v.trainable}
-    names = in_collection or defined
+    names = {split_tensor(m.name)[0] for m in index.collections.get(TRAINABLE, ())}
+    names |= {handle for handle, variable in index.defined_variables.items() if variable.trainable}
     trainable_handles = distinct_handles(index, (i for i in handles(index) if index.names[i] in names))
     return Selection.of(index, trainable_handles, "editor.trainable()")
 

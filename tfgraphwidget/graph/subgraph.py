@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import CONTROL, Ids, Mask
-from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.op_types import HANDLES
 from tfgraphwidget.graph.state_initializers import computed_from_outside, from_outside
@@ -108,17 +107,6 @@ class Part:
         """Ops outside that ops inside wait for, as "^op", in the order of first use."""
         waited = self.index.controls.values[self.mask[self.index.controls.owner]]
         return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in waited[~self.mask[waited]]))
-
-    def shared(self, boundary: Collection[str]) -> tuple[str, ...]:
-        """Variables outside from which tensors are computed that the part reads beside those of `boundary`.
-
-        Not those that lie upstream of `boundary` itself, as those of the layers before the part do.
-        """
-        boundary_ops = {self.index.op(name) for name in boundary}
-        ends = {self.index.op(name) for name in self.inputs} - boundary_ops
-        walked = traversal.backward(self.index, sorted(ends), stop=pairs(self.index, boundary), controls=False)
-        walked &= ~(self.mask | traversal.backward(self.index, sorted(boundary_ops), controls=False))
-        return tuple(self.index.names[i] for i in np.flatnonzero(walked).tolist() if self.index.types[i] in HANDLES)
 
     @cached_property
     def variables(self) -> tuple[VariableDef, ...]:

@@ -28,6 +28,13 @@ def handles(index: GraphIndex) -> list[int]:
     return [i for i, kind in enumerate(index.types) if kind in HANDLES]
 
 
+def listed_variables(index: GraphIndex) -> frozenset[str]:
+    """The handle ops of the variables that the collections of a graph list."""
+    members = (member for held in index.collections.values() for member in held)
+    listed = (split_tensor(member.name)[0] for member in members if member.kind == "variable")
+    return frozenset((*index.defined_variables, *listed))
+
+
 def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, VariableDef]:
     """Find the variable of each handle op.
 

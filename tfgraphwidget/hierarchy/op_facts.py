@@ -22,6 +22,8 @@ from tfgraphwidget.graph import (
     VARIABLE_READS,
     GraphIndex,
     called_functions,
+    distinct_handles,
+    mask_of,
 )
 from tfgraphwidget.tf_types import NodeDef
 
@@ -106,6 +108,7 @@ class OpFacts:
     Attributes:
         family: uint8, the number in FAMILIES.
         handle: bool, whether the op holds a variable.
+        variable: bool, whether it is the one of a variable's handles that counts.
         depends_on_input: bool, whether its value depends on what is fed: a placeholder, queue or iterator.
         constant_kind: uint8, NONE for an op that depends on inputs, else CONSTANT, HANDLE, READ, CAPTURED or NONE.
         is_compute: bool, whether it depends on inputs, and computes rather than controls or stores.
@@ -117,6 +120,7 @@ class OpFacts:
 
     family: npt.NDArray[np.uint8]
     handle: Mask
+    variable: Mask
     depends_on_input: Mask
     constant_kind: npt.NDArray[np.uint8]
     is_compute: Mask
@@ -189,6 +193,7 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
     return OpFacts(
         family=family,
         handle=handle,
+        variable=mask_of(index, distinct_handles(index)),
         depends_on_input=depends_on_input,
         constant_kind=_classify_constants(index, handle, captured) * ~depends_on_input,
         is_compute=depends_on_input & ~np.isin(family, STORED),

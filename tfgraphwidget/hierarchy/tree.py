@@ -203,7 +203,8 @@ class Sums:
 
     Attributes:
         ops: int32, how many ops the node has.
-        variables: int32, how many of them hold a variable.
+        variables: int32, how many variables they hold; several handles of one count once.
+        handles: int32, how many of them hold a variable.
         input_dependent_ops: int32, how many depend on what is fed.
         compute_ops: int32, how many compute (`OpFacts.is_compute`).
         is_saver: bool, whether the node reads or writes checkpoints and computes nothing else.
@@ -215,6 +216,7 @@ class Sums:
 
     ops: Ints
     variables: Ints
+    handles: Ints
     input_dependent_ops: Ints
     compute_ops: Ints
     is_saver: Mask
@@ -251,7 +253,8 @@ def sum_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> Sums:
     start, stop, order = outline.intervals
     return Sums(
         ops=stop - start,
-        variables=outline.count(known.handle),
+        variables=outline.count(known.variable),
+        handles=outline.count(known.handle),
         input_dependent_ops=outline.count(known.depends_on_input),
         compute_ops=outline.count(known.is_compute),
         is_saver=find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)),

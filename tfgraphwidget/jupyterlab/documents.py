@@ -7,29 +7,21 @@ its own name and confirms.
 
 from __future__ import annotations
 
-import os
-import re
-import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tfgraphwidget.cli import format_size
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import Command
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.jupyterlab import path_resolution, save_formats
-from tfgraphwidget.sources import find_checkpoint, locate_file, open_source, parse_path, reopen_expression
-from tfgraphwidget.widget import GraphWidget
+from tfgraphwidget.jupyterlab import path_resolution
+from tfgraphwidget.sources import find_checkpoint, locate_file, open_source, reopen_expression
+from tfgraphwidget.widget import Exporter, GraphWidget, SaveFormat, is_saved_model, output_stem
 
 Tell = Callable[[dict[str, object]], None]
 _MOST_STORED = 2_000_000  # characters of JSON that the page's store takes; arrays in an edit can be larger
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")  # a NUL, half of a character
 _DOCUMENTS: dict[Path, Document] = {}
-
-
-class Exists(GraphEditError):
-    """The file or directory to save to exists."""
 
 
 def open_document(request: Mapping[str, object]) -> Document:
@@ -67,7 +59,8 @@ class Document:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.editor = _create_editor(path)
+        self.editor = _create_editor(path, self._show)
+        self.exporter = Exporter(self.editor, path, self._keep)
         self.notice = ""
         self._stamp = _stamp(path)
         self._base: tuple[Command, ...] = ()  # the edits that the file itself holds
@@ -75,6 +68,9 @@ class Document:
         self._pushed: tuple[Command, ...] = ()
         self._followers: list[Tell] = []
         self.editor.listeners.append(self._follow)
+
+    def _show(self, editor: GraphEditor) -> GraphWidget:
+        return GraphWidget(editor, self.exporter)
 
     @property
     def is_new(self) -> bool:
@@ -97,7 +93,8 @@ class Document:
         _DOCUMENTS[path] = self
         source = self.editor.core.source
         source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
-        source.title, self.path = _title(path), path
+        source.title = _title(path)
+        self.path = self.exporter.path = path
 
     def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""
@@ -155,60 +152,31 @@ class Document:
         }
 
     def kinds(self) -> dict[str, object]:
-        """The formats to save it in (see save_formats.SaveFormat), and the directory that names are relative to."""
-        return {"kinds": save_formats.list_save_formats(self.editor, self.path), "folder": str(self.folder)}
-
-    @property
-    def folder(self) -> Path:
-        """The directory to save in: that of the file, or of the SavedModel's directory."""
-        inside = not self.path.is_dir() and save_formats.is_saved_model(self.path)
-        return self.path.parent.parent if inside else self.path.parent
+        """The formats to save it in (see `SaveFormat`), and the directory that names are relative to."""
+        return {"kinds": [asdict(kind) for kind in self.exporter.formats()], "folder": str(self.exporter.folder)}
 
     def save(self, request: Mapping[str, object]) -> dict[str, object]:
         """Save the document.
 
         Args:
-            request: `kind` of format, `name` as a path in `folder`, and whether to `replace` an existing file.
+            request: `kind` of format, `name` as a path in the exporter's folder, and whether to `replace` an existing
+                file.
 
         Returns:
-            The `path` and `name` of the file, and `about`: a sentence with the notices.
+            The `path`, `name` and `relative` path of the file, and `about`: a sentence with the notices.
 
         Raises:
-            Exists: For an existing file or directory, without `replace`.
+            FileExists: For an existing file or directory, without `replace`.
             GraphEditError: If it cannot be written; all files are unchanged then.
         """
-        kind = save_formats.find_save_format(request.get("kind"))
-        if kind is None:
-            raise GraphEditError("This format is unknown; choose one of the list.")
-        target = self._target(save_formats.check_name(_text(request, "name"), kind), kind.suffix)
-        if kind.kind == "frozen" and target == self.path:
-            raise GraphEditError(
-                f"{self.path.name} is the graph that is edited here, and a frozen one is less of it; give another name."
-            )
-        if os.path.lexists(target) and request.get("replace") is not True:
-            what = "The folder" if target.is_dir() else "A file"
-            raise Exists(f"{what} {target.name!r} is there already in {str(target.parent)!r}.")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            ending = "/" if kind.suffix == "/" else ""
-            path = self.editor.save(f"{target}{ending}", frozen=kind.kind == "frozen")
-        if kind.keeps:
-            self._keep(path)
-        notices = [str(warning.message) for warning in caught if warning.category is UserWarning]
-        about = " ".join([f"Saved as {_relative_name(path, self.folder)}{ending}, {_size(path)}.", *notices])
-        return {"path": str(path), "name": path.name, "about": about}
+        name, replace = _text(request, "name"), request.get("replace") is True
+        saved = self.exporter.save(request.get("kind"), name, replace=replace)
+        return {"path": str(saved.path), "name": saved.path.name, "relative": saved.relative, "about": saved.about}
 
-    def _target(self, name: str, suffix: str) -> Path:
-        bare = name.rstrip("/") if suffix == "/" else name
-        if not bare.strip() or bare.endswith("/") or Path(bare).name in ("", "..") or _NO_TEXT.search(bare):
-            raise GraphEditError("A name is needed to save under; type one.")
-        path = self.folder / parse_path(bare, "name")
-        if suffix == "/":
-            return path
-        return path if path.suffix.lower() == suffix else path.with_name(path.name + suffix)
-
-    def _keep(self, path: Path) -> None:
+    def _keep(self, path: Path, kind: SaveFormat) -> None:
         """Note that a file holds the edits; if it is the opened file, they are not applied again after a restart."""
+        if not kind.keeps:
+            return
         self._saved = self._commands()
         own = self.path.parent if self.path.stem == "saved_model" else self.path
         if path in (self.path, own):
@@ -243,16 +211,16 @@ class Document:
                 tell(message)
 
 
-def _create_editor(path: Path) -> GraphEditor:
+def _create_editor(path: Path, show: Callable[[Any], Any]) -> GraphEditor:
     """An editor on a file, with the checkpoint that its format finds beside it."""
     source = open_source(path, checkpoint=find_checkpoint(path))
     source.title = _title(path)
-    return GraphEditor(source, show=GraphWidget)
+    return GraphEditor(source, show=show)
 
 
 def _title(path: Path) -> str:
     """The label of its tab: for a SavedModel, the directory's name."""
-    return save_formats.output_stem(path) if save_formats.is_saved_model(path) else path.name
+    return output_stem(path) if is_saved_model(path) else path.name
 
 
 def _stamp(path: Path) -> str:
@@ -276,15 +244,6 @@ def _length(edits: object) -> int:
     if isinstance(edits, Mapping):
         return sum(_length(part) for pair in edits.items() for part in pair)
     return sum(map(_length, edits)) if isinstance(edits, list | tuple) else 8
-
-
-def _relative_name(path: Path, folder: Path) -> str:
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
-
-
-def _size(path: Path) -> str:
-    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-    return format_size(sum(file.stat().st_size for file in files))
 
 
 def _text(request: Mapping[str, object], key: str) -> str:

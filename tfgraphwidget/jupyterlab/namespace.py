@@ -12,56 +12,23 @@ import itertools
 import sys
 import tokenize
 import weakref
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfgraphwidget.cli import format_count
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import did_you_mean, function_name
+from tfgraphwidget.widget import Namespace, graph_kind, graphs_in, user_namespace
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Step
 
-Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
 Tell = Callable[[dict[str, object]], None]
 
 DEFAULT = ""  # the choice that is no variable: TensorFlow's default graph
 _MOST = 500  # choices; as many as a user can look through
-_KINDS = {
-    "tfgraphwidget.editor.graph_editor.GraphEditor": "editor",
-    "keras.src.models.model.Model": "Keras model",
-    "tensorflow.python.client.session.BaseSession": "session",
-    "tensorflow.python.eager.polymorphic_function.polymorphic_function.Function": "tf.function",
-    "tensorflow.python.eager.polymorphic_function.concrete_function.ConcreteFunction": "ConcreteFunction",
-    "tensorflow.python.framework.func_graph.FuncGraph": "FuncGraph",
-    "tensorflow.python.framework.ops.Graph": "tf.Graph",
-}
-_MRO = type.__dict__["__mro__"].__get__
-_NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
 _opened: list[tuple[weakref.ref[Any], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
-
-
-def user_namespace() -> Namespace:
-    """The variables of the notebook's cells; empty without IPython."""
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return {} if shell is None else shell.user_ns
-
-
-def graph_kind(thing: object) -> str:
-    """The kind of graph that an object holds, in TensorFlow's words; "" for none."""
-    return next((kind for cls in _MRO(type(thing)) if (kind := _KINDS.get(_qualified_name(cls)))), "")
-
-
-def _qualified_name(cls: type) -> str:
-    """Module and name of a class; "" when it has none."""
-    try:
-        module, name = (get(cls) for get in _NAMED)
-    except AttributeError:
-        return ""
-    return f"{module}.{name}" if isinstance(module, str) else ""
 
 
 def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
@@ -69,18 +36,15 @@ def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
 
     Names that begin with an underscore are left out.
     """
-    graphs = list(_graphs(user_namespace() if namespace is None else namespace))
+    variables = user_namespace() if namespace is None else namespace
+    graphs = list(graphs_in(variables))
     default = _default_graph()
     if default is not None and default.version and all(thing is not default for _, thing, _ in graphs):
         graphs.insert(0, (DEFAULT, default, "default graph"))
-    return [{"name": name, "kind": kind, "about": _about(thing, kind, default)} for name, thing, kind in graphs[:_MOST]]
-
-
-def _graphs(namespace: Namespace) -> Iterator[tuple[str, Any, str]]:
-    """(name, object, kind) of each variable that holds a graph."""
-    for name, thing in list(namespace.items()):
-        if isinstance(name, str) and not name.startswith("_") and (kind := graph_kind(thing)):
-            yield name, thing, kind
+    return [
+        {"name": name, "kind": kind, "about": _about(thing, kind, default, variables)}
+        for name, thing, kind in graphs[:_MOST]
+    ]
 
 
 def _default_graph() -> Any:
@@ -89,25 +53,31 @@ def _default_graph() -> Any:
     return None if ops is None or not hasattr(ops, "get_default_graph") else ops.get_default_graph()
 
 
-def _about(thing: Any, kind: str, default: object) -> str:
+def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
     """A short description; "" when reading it raises."""
     try:
         if kind == "editor":
             return f"{format_count(len(thing.index), 'op')}, {format_count(len(thing.history.done), 'edit')}"
         if kind == "session":
-            return format_count(thing.graph.version, "op")
+            return _size(thing, thing.graph, variables)
         if kind in ("default graph", "tf.Graph", "FuncGraph"):
             note = ", the default graph" if thing is default and kind == "tf.Graph" else ""
-            return f"{format_count(thing.version, 'op')}{note}"
+            return f"{_size(thing, thing, variables)}{note}"
         if kind == "Keras model":
             return (
                 f"{type(thing).__name__}, {format_count(len(thing.layers), 'layer')}"
                 if thing.built
                 else "not built yet"
             )
-        return str(thing.__name__ if kind == "tf.function" else thing.name)
+        return function_name(thing)
     except Exception:  # a user's subclass may raise anything
         return ""
+
+
+def _size(thing: object, graph: Any, variables: Namespace) -> str:
+    """The number of ops, as the editor counts them: TensorFlow's graph keeps removed ops."""
+    editor = _existing_editor(thing, variables)
+    return format_count(len(graph.get_operations()) if editor is None else len(editor.core.index), "op")
 
 
 def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
@@ -127,7 +97,7 @@ def _expression(thing: object, editor: GraphEditor, variables: Namespace) -> str
     """The Python expression that opens it again, if a variable holds it; else ""."""
     if thing is editor:
         thing = next((of() for of, editor_of in _opened if editor_of() is editor), None)
-    names = {id(value): name for name, value, kind in _graphs(variables) if kind != "editor" and name.isidentifier()}
+    names = {id(value): name for name, value, kind in graphs_in(variables) if kind != "editor" and name.isidentifier()}
     if thing is None or id(thing) not in names:
         return ""
     session = names.get(id(editor.session)) if thing is not editor.session else None
@@ -139,7 +109,7 @@ def _variable_value(name: object, variables: Namespace) -> Any:
         return _default_graph() if _default_graph() is not None else _loaded_default()
     thing = variables.get(name) if isinstance(name, str) else None
     if thing is None or not graph_kind(thing):
-        names = [names for names, _, _ in _graphs(variables)]
+        names = [names for names, _, _ in graphs_in(variables)]
         raise UnknownName(f"There is no graph in a variable {name!r} any more.{did_you_mean(str(name), names)}")
     return thing
 
@@ -179,7 +149,7 @@ def _session_of(thing: object, variables: Namespace) -> Any:
         return None
     from tfgraphwidget.tf_internals import is_closed
 
-    sessions = {id(value): value for _, value, kind in _graphs(variables) if kind == "session"}
+    sessions = {id(value): value for _, value, kind in graphs_in(variables) if kind == "session"}
     running = [value for value in sessions.values() if value.graph is thing and not is_closed(value)]
     return running[0] if len(running) == 1 else None
 

@@ -2,7 +2,6 @@ from .aspect import level_of as level_of
 from .cache import Layout as Layout
 from .cache import LayoutCache as LayoutCache
 from .compound import HEADER as HEADER
-from .compound import ROOT_ASPECT as ROOT_ASPECT
 from .compound import CompoundLayout as CompoundLayout
 from .compound import place as place
 from .compound import second_line as second_line

@@ -40,12 +40,20 @@ from tfgraphwidget.layout.incremental.previous_layout import (
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
 from tfgraphwidget.progress import tell
-from tfgraphwidget.visible import LEAST_WIDTH, OP_HEIGHT, OPEN, Direction, VisibleGraph, item_sizes, second_line
+from tfgraphwidget.visible import (
+    LEAST_WIDTH,
+    OP_HEIGHT,
+    OPEN,
+    ROOT_ASPECT,
+    Direction,
+    VisibleGraph,
+    item_sizes,
+    second_line,
+)
 
 __all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "second_line"]
 
 Floats = npt.NDArray[np.float64]
-ROOT_ASPECT = 1.75
 _MORE, _FRAME = 1.2, 55.0
 # Drawings of so many boxes in all are remembered, 700 bytes a box; of large ones so many whole ones.
 _MOST_KEPT, _AT_LEAST = 150_000, 3
@@ -77,6 +85,7 @@ def place(
     pinned: Mapping[str, tuple[float, float]] | None = None,
     layout: Layout | None = None,
     cache: LayoutCache | None = None,
+    aspect: float = ROOT_ASPECT,
 ) -> Positions:
     """Lay out everything that is visible.
 
@@ -86,12 +95,13 @@ def place(
         pinned: the centers of items at fixed places, in pixels from the corner of what is around them, by name.
         layout: a callable like those of networkx, used for every container instead of the layered layout.
         cache: that of an earlier drawing. Only containers that have changed are laid out again, and similar to before.
+        aspect: the wanted width : height of the whole drawing.
 
     Returns:
         The boxes and routes.
     """
     with no_collections():
-        frame = Frame(visible, right=direction == "right" and layout is None)
+        frame = Frame(visible, right=direction == "right" and layout is None, aspect=aspect)
         inside, placed = lay_out_open_scopes(
             visible, frame, item_sizes(visible), cache or LayoutCache(), layout, pinned or {}
         )
@@ -205,7 +215,7 @@ class CompoundLayout:
         is_open = visible.kind == OPEN
         open_children = np.bincount(visible.parent[1:][is_open[1:]], minlength=len(visible)).tolist()
         levels = np.zeros(len(visible), dtype=np.int8)
-        levels[0] = level_of(1 / ROOT_ASPECT if self.frame.right else ROOT_ASPECT)
+        levels[0] = level_of(self.frame.aspect)
         for item, (key, structure) in zip(self.scopes.tolist(), structures, strict=True):
             if not open_children[item]:
                 continue
@@ -335,7 +345,7 @@ def lay_out_open_scopes(
         trial.area = area
         placed = trial.lay_out()
         width, height = trial.size[0].tolist()
-        now = cost(height, width, aspect_of(level_of(1 / ROOT_ASPECT if frame.right else ROOT_ASPECT)))
+        now = cost(height, width, aspect_of(level_of(frame.aspect)))
         if best is None or now < best[0]:
             best = now, fork, trial, placed
         cache.add_fresh_results(fork)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import ContainerLayout
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.visible import LOOP_SIGN, OPEN, TEXT, VisibleGraph, place_badges, text_width
+from tfgraphwidget.visible import LOOP_SIGN, OPEN, ROOT_ASPECT, TEXT, VisibleGraph, place_badges, text_width
 
 Floats = npt.NDArray[np.float64]
 # Pages write the names of open scopes in bold letters.
@@ -23,14 +23,16 @@ class Frame:
 
     `before` and `after`, float64 (n, 2), are the least distances in pixels of the inside from the left and upper and
     from the right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be for its name.
+    `aspect` is the wanted width : height of the whole drawing, before `right` exchanges x and y.
     """
 
     header: ClassVar[float] = 22.0
     padding: ClassVar[float] = 6.0
     margin: ClassVar[float] = 16.0
 
-    def __init__(self, visible: VisibleGraph, *, right: bool) -> None:
+    def __init__(self, visible: VisibleGraph, *, right: bool, aspect: float = ROOT_ASPECT) -> None:
         self.right = right
+        self.aspect = 1 / aspect if right else aspect
         n = len(visible)
         self.before, self.after = np.full((n, 2), self.padding), np.full((n, 2), self.padding)
         self.before[:, 0 if right else 1] = self.header

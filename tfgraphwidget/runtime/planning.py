@@ -43,6 +43,7 @@ from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sources import Body, Source, open_function
+from tfgraphwidget.tf_internals import is_eager_by_default
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, TensorProto
 
 
@@ -141,7 +142,7 @@ class SourceContext:
         Raises:
             GraphEditError: The function raised, or made a variable in a body that ops call.
         """
-        if self._find_ends is not None:
+        if self._find_ends is not None or (self._refusal and is_eager_by_default()):
             return traced_ops.trace_in_function(function, specs, dict(options))
         traced = traced_ops.trace_function(function, specs, dict(options))
         if traced.has_state:

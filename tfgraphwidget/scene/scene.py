@@ -48,6 +48,7 @@ ITEM_FIELDS = (
     ("loop", "u1", 0),  # 1: a while loop
     ("pinned", "u1", 0),  # 1: put where it is by hand
     ("omitted", "u4", 0),  # edges to other boxes that have no line; 0 for open scopes and badges
+    ("isolated", "u1", 0),  # 1: an op or closed scope without edges to others
     ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
     ("label_bytes", "u1", 0),  # UTF-8 of what is written instead of the name's last part; empty for the usual
 )
@@ -66,17 +67,20 @@ EDGE_FIELDS = (
 # n items again; may come alone, when only the selection has changed.
 PAINT_FIELDS = (
     ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
-    ("mark", "u1", 0),  # bit 0: holds an input boundary, bit 1: an output boundary
+    ("mark", "u1", 0),  # bit 0: an input is cut before it, bit 1: an output after it, bit 2: an input after it
     ("fresh", "u1", 0),  # 1: made by the last edit
     ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
+    ("unused", "u1", 0),  # 1: edits have left it without consumers
     ("tint", "u1", 0),  # while coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
     ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
+    ("value_start", "u4", 0),  # n + 1 offsets into value_bytes
+    ("value_bytes", "u1", 0),  # UTF-8 of what a run found of an op's only output
 )
 Arrays = Mapping[str, npt.NDArray[Any]]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
-INPUT_MARK, OUTPUT_MARK = 1, 2
+INPUT_MARK, OUTPUT_MARK, SOURCE_MARK = 1, 2, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +110,7 @@ class Scene:
     loop: npt.NDArray[np.uint8]
     pinned: npt.NDArray[np.uint8]
     omitted: npt.NDArray[np.uint32]
+    isolated: npt.NDArray[np.uint8]
     label_start: npt.NDArray[np.uint32]
     label_bytes: npt.NDArray[np.uint8]
     source: Ints
@@ -144,9 +149,12 @@ class Paint:
     fresh: npt.NDArray[np.uint8]
     differs: npt.NDArray[np.uint8]
     probed: npt.NDArray[np.uint8]
+    unused: npt.NDArray[np.uint8]
     tint: npt.NDArray[np.uint8]
     note_start: npt.NDArray[np.uint32]
     note_bytes: npt.NDArray[np.uint8]
+    value_start: npt.NDArray[np.uint32]
+    value_bytes: npt.NDArray[np.uint8]
 
     @property
     def notes(self) -> list[str]:
@@ -174,13 +182,15 @@ def build(
         The scene.
     """
     seen = build_visible_graph(index, shown)
-    positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache)
+    positions = place(
+        seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache, aspect=shown.aspect
+    )
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     counts = ("count", "variables", "members", "omitted", "tensors")
-    bits = ("aside", "door", "part", "loop", "back")
+    bits = ("aside", "door", "part", "loop", "isolated", "back")
     return Scene(
         box=positions.box,
         **{name: getattr(seen, name) for name in same},
@@ -204,29 +214,37 @@ def paint(
     inputs: Iterable[int] = (),
     outputs: Iterable[int] = (),
     fresh: Mask | None = None,
+    unused: Mask | None = None,
+    sources: Iterable[int] = (),
 ) -> Paint:
     """Compute the colors of a selection.
 
     Args:
         scene: The scene.
         selected: Which ops are selected.
-        inputs: The op numbers of the boundary's inputs.
-        outputs: The op numbers of the boundary's outputs.
+        inputs: The op numbers before which inputs of the boundary are cut.
+        outputs: The op numbers after which outputs are cut.
         fresh: Which ops are new; an item is new if all its ops are.
+        unused: Which ops edits have left without consumers; an item is unused if all its ops are.
+        sources: The op numbers after which inputs are cut.
     """
     coverage = _coverage(scene, selected)
     mark = np.zeros(len(scene), dtype=np.uint8)
-    for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK)):
+    for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)):
         marked = np.unique(np.fromiter(ops, dtype=np.int64))
         mark[scene.badge_item[np.isin(scene.badge_op, marked)]] |= bit
         items = np.unique(scene.home_of_op[marked])
         while len(items):
             mark[items] |= bit
             items = np.unique(scene.parent[items[items > 0]])
-    new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
+    new, idle = (
+        np.zeros(len(scene), dtype=np.uint8) if ops is None else (_coverage(scene, ops) == 2).astype(np.uint8)
+        for ops in (fresh, unused)
+    )
     none = np.zeros(len(scene), dtype=np.uint8)
     note = _encode_texts([""] * len(scene))
-    return Paint(coverage, mark, new.astype(np.uint8), none, none, none, note["start"], note["bytes"])
+    texts = note["start"], note["bytes"]
+    return Paint(coverage, mark, new, none, none, idle, none, *texts, *texts)
 
 
 def box_of(scene: Scene, name: str) -> int | None:
@@ -268,6 +286,17 @@ def mark_probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]
         uint8 per item: 2 if it has a broken op, 1 if it has an op that was probed, else 0.
     """
     return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
+
+
+def value_texts(scene: Scene, texts: Mapping[str, str]) -> Arrays:
+    """The fields of a Paint that say what a run found.
+
+    Args:
+        scene: The scene.
+        texts: A text for each op of which something is known.
+    """
+    value = _encode_texts([texts.get(name, "") for name in scene.names])
+    return {"value_start": value["start"], "value_bytes": value["bytes"]}
 
 
 def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:

@@ -1,6 +1,15 @@
 from . import tf_protos as tf_protos
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
+from .describe.op_catalog import ADAPTED as ADAPTED
+from .describe.op_catalog import Parameter as Parameter
+from .describe.op_catalog import call_arguments as call_arguments
+from .describe.op_catalog import check_parameters as check_parameters
+from .describe.op_catalog import definition_of as definition_of
+from .describe.op_catalog import fits as fits
+from .describe.op_catalog import function_parameters as function_parameters
+from .describe.op_catalog import op_types as op_types
+from .describe.op_catalog import parameters as parameters
 from .describe.ops import AttributeDescription as AttributeDescription
 from .describe.ops import OpDescription as OpDescription
 from .describe.ops import TensorDescription as TensorDescription
@@ -30,6 +39,7 @@ from .files.formats import recognize as recognize
 from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
+from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
 from .files.signature_defs import tensor_names as tensor_names
 from .files.summary import summarize_graph as summarize_graph
@@ -45,6 +55,7 @@ from .functions.library import open_function as open_function
 from .functions.state import EditedState as EditedState
 from .functions.state import GraphState as GraphState
 from .functions.state import captured_state as captured_state
+from .functions.state import find_operation as find_operation
 from .functions.traced import CONCRETE as CONCRETE
 from .functions.traced import FUNCTION as FUNCTION
 from .functions.traced import captured_body as captured_body
@@ -58,7 +69,7 @@ from .live.devices import available_devices as available_devices
 from .live.devices import device_matches as device_matches
 from .live.devices import is_soft_placement as is_soft_placement
 from .live.devices import parse_device as parse_device
-from .live.devices import pinned_notice as pinned_notice
+from .live.devices import pinned_notices as pinned_notices
 from .live.graph_body import GraphBody as GraphBody
 from .live.graph_body import function_definition as function_definition
 from .live.graph_body import runner_def as runner_def
@@ -75,4 +86,5 @@ from .source import Source as Source
 from .source import StoredData as StoredData
 from .tf_errors import first_line as first_line
 from .tf_errors import wrap_tf_errors as wrap_tf_errors
+from .variables import is_same_variable as is_same_variable
 from .variables import variable_definition as variable_definition

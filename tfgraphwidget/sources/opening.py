@@ -17,7 +17,7 @@ from tfgraphwidget.sources.files.opening import open_bytes, open_message, open_p
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
 from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source
-from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notice
+from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notices
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.live.shapes import dimensions
@@ -124,7 +124,7 @@ def _live_source(graph: tf.Graph, session: Session | None) -> Source:
         body,
         graph,
         session,
-        notices=tuple(pinned_notice(each, soft=is_soft_placement(session)) for each in pinned),
+        notices=pinned_notices(pinned, soft=is_soft_placement(session)),
     )
 
 
@@ -139,8 +139,8 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
         trace = find_trace(thing, options.signature, title)
         return function_source(trace.graph, title, structure=call_structure(trace, thing))
     if is_keras_model(thing):
-        _refuse_choices("A Keras model", options, ("signature", "checkpoint", "tags"))
-        return keras_source(thing)
+        _refuse_choices("A Keras model", options, ("checkpoint", "tags"))
+        return keras_source(thing, options.signature)
     if isinstance(thing, (CONCRETE, FuncGraph)):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
         if isinstance(thing, FuncGraph):

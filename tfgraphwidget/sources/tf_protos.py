@@ -110,6 +110,11 @@ def dtype_names() -> dict[int, str]:
     return names | {number + _REFERENCE: f"{name}_ref" for number, name in names.items()}
 
 
+def numpy_dtype(name: str) -> Any:
+    """The numpy dtype of a dtype by TensorFlow's name, "bfloat16"."""
+    return import_module("tensorflow").as_dtype(name).as_numpy_dtype
+
+
 def array_of(tensor_proto: Any) -> Any:
     """The numpy array of a TensorProto. Raises what TensorFlow raises for a damaged one."""
     return import_module("tensorflow").make_ndarray(tensor_proto)

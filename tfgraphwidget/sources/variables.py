@@ -31,6 +31,12 @@ def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
     )
 
 
+def is_same_variable(one: Any, other: Any) -> bool:
+    """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it holds."""
+    handles = [getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None)) for each in (one, other)]
+    return handles[0] is not None and handles[0] is handles[1]
+
+
 def variable_definition(variable: Variable) -> VariableDef:
     """The VariableDef of a `tf.Variable` in a graph.
 

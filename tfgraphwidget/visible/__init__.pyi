@@ -10,6 +10,7 @@ from .measure import place_badges as place_badges
 from .measure import second_line as second_line
 from .measure import shorten as shorten
 from .measure import text_width as text_width
+from .view_spec import ROOT_ASPECT as ROOT_ASPECT
 from .view_spec import Direction as Direction
 from .view_spec import ViewSpec as ViewSpec
 from .visible_graph import BADGE as BADGE

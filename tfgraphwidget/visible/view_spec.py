@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Direction = Literal["down", "right"]
+ROOT_ASPECT = 1.75
+"""The width : height of a drawing for most screens."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class ViewSpec:
         pinned: the centers of items at fixed places, in pixels from the corner of what is around them, by name.
         fold: whether repeated siblings and layers are grouped.
         badges: whether constants and variables are drawn in the boxes of their consumers.
+        aspect: the wanted width : height of the whole drawing.
     """
 
     opened: frozenset[str] = frozenset()
@@ -28,3 +31,4 @@ class ViewSpec:
     pinned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     fold: bool = True
     badges: bool = True
+    aspect: float = ROOT_ASPECT

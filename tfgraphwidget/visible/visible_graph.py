@@ -70,7 +70,8 @@ class VisibleGraph:
     ops), `count` (ops inside), `variables` (variables inside), `depth` (root 0), `members` (siblings that a group
     stands for; 0 for blocks and what is no group), `part` (uint8: 1 in training), `labels` (what is written instead
     of the name's last part, or ""), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
-    line; 0 for open scopes and badges).
+    line; 0 for open scopes and badges), `isolated` (bool: its ops have no edge of the graph to others; not for open
+    scopes and badges).
     Per op of the graph: `item_of_op`, the (first) item that stands for it, or what is around it when it is hidden, and
     `home_of_op`, the same without badges: the box that counts it (int32).
     Per badge: `badge_op` and `badge_item` (int32): an op may have several, and the badge "+5 more" has several ops.
@@ -94,6 +95,7 @@ class VisibleGraph:
     labels: Sequence[str]
     loop: Mask
     omitted: Ints
+    isolated: Mask
     item_of_op: Ints
     home_of_op: Ints
     badge_op: Ints
@@ -151,7 +153,8 @@ def build_visible_graph(index: GraphIndex, shown: ViewSpec) -> VisibleGraph:
     is_kept = boxes.per_item(has_badge, np.zeros(len(outline))) == 0
     numbers = number_items(boxes, is_kept, badges.reader)
     texts = badges.texts(index, known)
-    columns = _item_columns(index, known, outline, sums, boxes, aside) | {"omitted": omitted}
+    columns = _item_columns(index, known, outline, sums, boxes, aside)
+    columns |= {"omitted": omitted, "isolated": _find_isolated(index, boxes)}
     return _assemble(index, columns, _badge_columns(index, known, badges, texts), boxes, badges, lines, numbers)
 
 
@@ -169,7 +172,7 @@ def _item_columns(
         "aside": aside,
         "door": (boxes.per_item(known.calls_function, 2 * sums.calls_function) * ~boxes.open).astype(np.uint8),
         "count": boxes.per_item(ones, sums.ops),
-        "variables": boxes.per_item(known.handle, sums.variables),
+        "variables": boxes.per_item(known.variable, sums.variables),
         "depth": boxes.depth,
         "members": boxes.per_item(0 * ones, outline.members * ~outline.blocks),
         "part": boxes.per_item(outline.op_part, outline.part).astype(np.uint8),
@@ -199,10 +202,11 @@ def _badge_columns(index: GraphIndex, known: OpFacts, badges: Badges, texts: Seq
         "aside": nothing.astype(bool),
         "door": nothing,
         "count": np.maximum(badges.more, 1),
-        "variables": known.handle[badges.op].astype(np.int32),
+        "variables": known.variable[badges.op].astype(np.int32),
         "members": nothing.astype(np.int32),
         "loop": nothing.astype(bool),
         "omitted": nothing.astype(np.int32),
+        "isolated": nothing.astype(bool),
     }
 
 
@@ -265,6 +269,17 @@ def _find_loops(index: GraphIndex, boxes: Items) -> Mask:
     return loop
 
 
+def _find_isolated(index: GraphIndex, boxes: Items) -> Mask:
+    """Which ops and closed scopes have no edges of the graph, drawn or not, to ops outside of them."""
+    isolated = ~boxes.open
+    for edges in (index.inputs, index.controls):
+        reader = np.repeat(boxes.item, np.diff(edges.start))
+        producer = boxes.item[edges.values]
+        apart = reader != producer
+        isolated[reader[apart]] = isolated[producer[apart]] = False
+    return isolated
+
+
 def _count_omitted(items: int, *pairs: EdgePairs) -> Ints:
     """Per item the edges of these pairs, each counted at both of its ends."""
     ends = np.concatenate([end for some in pairs for end in (some.source, some.target)])
@@ -284,7 +299,7 @@ def _find_auxiliary(known: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -
     is_op = boxes.op >= 0
     fed = boxes.per_item(known.depends_on_input, sums.input_dependent_ops) > 0
     nothing = np.zeros_like(known.depends_on_input)
-    variables = boxes.per_item(nothing, sums.variables)
+    variables = boxes.per_item(nothing, sums.handles)
     feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
     aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
     # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.

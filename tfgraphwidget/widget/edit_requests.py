@@ -6,22 +6,26 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import registry
+from tfgraphwidget.edits import Edits, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
+from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import mask_of
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.graph import mask_of, shape_text
+from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.replies import describe_stats
+from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.protocol.replies import describe_stats, image, range_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits import Command, Edits
+    from tfgraphwidget.edits import Command
     from tfgraphwidget.graph import Difference, GraphIndex, Selection
+    from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
@@ -32,23 +36,28 @@ _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 class EditRequests:
     """Makes the edits that a panel asks for; keeps the fixes that refusals offered, and the difference shown."""
 
-    def __init__(self, editor: GraphEditor) -> None:
-        self._editor = editor
+    def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
+        self._editor, self._namespace = editor, namespace
         self._offers: dict[str, Command] = {}
         self._difference: Difference | None = None
+        self._before: Any = None
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> str:
         """Make the edit; what was done, in a sentence or more. Raises GraphEditError."""
         method = getattr(self._editor, request.verb)
-        keys = dict(zip(request.keys, map(parsed_value, request.values), strict=False))
+        keys = {
+            key: self._namespace.value(value) if key in request.variables else parsed_value(value)
+            for key, value in zip(request.keys, request.values, strict=False)
+        }
         signature = inspect.signature(method)
         try:
             call = signature.bind(*self._what(request, signature), **keys)
         except TypeError as error:
-            why = f"editor.{request.verb} cannot be called like that: {error}; reload the page."
+            why = f"{request.verb.replace('_', ' ').capitalize()} cannot be done like that: {error}; reload the page."
             raise GraphEditError(why) from None
-        return summary(method(*call.args, **call.kwargs))
+        report = method(*call.args, **call.kwargs)
+        return summary(report) if isinstance(report, Edits) else f"Only {names_text(report.ops)} can be trained now."
 
     def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
@@ -74,12 +83,24 @@ class EditRequests:
 
     def refusal_reply(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
-        offers = {mend.code(): mend for mend in error.mends}
-        latest = list((self._offers | offers).items())[-_REMEMBERED:]
-        self._offers = dict(latest)
-        return p.Refused(
-            error.in_words, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
-        )
+        argument = str(getattr(error, "argument", ""))
+        return p.Refused(in_page_words(error.in_words), error.ops, self.offered(*error.mends), argument)
+
+    def offered(self, *commands: Command) -> tuple[p.Offer, ...]:
+        """Buttons for commands, which the page may ask for then."""
+        offers = {command.code(): command for command in commands}
+        self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])
+        return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
+
+    def offers(self) -> tuple[p.Offer, ...]:
+        """Edits that the present graph suggests: to remove what earlier edits have left unused."""
+        unused = self._editor.core.executor.unused_ops()
+        if not unused:
+            return ()
+        command = Remove(unused if len(unused) > 1 else unused[0])
+        line = command.code()
+        self._offers = {**self._offers, line: command}
+        return (p.Offer(f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}", line),)
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
         """Where a tensor may be dropped, and why not elsewhere."""
@@ -94,7 +115,8 @@ class EditRequests:
             reader = index.op(request.op)
             read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
             slots = (
-                p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)) for k, (op, at) in enumerate(read)
+                p.Slot(f"{index.names[op]}:{at}", in_page_words(why_not(index, tensor, reader, k)))
+                for k, (op, at) in enumerate(read)
             )
             return p.Targeted(request.tensor, outputs, request.op, (), tuple(slots))
         drawn_ops = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
@@ -104,9 +126,10 @@ class EditRequests:
 
     # What the drawing shows of it
 
-    def compare(self, *, show: bool) -> None:
-        """Show what differs from the graph as it was opened, or no differences."""
-        self._difference = self._editor.diff() if show else None
+    def compare(self, *, show: bool, before: Any = None) -> None:
+        """Show what differs from another graph, or from this one as it was opened; or no differences."""
+        self._difference = self._editor.diff(before) if show else None
+        self._before = before if show else None
         self._of = self._editor.index
         self._editor.difference = self._difference
 
@@ -117,7 +140,7 @@ class EditRequests:
             and self._editor.difference is self._difference
             and self._editor.index is not self._of
         ):
-            self.compare(show=True)
+            self.compare(show=True, before=self._before)
 
     def changes(self) -> tuple[p.Group, ...]:
         """The ops that differ, by what became of them; none unless that is to be shown."""
@@ -130,9 +153,9 @@ class EditRequests:
         names = {"added": difference.added, "removed": difference.removed, "changed": tuple(changed)}
         return tuple(p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops)
 
-    def probe(self, name: str) -> None:
+    def probe(self, name: str, feeds: dict[str, Any]) -> None:
         """Run the graph and look at what an op gives, or the selected ones."""
-        self._editor.probe(name or self._selection())
+        self._editor.probe(name or self._selection(), feeds)
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
@@ -147,12 +170,23 @@ class EditRequests:
             ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
             fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
+            alone = {op: outputs[0] for op, outputs in probed.items() if len(index.dtypes(index.ids[op])) == 1}
+            fields |= scenes.value_texts(scene, {op: range_text(stats) for op, stats in alone.items()})
         return fields
 
     def probe_text(self, tensor: str) -> p.Seen | None:
         """What the last probe found of a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
-        return next((describe_stats(stats) for stats in outputs if stats.name == tensor), None)
+        stats = next((stats for stats in outputs if stats.name == tensor), None)
+        return None if stats is None else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
+
+
+def tensor_type(index: GraphIndex, tensor: str) -> str:
+    """The dtype and the static shape of a tensor: "float32 (None, 4)"."""
+    op, port = split_tensor(tensor)
+    number = index.op(op)
+    dtype, shape = index.dtypes(number)[port or 0], index.shape(number, port or 0)
+    return f"{dtype} {shape_text(shape)}".strip()
 
 
 def parsed_value(text: str) -> Any:
@@ -173,6 +207,8 @@ def summary(report: Edits) -> str:
     first, *more = str(report).splitlines()
     count = len(report.shapes[:5]) + (len(report.shapes) > 5)
     shapes, rest = more[:count], more[count:]
+    if report.notes and not (report.added or report.removed or report.changed):
+        return " ".join(rest)
     sentences = [f"{first[:1].upper()}{first[1:]}."]
     sentences += [f"Shapes: {', '.join(shapes)}."] if shapes else []
     return " ".join([*sentences, *rest])

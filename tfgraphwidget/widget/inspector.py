@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,8 @@ from tfgraphwidget.sources import (
     TensorDescription,
 )
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.replies import describe_stats
+from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.protocol.replies import describe_stats, image
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -65,8 +65,8 @@ class Inspector:
         return p.Examined(
             name=description.name,
             value=None if stats is None else describe_stats(stats),
-            why=description.why_no_value,
-            images=tuple(_image(image) for image in images),
+            why=in_page_words(description.why_no_value),
+            images=tuple(map(image, images)),
             summary=docs.summary,
             about=docs.about,
             arguments=docs.arguments,
@@ -81,11 +81,6 @@ class Inspector:
             return None
         entries = tuple(p.Entry(entry.label, entry.tint, entry.ops) for entry in legend.entries)
         return p.Legend(legend.by, entries, legend.low, legend.high, legend.notice)
-
-
-def _image(picture: pixels.GrayImage) -> p.Image:
-    height, width = picture.pixels.shape
-    return p.Image(picture.title, width, height, base64.b64encode(picture.pixels.tobytes()).decode())
 
 
 def _boundary(tensors: Iterable[str]) -> tuple[p.Tensor, ...]:

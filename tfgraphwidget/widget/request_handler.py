@@ -9,16 +9,27 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor import EditorSnapshot
+from tfgraphwidget.edits import Command, Trainable
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import handles
+from tfgraphwidget.graph import count_variables
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible import ROOT_ASPECT
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
+from tfgraphwidget.widget.cost_requests import CostRequests
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
+from tfgraphwidget.widget.edited_names import edited_names
+from tfgraphwidget.widget.exporter import Exporter, FileExists
+from tfgraphwidget.widget.feeds import FeedForms
 from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace
+from tfgraphwidget.widget.op_requests import OpRequests
+from tfgraphwidget.widget.other_graphs import OtherGraphs
+from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
+from tfgraphwidget.widget.value_requests import ValueRequests
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -26,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 20_000  # characters of an expression
+_NARROW, _TALLEST = 0.9, 0.4  # width : height
 _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
@@ -34,13 +46,22 @@ Answer = tuple[p.Reply, list[bytes]]
 class RequestHandler:
     """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints."""
 
-    def __init__(self, editor: GraphEditor) -> None:
+    def __init__(
+        self, editor: GraphEditor, exporter: Exporter | None = None, namespace: KernelNamespace | None = None
+    ) -> None:
         self._editor, self._core = editor, editor.core
+        self._exporter = exporter or Exporter(editor)
+        namespace = namespace or KernelNamespace()
         self._scene: scenes.Scene | None = None
         self._likely: tuple[str, ...] = ()
         self._clones = CloneRequests(editor)
-        self._edits = EditRequests(editor)
+        self._edits = EditRequests(editor, namespace)
+        self._ops = OpRequests(editor, namespace)
+        self._feeds = FeedForms(editor, namespace)
+        self._values = ValueRequests(editor, namespace)
+        self._costs = CostRequests(editor)
         self._selections = SelectionRequests(editor)
+        self._others = OtherGraphs(editor)
         self._inspector = Inspector(editor)
         self.refusal_reply = self._edits.refusal_reply
         self.revision = 0
@@ -60,22 +81,51 @@ class RequestHandler:
                 return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
-            case p.Script():
-                return p.Scripted(self._editor.code()), []
+            case p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs():
+                return self._form(request), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
-            case p.Foresee() | p.Picture() | p.Ping():
+            case (
+                p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping()
+                | p.Script() | p.Names() | p.Inputs() | p.Crossings()
+            ):  # fmt: skip
                 return self._without_state(request)
-            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
+            case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Measure() | p.Colour():
                 self._choose(request)
                 return self._painting()
-            case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
+            case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
                 return self._apply_edit(request)
             case _:
                 return self._change_view(request)
 
-    def _without_state(self, request: p.Foresee | p.Picture | p.Ping) -> Answer:
+    def _form(self, request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs) -> p.Reply:
+        """What a form or a table lists and asks for."""
         match request:
+            case p.Palette():
+                return self._ops.palette(request)
+            case p.Describe():
+                return self._ops.describe(request)
+            case p.Feedable():
+                return self._feeds.form(request)
+            case p.Assign():
+                return self._values.assign(request)
+            case p.Costs():
+                return self._costs.table(request)
+
+    def _without_state(self, request: p.Question) -> Answer:
+        match request:
+            case p.FindEdited(step):
+                return p.EditedNames(edited_names(self._editor.index, self._editor.history, step)), []
+            case p.ListFormats() | p.Export() | p.Download():
+                return self._exported(request)
+            case p.Names():
+                return self._others.names(), []
+            case p.Inputs(source):
+                return self._others.inputs(source), []
+            case p.Crossings(side, name):
+                return self._selections.crossings(side, name), []
+            case p.Script():
+                return p.Scripted(self._editor.code()), []
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
@@ -83,16 +133,34 @@ class RequestHandler:
                 return reply, [data]
         return p.There(self.revision), []
 
+    def _exported(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
+        exporter = self._exporter
+        match request:
+            case p.Export(kind, path, replace):
+                try:
+                    saved = exporter.save(kind, path, replace=replace)
+                except FileExists as existing:
+                    return p.Exported(exists=existing.why), []
+                return p.Exported(str(saved.path), saved.relative, saved.about), []
+            case p.Download(kind):
+                name, data, about = exporter.download(kind)
+                return p.Downloaded(name, about), [data]
+        return p.Formats(tuple(exporter.formats()), str(exporter.folder)), []
+
     def _choose(self, request: p.Choose) -> None:
         match request:
-            case p.Compare(show):
-                self._edits.compare(show=show)
-            case p.Probe(name):
-                self._edits.probe(name)
+            case p.Compare(show, source):
+                self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
+            case p.Probe(name, feeds):
+                self._edits.probe(name, self._feeds.values(feeds, name))
+            case p.Measure(feeds):
+                self._editor.measure(None, self._feeds.values(feeds, None))
             case p.Colour(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
+            case p.Mark(side, name, tensors):
+                self._selections.mark(side, name, tensors)
             case p.Select(verb, ops, scopes):
                 self._selections.select(verb, ops, scopes)
             case p.Derive(verb):
@@ -115,9 +183,17 @@ class RequestHandler:
                 editor.leave(depth)
             case p.Refresh():
                 editor.refresh()
+            case p.Open(aspect):
+                self._shape_first(aspect)
             case _:
                 self._arrange(request)
         return self._drawing()
+
+    def _shape_first(self, aspect: float) -> None:
+        """Let the first drawing of a graph wrap to the shape of a narrow view; later ones stay as they are."""
+        view = self._core.view
+        if view.aspect is None and aspect > 0:
+            view.aspect = max(aspect, _TALLEST) if aspect < _NARROW else ROOT_ASPECT
 
     def _arrange(self, request: p.Look) -> None:
         editor = self._editor
@@ -152,7 +228,15 @@ class RequestHandler:
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
-        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected))
+        offers = self._edits.offered(*self._next_steps(request, focus))
+        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected, offers))
+
+    def _next_steps(self, request: p.Edit, copy: str) -> tuple[Command, ...]:
+        """What is often done next: the variables of a copy are trained, and no others."""
+        if not isinstance(request, p.Clone) or not copy:
+            return ()
+        held = self._editor.scope(copy) & self._editor.trainable()
+        return (Trainable(held.ops),) if held else ()
 
     def _edit(self, request: p.Edit) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""
@@ -160,14 +244,19 @@ class RequestHandler:
         match request:
             case p.Clone():
                 return self._clone(request)
+            case p.Add():
+                return self._others.add(request)
             case p.Change():
                 return self._edits.apply(request), ""
             case p.Mend(line):
                 return self._edits.apply_fix(line), ""
             case p.Undo():
-                text = f"Undone: {editor.undo()}"
+                step = editor.history.done[-1:]
+                editor.undo()
+                text = f"Undone: {step[0].sentence}."
             case p.Redo():
-                text = f"Done again: {editor.redo()}"
+                editor.redo()
+                text = f"Done again: {editor.history.done[-1].sentence}."
             case p.Jump(to):
                 editor.jump(to)
                 edits = len(editor.history.done) + len(editor.history.undone)
@@ -217,22 +306,24 @@ class RequestHandler:
             path=editor.breadcrumb,
             warnings=editor.notices,
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
-            editable="" if executor.in_function else executor.read_only(),
+            editable="" if executor.in_function else in_page_words(executor.read_only()),
             expression=_selection_text(selection),
             ops=len(index),
-            variables=len(handles(index)),
+            variables=count_variables(index, range(len(index))),
             inputs=editor.inputs,
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
-            selected_variables=len(selection.variables) if selection else 0,
+            selected_variables=count_variables(index, selection.ids) if selection else 0,
             values=executor.default_init(),
             proposal=editor.free_scope(),
             undo=history.done[-1].line if history.done else "",
             redo=history.undone[-1].line if history.undone else "",
             code=tuple(step.line for step in history.done),
             ahead=tuple(step.line for step in reversed(history.undone)),
+            sentences=tuple(step.sentence for step in (*history.done, *reversed(history.undone))),
             comparing=editor.difference is not None,
             changes=self._edits.changes(),
+            offers=self._edits.offers(),
             colors=editor.colors,
             legend=self._inspector.legend(),
             hidden=editor.hidden_ops,
@@ -276,7 +367,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, b
     matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), dark=request.dark, area=area)
     if len(file.getvalue()) > _MOST_BYTES:
         raise GraphEditError(
-            f"This picture is larger than a browser takes; write it with editor.save('graph.{request.suffix}')."
+            f"This picture is larger than a browser takes; call editor.save('graph.{request.suffix}') in a cell."
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
     return p.Pictured(f"{title}.{request.suffix}"), file.getvalue()

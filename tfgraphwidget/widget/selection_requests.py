@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import NoPath, NothingTo
-from tfgraphwidget.graph import query
-from tfgraphwidget.naming import last_part
+from tfgraphwidget.graph import pairs, query, traversal
+from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edit_requests import tensor_type
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -49,6 +50,55 @@ class SelectionRequests:
             return None if old is None else old - new
         return new if old is None or verb == "set" else old | new
 
+    def crossings(self, side: p.Side, name: str) -> p.Crossed:
+        """The tensors by which values enter or leave an item. Raises UnknownName.
+
+        Those are proposed that the forward computation reads, not only gradients.
+        """
+        editor, names = self._editor, self._crossing(side, name)
+        index, view = editor.index, editor.core.view
+        marked = editor.inputs if side == "inputs" else editor.outputs
+        proposed = set(names)
+        if side == "outputs" and (training := view.outline.op_part).any():
+            inside = self._named(name).mask
+            readers = {tensor: traversal.readers_of(index, pairs(index, [tensor])) for tensor in names}
+            forward = {tensor for tensor, ops in readers.items() if (~inside[ops] & (training[ops] == 0)).any()}
+            proposed = forward or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
+        return p.Crossed(
+            tuple(p.Crossing(each, tensor_type(index, each), each in marked, each in proposed) for each in names)
+        )
+
+    def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:
+        """Mark an item as input or output, or no more if it is; see `protocol.Mark`. Raises UnknownName and NoPath."""
+        editor, view = self._editor, self._editor.core.view
+        names = tensors or self._crossing(side, name)
+        old = editor.inputs if side == "inputs" else editor.outputs
+        own = {known for known in old if split_tensor(known)[0] == name}
+        # An input that is drawn at one of its consumers gives way: the part begins further up.
+        further = side == "inputs" and own and editor.index.ids.get(name) not in view.entrances(editor.index)[1]
+        rest = tuple(known for known in old if known not in own and known not in names)
+        new = rest if len(rest) < len(old) and not further else (*rest, *names)
+        ends = (new, editor.outputs) if side == "inputs" else (editor.inputs, new)
+        view.mark(*ends, within=self._named(name).ops if side == "inputs" else ())
+        editor.core.listeners.notify()
+
+    def _crossing(self, side: p.Side, name: str) -> tuple[str, ...]:
+        """What a boundary names so that it takes an item in: see `protocol.Mark`."""
+        item = self._named(name)
+        if not name.endswith("/"):
+            return (name,) if side == "outputs" else item.ends[0] or (name,)
+        found = item.ends[side == "outputs"]
+        if not found:
+            how = "No value enters" if side == "inputs" else "No value goes through"
+            raise NoPath(f"{how} {name[:-1]!r}; mark an op inside it.")
+        return found
+
+    def _named(self, name: str) -> Selection:
+        """The ops of an item, by its key: with a slash at its end a scope or a group."""
+        found = self._combine("set", *((), (name,)) if name.endswith("/") else ((name,), ()))
+        assert found is not None
+        return found
+
     def derive(self, verb: str) -> None:
         """Make a new selection from the present one."""
         editor, old = self._editor, self._editor.selection
@@ -66,7 +116,8 @@ class SelectionRequests:
                     raise NoPath(
                         "No tensor comes in, goes through the selected ops and out again; select more of them."
                     )
-                editor.mark(inputs, outputs)
+                editor.core.view.mark(inputs, outputs, within=old.ops)
+                editor.core.listeners.notify()
             case "path" | "shortest":
                 editor.selection = self._select_path(old, every=verb == "path")
             case "invert":

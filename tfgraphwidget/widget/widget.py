@@ -17,6 +17,7 @@ from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import listen
 from tfgraphwidget.widget import protocol
+from tfgraphwidget.widget.exporter import Exporter
 from tfgraphwidget.widget.main_thread import run_on_main_thread
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.request_handler import Answer, RequestHandler
@@ -46,14 +47,14 @@ class GraphWidget(anywidget.AnyWidget):
     outputs = traitlets.Tuple(())
     selection = traitlets.Tuple(())
 
-    def __init__(self, editor: GraphEditor, **traits: Any) -> None:
+    def __init__(self, editor: GraphEditor, exporter: Exporter | None = None, **traits: Any) -> None:
         if not _BUNDLE.is_file():
             raise GraphEditError(
                 "The widget's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
             )
         super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
         self._editor = editor
-        self._handler = RequestHandler(editor)
+        self._handler = RequestHandler(editor, exporter)
         editor.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()

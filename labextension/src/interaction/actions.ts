@@ -2,6 +2,7 @@
 import type {
   CloneRequest,
   ColourRequest,
+  Crossing,
   GatherRequest,
   HideRequest,
   Inspected,
@@ -13,14 +14,15 @@ import type {
   UnfoldRequest,
   UnpinRequest,
 } from "../protocol/messages";
-import { at, BADGE, CLOSED, isScope, keyOf } from "../protocol/scene";
+import { at, BADGE, isScope, keyOf } from "../protocol/scene";
 import type { Anchor } from "../render/camera/destination";
 import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
 import type { SceneTarget } from "../state/reply-handler";
 import { RequestQueue } from "../state/request-queue";
-import type { Mode, Status, Store, Tool } from "../state/store";
+import type { Mode, PanelTab, Status, Store, Tool } from "../state/store";
 import { Edits } from "./edits";
+import { Exports } from "./exports";
 import { Prefetch } from "./prefetch";
 import { hasSelection, type SelectionVerb, whyNot } from "./selection-commands";
 
@@ -45,6 +47,8 @@ const MOST_NAMES = 20_000;
 export class Actions {
   /** Edits, and the queries that they need. */
   readonly edits: Edits;
+  /** Files that are saved or downloaded. */
+  readonly exports: Exports;
   readonly #store: Store;
   readonly #queue: RequestQueue;
   readonly #prefetch: Prefetch;
@@ -55,6 +59,7 @@ export class Actions {
     this.#store = store;
     this.#queue = new RequestQueue(store, channel, stage, () => void this.open());
     this.edits = new Edits(store, this.#queue);
+    this.exports = new Exports(store, this.#queue);
     this.#prefetch = new Prefetch(store, this.#queue, stage);
   }
 
@@ -65,14 +70,15 @@ export class Actions {
     this.#examining.abort();
   }
 
-  open(): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "open" }));
+  /** Request the drawing; `aspect` is the width : height of the view, 0 if it is not known. */
+  open(aspect = 0): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "open", aspect }));
   }
 
   /** Request the drawing again if the kernel has a newer state than the last reply. */
   catchUp(revision: () => number): Promise<void> {
     return this.#queue.enqueue(() =>
-      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open" } : null,
+      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", aspect: 0 } : null,
     );
   }
 
@@ -95,12 +101,16 @@ export class Actions {
       { anchor },
     );
     // If the kernel has not confirmed it, the prefetched drawing is wrong.
-    await this.#queue.enqueue(() => (shown && shown === this.#store.value.state ? { type: "open" } : null));
+    await this.#queue.enqueue(() =>
+      shown && shown === this.#store.value.state ? { type: "open", aspect: 0 } : null,
+    );
   }
 
   /** Change the view: coloring, hiding, pins, direction, open scopes. */
   changeView(request: ViewRequest): Promise<void> {
-    return this.#queue.enqueue(() => request);
+    // A whole new layout is shown whole.
+    const fit = request.type === "unfold" || request.type === "turn" || isUnpinAll(request);
+    return this.#queue.enqueue(() => request, { fit });
   }
 
   /** Request a picture of the drawing. */
@@ -140,7 +150,10 @@ export class Actions {
 
   async inspectItem(item: number): Promise<void> {
     const { scene } = this.#store.value;
-    if (scene && item > 0) return this.inspect(keyOf(scene, item));
+    if (scene && item > 0) {
+      this.bringForward("op");
+      return this.inspect(keyOf(scene, item));
+    }
     this.#queue.abortInspection();
     this.#store.set({ picked: "", details: null });
   }
@@ -174,6 +187,11 @@ export class Actions {
     const text = query.trim();
     if (text === "") this.#store.set({ found: null, hitNames: [] });
     else await this.#queue.send({ type: "search", text, limit }, this.#searching.signal);
+  }
+
+  /** Bring the tab of the panel to the front that shows what was done; the costs stay, which are linked with the drawing. */
+  bringForward(tab: PanelTab): void {
+    if (this.#store.value.tab !== "costs") this.#store.set({ tab });
   }
 
   setMode(mode: Mode): void {
@@ -236,22 +254,27 @@ export class Actions {
     });
   }
 
-  /** Mark an op as boundary, or unmark it. */
-  mark(item: number, side: Side): Promise<void> {
+  /** Mark an op or scope as boundary, or unmark it; of the several tensors of a scope the user ticks some. */
+  async mark(item: number, side: Side): Promise<void> {
     const { scene } = this.#store.value;
-    if (!scene || item <= 0) return Promise.resolve();
-    const name = scene.names[item] ?? "";
-    if (isScope(at(scene.kind, item))) {
-      const way = at(scene.kind, item) === CLOSED ? "open it and click an op" : "click an op";
-      const text = `"${name}" is a scope, but a boundary consists of ops: ${way} inside.`;
-      this.showStatus({ kind: "refused", text });
-      return Promise.resolve();
+    if (!scene || item <= 0) return;
+    const name = keyOf(scene, item);
+    if (!isScope(at(scene.kind, item))) return this.#mark(side, name);
+    const answer = await this.#queue.reply(() => ({ type: "crossings", side, name }));
+    if (answer?.type !== "crossed") return;
+    const marked = namesOf(answer.tensors.filter((tensor) => tensor.marked));
+    const proposed = namesOf(answer.tensors.filter((tensor) => tensor.proposed));
+    if (marked.length > 0) await this.#mark(side, name, marked);
+    else if (proposed.length === 1) await this.#mark(side, name, proposed);
+    else {
+      const take = (tensors: string[]) => void this.#mark(side, name, tensors);
+      this.#store.set({ ticking: { item, side, tensors: answer.tensors, take } });
     }
-    return this.toggleBoundary(name, side);
   }
 
   /** Add an op to a side of the boundary; if the op or a tensor of it is there, remove that. */
   toggleBoundary(name: string, side: Side): Promise<void> {
+    this.bringForward("clone");
     return this.#queue.enqueue(() => {
       const { inputs, outputs } = this.#boundary();
       const old = side === "inputs" ? inputs : outputs;
@@ -275,7 +298,9 @@ export class Actions {
   /** Clone the boundary or selection; resolves to whether the clone was made. */
   async clone(form: CloneForm): Promise<boolean> {
     const edit = () => ({ type: "clone" as const, ...this.#boundary(), ...form });
-    return (await this.#queue.edit(edit)) !== null;
+    const isDone = (await this.#queue.edit(edit)) !== null;
+    if (isDone) this.setMode("look");
+    return isDone;
   }
 
   /** Request the preview of a clone, outside the queue. */
@@ -297,9 +322,25 @@ export class Actions {
     return { inputs: state?.inputs ?? [], outputs: state?.outputs ?? [] };
   }
 
+  /** Once both sides are marked, a click marks no more. */
+  async #mark(side: Side, name: string, tensors: string[] = []): Promise<void> {
+    const answer = await this.#queue.reply(() => ({ type: "mark", side, name, tensors }));
+    const { inputs, outputs } = this.#boundary();
+    if (answer?.type !== "refused" && inputs.length > 0 && outputs.length > 0) this.setMode("look");
+  }
+
   #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
+    this.bringForward("clone");
     return this.#queue.enqueue(() => ({ type: "select", verb, ops, scopes }));
   }
+}
+
+function namesOf(crossings: readonly Crossing[]): string[] {
+  return crossings.map(({ tensor }) => tensor);
+}
+
+function isUnpinAll(request: ViewRequest): boolean {
+  return request.type === "unpin" && request.name === "";
 }
 
 /** The name of the op, from the name of an op or tensor. */

@@ -1,5 +1,17 @@
 // Edits: each calls the editor's method of the same name. Also the queries that edit forms need.
-import type { ChangeRequest, Hit, Targeted } from "../protocol/messages";
+import type {
+  ChangeRequest,
+  CostsRequest,
+  DescribeRequest,
+  Feed,
+  Hit,
+  Joints,
+  PaletteRequest,
+  Request,
+  Source,
+  Targeted,
+} from "../protocol/messages";
+import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
 import type { Store } from "../state/store";
 
@@ -17,16 +29,33 @@ export function quote(value: string | readonly string[]): string {
 export class Edits {
   readonly #store: Store;
   readonly #queue: RequestQueue;
+  /** The edit that is marked, or 0. */
+  #shown = 0;
 
   constructor(store: Store, turns: RequestQueue) {
     this.#store = store;
     this.#queue = turns;
   }
 
-  /** Edit `what`, or the selection if it is empty; resolves to whether the edit was made. */
-  async change(verb: ChangeVerb, what: readonly string[] = [], options: Options = {}): Promise<boolean> {
+  /**
+   * Edit `what`, or the selection if it is empty; resolves to whether the edit was made. The values of the options in
+   * `variables` are names of variables of the notebook.
+   */
+  async change(
+    verb: ChangeVerb,
+    what: readonly string[] = [],
+    options: Options = {},
+    variables: readonly string[] = [],
+  ): Promise<boolean> {
     const [keys, values] = [Object.keys(options), Object.values(options)];
-    const edit = () => ({ type: "change" as const, verb, what: [...what], keys, values });
+    const edit = () => ({
+      type: "change" as const,
+      verb,
+      what: [...what],
+      keys,
+      values,
+      variables: [...variables],
+    });
     return (await this.#queue.edit(edit)) !== null;
   }
 
@@ -52,12 +81,76 @@ export class Edits {
 
   /** Show or hide the differences from the original graph. */
   compare(show = !this.#store.value.state?.comparing): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "compare", show }));
+    return this.#queue.enqueue(() => ({ type: "compare", show, source: "" }));
   }
 
-  /** Run the graph and show the outputs of an op, or of the selected ops. */
-  probe(name = ""): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "probe", name }));
+  /** Show the differences from another graph; resolves to whether it could be compared. */
+  async compareWith(source: string): Promise<boolean> {
+    return (await this.#queue.reply(() => ({ type: "compare", show: true, source })))?.type !== "refused";
+  }
+
+  /** Add another graph, with some of its inputs joined to tensors of this one; resolves to whether it was added. */
+  async add(source: string, into: string, joined: ReadonlyMap<string, string>): Promise<boolean> {
+    const [inputs, tensors] = [[...joined.keys()], [...joined.values()]];
+    return (await this.#queue.edit(() => ({ type: "add", source, into, inputs, tensors }))) !== null;
+  }
+
+  /** The other graphs of the notebook. */
+  async sources(): Promise<readonly Source[]> {
+    const answer = await this.#queue.query({ type: "names" });
+    return answer?.type === "sources" ? answer.sources : [];
+  }
+
+  /** The inputs of another graph; null if refused, which is shown. */
+  async inputsOf(source: string): Promise<Joints | null> {
+    const answer = await this.#queue.reply(() => ({ type: "inputs", source }));
+    return answer?.type === "joints" ? answer : null;
+  }
+
+  /** Run the graph and show the outputs of an op, or of the selected ops; resolves to whether it ran. */
+  async probe(name = "", feeds: Feed[] = []): Promise<boolean> {
+    return (await this.#queue.reply(() => ({ type: "probe", name, feeds })))?.type === "painted";
+  }
+
+  /** Run the graph and measure the time of each op; resolves to whether it ran. */
+  async measure(feeds: Feed[] = []): Promise<boolean> {
+    return (await this.#queue.reply(() => ({ type: "measure", feeds })))?.type === "painted";
+  }
+
+  /** The placeholders that need a value; null if refused, which is shown. */
+  feedable(name: string, measure: boolean) {
+    return this.#ask({ type: "feedable", name, measure }, "feeds");
+  }
+
+  /** Make a value a variable of the notebook; `variable` "" proposes a name. */
+  assign(name: string, variable = "", overwrite = false) {
+    return this.#ask({ type: "assign", name, variable, overwrite }, "assigned");
+  }
+
+  /** Op types and functions of the notebook that fit a text. */
+  palette(request: Omit<PaletteRequest, "type">) {
+    return this.#ask({ type: "palette", ...request }, "listed");
+  }
+
+  /** The parameters of an op type or of a function of the notebook. */
+  describe(request: Omit<DescribeRequest, "type">) {
+    return this.#ask({ type: "describe", ...request }, "described");
+  }
+
+  /** The table of costs. */
+  costs(request: Omit<CostsRequest, "type">) {
+    return this.#ask({ type: "costs", ...request }, "costed");
+  }
+
+  /** Ask outside the queue; null if refused, which is shown. */
+  async #ask<T extends Answer["type"]>(
+    request: Request,
+    type: T,
+  ): Promise<Extract<Answer, { type: T }> | null> {
+    const answer = await this.#queue.query(request);
+    if (answer?.type === type) return answer as Extract<Answer, { type: T }>;
+    if (answer) this.#queue.accept(answer);
+    return null;
   }
 
   /** The possible targets of a tensor; null if refused, which is shown. */
@@ -74,6 +167,13 @@ export class Edits {
     if (answer?.type === "scripted") return answer.text;
     if (answer) this.#queue.accept(answer);
     return null;
+  }
+
+  /** Mark what an edit of the history changed, by its number from 1; 0 marks nothing. */
+  async showEdited(step: number): Promise<void> {
+    this.#shown = step;
+    const answer = step > 0 ? await this.#queue.query({ type: "findedited", step }) : null;
+    if (this.#shown === step) this.#store.set({ edited: answer?.type === "editednames" ? answer.names : [] });
   }
 
   /** Ops with the text in their name or type. */

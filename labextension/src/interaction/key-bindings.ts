@@ -21,6 +21,8 @@ import { hasSelection, SELECTION_COMMANDS } from "./selection-commands";
 export interface KeyContext extends Parts {
   /** Focus the search field. */
   find(): void;
+  /** Lead to the form that clones the selection, or the current item if nothing is selected. */
+  clone(): void;
   /** Open the context menu of the current item. */
   menu(): void;
   readonly cursor: NavigationCursor;
@@ -63,7 +65,7 @@ export const GROUPS: readonly Group[] = [
     bindings: [
       {
         keys: ["Enter"],
-        what: "Open or close a scope, or enter a function",
+        what: "Expand or collapse a scope, or open a function",
         drawing: true,
         act: (context) =>
           deliverPick(context.store, pickedItem(context)) ||
@@ -71,7 +73,7 @@ export const GROUPS: readonly Group[] = [
       },
       {
         keys: ["Shift+Enter"],
-        what: "Open or close a scope and its contents",
+        what: "Expand or collapse a scope and all inside",
         drawing: true,
         act: (context) =>
           context.actions.toggle(pickedItem(context), context.stage.anchorAt(pickedItem(context)), true),
@@ -110,7 +112,7 @@ export const GROUPS: readonly Group[] = [
       { keys: ["l"], what: "Draw lassos", act: ({ actions }) => actions.setTool("lasso") },
       {
         keys: ["Escape"],
-        what: "Cancel (close box, tool or message)",
+        what: "Cancel",
         act: ({ actions }) => actions.cancel(),
       },
     ],
@@ -127,6 +129,12 @@ export const GROUPS: readonly Group[] = [
     title: "Edit",
     bindings: [
       {
+        keys: ["c"],
+        what: "Clone the selection, or the current item",
+        kernel: true,
+        act: ({ clone }) => clone(),
+      },
+      {
         keys: ["Delete"],
         what: "Remove the selection or the current item",
         kernel: true,
@@ -140,8 +148,8 @@ export const GROUPS: readonly Group[] = [
         act: ({ actions }) => actions.edits.redo(),
       },
       {
-        keys: ["c"],
-        what: "Toggle diff colors",
+        keys: ["X"],
+        what: "Toggle colors of changes",
         kernel: true,
         act: ({ actions }) => actions.edits.compare(),
       },
@@ -163,35 +171,40 @@ export const GROUPS: readonly Group[] = [
       { keys: ["-"], what: "Zoom out", act: zoomBy(1 / 1.4) },
       {
         keys: ["E"],
-        what: "Open all scopes",
+        what: "Expand all scopes",
         act: ({ actions }) => actions.changeView({ type: "unfold", everything: true }),
       },
       {
         keys: ["C"],
-        what: "Close all scopes",
+        what: "Collapse all scopes",
         act: ({ actions }) => actions.changeView({ type: "unfold", everything: false }),
       },
       { keys: ["D"], what: "Toggle direction: down or right", kernel: true, act: flipDirection },
-      { keys: ["U"], what: "Re-layout, or unpin the current item", kernel: true, act: unpin },
+      { keys: ["U"], what: "Reset layout, or unpin the current item", kernel: true, act: unpin },
       {
         keys: ["t"],
-        what: "Show control edges",
+        what: "Toggle control edges",
         act: ({ store }) => store.set({ controls: !store.value.controls }),
       },
       {
         keys: ["m"],
-        what: "Show minimap",
+        what: "Toggle minimap",
         act: ({ store }) => store.set({ minimap: !store.value.minimap }),
       },
-      { keys: ["r"], what: "Read the graph again", kernel: true, act: ({ actions }) => actions.refresh() },
+      {
+        keys: ["r"],
+        what: "Refresh: read the graph again",
+        kernel: true,
+        act: ({ actions }) => actions.refresh(),
+      },
       {
         keys: ["Backspace", "Alt+ArrowUp"],
-        what: "Leave the function",
+        what: "Go back to the calling graph",
         act: ({ actions }) => actions.leave(),
       },
       {
         keys: ["?"],
-        what: "Show this help",
+        what: "Show keys and gestures",
         act: ({ store }) => store.set({ helping: !store.value.helping }),
       },
     ],
@@ -200,16 +213,19 @@ export const GROUPS: readonly Group[] = [
 
 export const GESTURES: readonly Gesture[] = [
   { how: "Click", what: "Inspect" },
-  { how: "Double-click", what: "Open or close a scope, or enter a function" },
+  { how: "Double-click", what: "Expand or collapse a scope, or open a function" },
   { how: "Right-click", what: "Open the context menu; with Shift, that of the application" },
   { how: "Shift-click", what: "Mark as input", kernel: true },
   { how: "Alt-click", what: "Mark as output", kernel: true },
   { how: "Ctrl-click", what: "Add to or remove from the selection" },
-  { how: "Drag a box", what: "Drag to pin", kernel: true },
+  { how: "Drag an op or scope", what: "Move and pin it", kernel: true },
   { how: "Drag the background", what: "Pan the view" },
   { how: "Shift-drag", what: "Draw a box; Ctrl adds, Alt removes" },
   { how: "Drag from the dot below an op", what: "Connect its output to another op", kernel: true },
-  { how: "Wheel, pinch", what: "Zoom" },
+  {
+    how: "Wheel, pinch",
+    what: "Zoom; in a notebook's cell the wheel scrolls until the drawing is clicked, or with Ctrl",
+  },
 ];
 
 /** All keys, each once. */
@@ -248,6 +264,11 @@ export function keyCaps(chord: string): string[] {
   const key = parts.pop() ?? "";
   const capital = /^[A-Z]$/.test(key) ? ["Shift"] : [];
   return [...parts, ...capital, WORDS[key] ?? (key.length === 1 ? key.toUpperCase() : key)];
+}
+
+/** What a control with this key says in its tooltip: "Zoom in (+)". */
+export function titleOf(key: string, what = bindingOf(key).what): string {
+  return `${what} (${keyText(key)})`;
 }
 
 /** A key as a menu shows it: "Shift+E". */

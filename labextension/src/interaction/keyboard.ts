@@ -6,9 +6,13 @@ import type { Parts } from "./parts";
 
 export type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">;
 
-export function listenToKeys(root: HTMLElement, parts: Parts, menu: () => void): void {
+export function listenToKeys(
+  root: HTMLElement,
+  parts: Parts,
+  { menu, clone }: Pick<KeyContext, "menu" | "clone">,
+): void {
   const find = () => root.querySelector<HTMLInputElement>(".tgw-search-input")?.focus();
-  const context = { ...parts, find, menu, cursor: new NavigationCursor() };
+  const context = { ...parts, find, menu, clone, cursor: new NavigationCursor() };
   root.addEventListener("keydown", (event) => {
     const { target } = event;
     // JupyterLab's single letters stay out (x would cut the cell); its Ctrl-S and the like go on working.

@@ -1,13 +1,14 @@
 // Steps from one search hit to the next, and uses all hits at once.
 import type { GatherRequest } from "../protocol/messages";
 import { canHaveMore, MOST } from "../state/search-results";
-import type { Store } from "../state/store";
+import type { PanelTab, Store } from "../state/store";
 
 interface SearchContext {
   readonly store: Store;
   readonly actions: {
     search(text: string, limit?: number): Promise<void>;
     reveal(name: string): Promise<void>;
+    bringForward(tab: PanelTab): void;
     changeView(message: GatherRequest): Promise<void>;
   };
 }
@@ -26,6 +27,7 @@ export async function goToHit({ store, actions }: SearchContext, place: number):
   const name = store.value.hitNames[place];
   if (name === undefined) return;
   store.set({ hit: place });
+  actions.bringForward("op");
   await actions.reveal(name);
 }
 

@@ -9,6 +9,7 @@ import type { DocumentContext, FileWidget } from "./context";
 import { EditStore, rejectedActions, type SavedEdits } from "./file-edits";
 import { isolateKernels, KernelShare } from "./file-kernel";
 import { createFileToolbar, type DocumentTab, DocumentTabs } from "./file-tabs";
+import { openFile } from "./host-requests";
 import {
   isEnding,
   isKernelGone,
@@ -113,10 +114,11 @@ export class GraphDocument {
   async #save(): Promise<void> {
     const comm = this.#comm;
     if (!comm?.isOpen) return refuseSave();
-    const message = await saveAs(comm, this.#title || this.#path, this.#tabs.setProgress);
-    if (message === "") throw cancelError();
-    this.#tabs.setNews(message);
+    const saved = await saveAs(comm, this.#title || this.#path, this.#tabs.setProgress);
+    if (!saved) throw cancelError();
     const { commands } = this.#services.app;
+    const open = paneAction("Open", () => openFile(commands, this.#path, saved.relative));
+    this.#tabs.setNews(saved.about, false, saved.relative.startsWith("/") ? [] : [open]);
     if (commands.hasCommand("filebrowser:refresh"))
       await commands.execute("filebrowser:refresh").catch(() => {});
   }

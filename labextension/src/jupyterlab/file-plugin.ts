@@ -96,7 +96,7 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
 
 export const files: JupyterFrontEndPlugin<void> = {
   id: "tfgraphwidget:files",
-  description: "Opens TensorFlow graphs in files: .pb, .pbtxt, .meta.",
+  description: "Opens graphs in files.",
   autoStart: true,
   requires: [IRenderMimeRegistry],
   optional: [ILayoutRestorer, IStateDB, ISessionContextDialogs, IMainMenu],

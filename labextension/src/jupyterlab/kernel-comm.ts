@@ -32,7 +32,7 @@ export interface KernelPush extends JSONObject {
 
 /** The kernel refused the request; the message says why and suggests an action. */
 export class RefusedError extends Error {
-  /** What the kernel calls it: "Exists", "UnknownName", … */
+  /** What the kernel calls it: "FileExists", "UnknownName", … */
   kind = "";
 }
 

@@ -27,7 +27,7 @@ export function addPanels(services: PanelContext): void {
   const tracker = new WidgetTracker<PanelTab>({ namespace: "tfgraphwidget-panels" });
   app.commands.addCommand(OPEN, {
     label: (args) => (args["isLauncher"] ? "Graph Editor" : "Open Graph Editor"),
-    caption: "Show the TensorFlow graphs of a notebook's kernel beside it",
+    caption: "Show the graphs of this notebook",
     icon: graphIcon,
     isEnabled: (args) => Boolean(args["isLauncher"] || args["path"] || notebooks.currentWidget),
     execute: (args) => open(services, tracker, args as OpenArguments),

@@ -11,6 +11,7 @@ import { INotebookTracker } from "@jupyterlab/notebook";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { SETTINGS, SETTINGS_CHANGED } from "../state/preferences";
 import { files } from "./file-plugin";
+import type { HostRequest } from "./host-requests";
 import { resetShownNotebooks } from "./kernel-restarts";
 import { withLazyBundle } from "./lazy-loader";
 import { addPanels } from "./panel-commands";
@@ -21,7 +22,7 @@ const ID = "tfgraphwidget:plugin";
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: ID,
-  description: "Opens TensorFlow graphs of a notebook's kernel beside the notebook.",
+  description: "Opens graphs of a kernel.",
   autoStart: true,
   requires: [INotebookTracker],
   optional: [
@@ -45,16 +46,16 @@ const plugin: JupyterFrontEndPlugin<void> = {
     guardSavedWidgets(notebooks);
     resetShownNotebooks(notebooks);
     addPanels({ app, notebooks, labShell, restorer, palette, launcher, dialogs });
-    listenToEditors(new WidgetOwners(app, notebooks));
+    listenToEditors(new WidgetOwners(app, notebooks), app);
     if (registry) answerSettings(registry, ID).catch(() => {}); // without them everything is as it was designed
   },
 };
 
 export default [plugin, files];
 
-// Handles the events with which an editor asks the application to interrupt the kernel or insert a cell.
+// Handles the events with which an editor asks the application to interrupt the kernel, insert a cell or open a file.
 
-export function listenToEditors(owners: WidgetOwners): void {
+export function listenToEditors(owners: WidgetOwners, { commands }: JupyterFrontEnd): void {
   document.addEventListener("tfgraphwidget:interrupt", (event) => {
     const kernel = owners.kernelOf(event.target as Node);
     if (!kernel) return;
@@ -62,13 +63,14 @@ export function listenToEditors(owners: WidgetOwners): void {
     if (!(event as CustomEvent<{ ask?: boolean } | null>).detail?.ask)
       void kernel.interrupt().catch(() => {});
   });
-  document.addEventListener("tfgraphwidget:insert", (event) => {
-    const text: unknown = (event as CustomEvent<{ text?: unknown } | null>).detail?.text;
-    const notebook = owners.notebookOf(event.target as Node);
-    if (!notebook || typeof text !== "string") return;
+  document.addEventListener("tfgraphwidget:host", (event) => {
+    const { target, detail } = event as CustomEvent<HostRequest>;
+    const from = target as Node;
+    const notebook = owners.notebookOf(from);
+    const beside = notebook?.context.path ?? owners.documentOf(from);
+    if (!(detail.path ? beside : notebook)) return;
     event.preventDefault();
-    const from = event.target as Node;
-    void withLazyBundle(({ insertCell }) => insertCell(notebook, text, from));
+    if (!detail.ask) void withLazyBundle(({ serve }) => serve(detail, { commands, notebook, beside, from }));
   });
 }
 

@@ -5,7 +5,7 @@ import type { Progress } from "../rpc/client";
 import { type KernelComm, type KernelReply, RefusedError } from "./kernel-comm";
 import { element } from "./pane";
 
-/** As tfgraphwidget/jupyterlab/save_formats.py tells it. */
+/** As tfgraphwidget/widget/save_formats.py tells it. */
 interface FileKind {
   readonly kind: string;
   readonly label: string;
@@ -22,8 +22,14 @@ interface SaveChoice {
 /** Called with a line of text and the progress; null when the operation has ended. */
 type ReportProgress = (line: string, working: Progress | null) => void;
 
-/** Returns a sentence about what was saved; "" if the user cancels. */
-export async function saveAs(comm: KernelComm, title: string, tell: ReportProgress): Promise<string> {
+/** What was saved: a sentence, and its path in the folder of the document. */
+export interface Saved {
+  readonly about: string;
+  readonly relative: string;
+}
+
+/** Returns what was saved; null if the user cancels. */
+export async function saveAs(comm: KernelComm, title: string, tell: ReportProgress): Promise<Saved | null> {
   tell("Asking the kernel …", { what: "", done: 0, total: 0 });
   const { kinds, folder } = (await comm
     .request({ type: "kinds" })
@@ -36,7 +42,7 @@ export async function saveAs(comm: KernelComm, title: string, tell: ReportProgre
     const body = new Form(kinds, folder, why, choice);
     const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: "Save" })];
     const answer = await showDialog({ title: `Save ${title}`, body, buttons, focusNodeSelector: "input" });
-    if (!answer.button.accept || !answer.value) return "";
+    if (!answer.button.accept || !answer.value) return null;
     choice = answer.value;
     try {
       return await saveOrReplace(comm, choice, tell);
@@ -44,7 +50,7 @@ export async function saveAs(comm: KernelComm, title: string, tell: ReportProgre
       if (!(error instanceof RefusedError)) throw error;
       if (error.kind === "Interrupted") {
         tell("Canceled; nothing was saved.", null);
-        return "";
+        return null;
       }
       why = error.message;
     }
@@ -52,11 +58,11 @@ export async function saveAs(comm: KernelComm, title: string, tell: ReportProgre
 }
 
 /** Save; if the file exists, ask whether to replace it. */
-async function saveOrReplace(comm: KernelComm, choice: SaveChoice, tell: ReportProgress): Promise<string> {
+async function saveOrReplace(comm: KernelComm, choice: SaveChoice, tell: ReportProgress): Promise<Saved> {
   try {
     return await requestSave(comm, { ...choice }, tell);
   } catch (error) {
-    if (!(error instanceof RefusedError && error.kind === "Exists")) throw error;
+    if (!(error instanceof RefusedError && error.kind === "FileExists")) throw error;
     const buttons = [
       Dialog.cancelButton({ label: "Choose another name" }),
       Dialog.warnButton({ label: "Replace" }),
@@ -72,14 +78,14 @@ async function requestSave(
   comm: KernelComm,
   asked: SaveChoice & { replace?: true },
   tell: ReportProgress,
-): Promise<string> {
+): Promise<Saved> {
   const saving = `Saving ${asked.name} …`;
   tell(saving, { what: "", done: 0, total: 0 });
   try {
     const reply = await comm.request({ type: "save", ...asked }, (working) =>
       tell(`${saving} ${working.what}`, working),
     );
-    return String(reply["about"]);
+    return { about: String(reply["about"]), relative: String(reply["relative"]) };
   } finally {
     tell("", null);
   }

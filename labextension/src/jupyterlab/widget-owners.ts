@@ -9,7 +9,7 @@ import type { Widget } from "@lumino/widgets";
 const AREAS = ["main", "right", "left", "down"];
 
 interface Owner extends Widget {
-  readonly context?: { readonly sessionContext?: ISessionContext };
+  readonly context?: { readonly path: string; readonly sessionContext?: ISessionContext };
   readonly sessionContext?: ISessionContext;
   readonly content?: Owner & { readonly notebook?: NotebookPanel | null };
 }
@@ -34,6 +34,11 @@ export class WidgetOwners {
     const own = this.#notebooks.find((panel) => panel.node.contains(node));
     const beside = this.#ownerOf(node)?.content?.notebook;
     return own ?? (beside && this.#notebooks.has(beside) ? beside : null);
+  }
+
+  /** The path of the document that it is in. */
+  documentOf(node: Node): string | undefined {
+    return this.#ownerOf(node)?.context?.path;
   }
 
   #ownerOf(node: Node): Owner | null {

@@ -207,6 +207,7 @@ export class OfflineGraphView {
       outputs: [...this.#boundary.outputs],
       selected_ops: count(this.#chosen),
       selected_variables: this.#chosen.reduce((sum, chosen, op) => sum + (chosen & at(variable, op)), 0),
+      offers: [],
       colors: head.legends.map(({ by }) => by),
       legend: head.legends[this.#legendIndex] ?? null,
       hidden: this.#hidden.count,
@@ -227,6 +228,7 @@ const NO_EDITS: Pick<
   | "redo"
   | "code"
   | "ahead"
+  | "sentences"
   | "comparing"
   | "changes"
   | "likely"
@@ -241,6 +243,7 @@ const NO_EDITS: Pick<
   redo: "",
   code: [],
   ahead: [],
+  sentences: [],
   comparing: false,
   changes: [],
   likely: [],

@@ -33,7 +33,7 @@ export class OfflineBackend {
       return this.#reply(request);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return withoutBuffer({ type: "refused", why: error.message, ops: [], mends: [] });
+      return withoutBuffer({ type: "refused", why: error.message, ops: [], mends: [], argument: "" });
     }
   }
 
@@ -46,7 +46,7 @@ export class OfflineBackend {
 
   #goTo(way: readonly StackEntry[]): Answer {
     this.#stack = way;
-    return this.#current.handle({ type: "open" });
+    return this.#current.handle({ type: "open", aspect: 0 });
   }
 
   get #current(): OfflineGraphView {

@@ -1,5 +1,5 @@
 // How the items of a page are painted. Python twin: `paint` in tfgraphwidget/scene/scene.py.
-import { at, BADGE, INPUT_MARK, OPEN, OUTPUT_MARK } from "../protocol/scene";
+import { at, BADGE, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../protocol/scene";
 import type { Graph } from "./graph";
 import type { Drawing, Fields } from "./scene-builder";
 import { countByNode, type OpMask } from "./selection";
@@ -28,13 +28,17 @@ export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: 
     "u1",
     items.map(({ op, node }) => (op >= 0 ? (marks.ops.get(op) ?? 0) : at(marks.nodes, node))),
   );
-  for (const name of ["fresh", "differs", "probed"]) to.add(name, "u1", none);
+  for (const name of ["fresh", "differs", "probed", "unused"]) to.add(name, "u1", none);
   const read = (what: "tint" | "note") =>
     items.map(({ kind, row }) => {
       if (painted.way < 0 || kind === OPEN) return 0;
       return at(data.column(`${kind === BADGE ? "badge" : "child"}_${what}_${painted.way}`), row);
     });
   to.add("tint", "u1", read("tint"));
+  to.addTexts(
+    "value",
+    items.map(() => ""),
+  );
   to.addTexts(
     "note",
     read("note").map((code) => data.head.texts[code] ?? ""),
@@ -48,7 +52,7 @@ function marksOf(
   const ops = new Map<number, number>();
   const nodes = new Uint8Array(graph.data.head.nodes.length);
   const sides = [
-    [inputs, INPUT_MARK],
+    [inputs, SOURCE_MARK],
     [outputs, OUTPUT_MARK],
   ] as const;
   for (const [names, bit] of sides)

@@ -148,6 +148,7 @@ const COLUMNS: readonly (readonly [field: string, dtype: "u1" | "u4", child: str
   ["part", "u1", "child_part", ""],
   ["pinned", "u1", "child_pinned", ""],
   ["omitted", "u4", "child_omitted", ""],
+  ["isolated", "u1", "child_isolated", ""],
 ];
 
 /** The fields of a scene in one buffer. */
@@ -246,7 +247,7 @@ function addItems(to: Fields, items: readonly Item[], data: Data): void {
       const column = item.kind === BADGE ? badge : child;
       return item.row < 0 || column === "" ? valueOfRoot(field, data) : at(data.column(column), item.row);
     });
-    const closed = field === "family" || field === "door" || field === "omitted";
+    const closed = field === "family" || field === "door" || field === "omitted" || field === "isolated";
     to.add(field, dtype, closed ? read.map((value, k) => (items[k]?.open ? 0 : value)) : read);
   }
   to.add(

@@ -45,6 +45,7 @@ export const ICONS = {
   undo: "M6 3 2.5 6.5 6 10M3 6.5h6.5a4 4 0 0 1 0 8H7",
   redo: "m10 3 3.5 3.5L10 10M13 6.5H6.5a4 4 0 0 0 0 8H9",
   copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
+  save: "M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 10.5v3h11v-3",
   close: "m4 4 8 8M12 4l-8 8",
   plus: "M8 3v10M3 8h10",
   minus: "M3 8h10",

@@ -50,8 +50,10 @@ export interface State {
   redo: string;
   code: string[];
   ahead: string[];
+  sentences: string[];
   comparing: boolean;
   changes: Group[];
+  offers: Offer[];
   colors: string[];
   legend: Legend | null;
   hidden: number;
@@ -72,6 +74,8 @@ export interface Seen {
   nans: number;
   infs: number;
   bars: number[];
+  sample: string;
+  images: Image[];
 }
 
 /** One input or output of an op; `peers` are the ops at the other end. */
@@ -133,7 +137,7 @@ export interface Image {
   pixels: string;
 }
 
-/** An edit that would do where one was refused, in a few words and as Python. */
+/** An edit that would do where one was refused, or that the graph suggests; in a few words and as Python. */
 export interface Offer {
   text: string;
   line: string;
@@ -144,6 +148,77 @@ export interface Edited {
   text: string;
   renamed: [string, string][];
   inspected: Omit<Inspected, "type"> | null;
+  offers: Offer[];
+}
+
+/** An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there. */
+export interface OpType {
+  name: string;
+  kind: "op type" | "function";
+  summary: string;
+  fits: boolean;
+}
+
+/** A parameter that a form asks for; `default` is Python, "" without one. */
+export interface Parameter {
+  name: string;
+  kind: "bool" | "int" | "float" | "string" | "type" | "shape" | "tensor" | "any";
+  many: boolean;
+  required: boolean;
+  default: string;
+  allowed: string[];
+  minimum: number | null;
+  about: string;
+}
+
+/** The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or from a `source`. */
+export interface Feed {
+  tensor: string;
+  kind: "zeros" | "ones" | "random" | "variable" | "file";
+  shape: string;
+  low: number;
+  high: number;
+  source: string;
+}
+
+/** A placeholder that needs a value: its dtype and static shape, and the value that a form begins with. */
+export interface FeedField {
+  tensor: string;
+  dtype: string;
+  shape: string;
+  feed: Feed;
+}
+
+/** What an op costs, or a scope, whose name ends with a slash; -1 where it is unknown. `time` is in µs. */
+export interface CostRow {
+  name: string;
+  type: string;
+  parameters: number;
+  flops: number;
+  bytes: number;
+  time: number;
+  rank: number;
+}
+
+/** A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed. */
+export interface Crossing {
+  tensor: string;
+  about: string;
+  marked: boolean;
+  proposed: boolean;
+}
+
+/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words. */
+export interface Source {
+  name: string;
+  kind: string;
+}
+
+/** An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or "". */
+export interface Joint {
+  input: string;
+  about: string;
+  tensor: string;
 }
 
 /** One argument that the form of a button asks for. */
@@ -156,6 +231,7 @@ export interface FormField {
   python?: boolean;
   optional?: boolean;
   tensor?: boolean;
+  op_type?: boolean;
   hint?: string;
 }
 
@@ -172,9 +248,22 @@ export interface EditButton {
   options?: [string, string][];
 }
 
+/** A format to save in: its label, its suffix, and a sentence on it. */
+export interface SaveFormat {
+  kind: string;
+  label: string;
+  suffix: string;
+  about: string;
+  group: string;
+  keeps: boolean;
+  name: string;
+  refused: string;
+}
+
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
+  aspect: number;
 }
 
 /** Open the scope or group if it is closed, else close it; `deep`: with all that is inside. */
@@ -256,6 +345,14 @@ export interface BoundaryRequest {
   outputs: string[];
 }
 
+/** Mark the item that was clicked as input or output of the part, or no more if it is. */
+export interface MarkRequest {
+  type: "mark";
+  side: "inputs" | "outputs";
+  name: string;
+  tensors: string[];
+}
+
 /** Make these ops and scopes the selection, add them to it, or remove them. */
 export interface SelectRequest {
   type: "select";
@@ -274,12 +371,20 @@ export interface DeriveRequest {
 export interface CompareRequest {
   type: "compare";
   show: boolean;
+  source: string;
 }
 
 /** Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do. */
 export interface ProbeRequest {
   type: "probe";
   name: string;
+  feeds: Feed[];
+}
+
+/** Run the graph and measure the time of each op; `feeds` as in `Probe`. */
+export interface MeasureRequest {
+  type: "measure";
+  feeds: Feed[];
 }
 
 /** Color the drawing by one of the ways that the state names; "" is the usual, by family of op type. */
@@ -288,10 +393,71 @@ export interface ColourRequest {
   by: string;
 }
 
+/** Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first. */
+export interface PaletteRequest {
+  type: "palette";
+  text: string;
+  verb: "" | "insert" | "replace";
+  what: string[];
+  limit: number;
+}
+
+/** The parameters of an op type, or of a function of the notebook, and a free name for its ops. */
+export interface DescribeRequest {
+  type: "describe";
+  name: string;
+  function: boolean;
+  verb: "insert" | "replace";
+  what: string[];
+}
+
+/** Which placeholders need a value for a `Probe` of this name, or for a `Measure`. */
+export interface FeedableRequest {
+  type: "feedable";
+  name: string;
+  measure: boolean;
+}
+
+/** Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a name. */
+export interface AssignRequest {
+  type: "assign";
+  name: string;
+  variable: string;
+  overwrite: boolean;
+}
+
+/** The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or "". */
+export interface CostsRequest {
+  type: "costs";
+  by: "name" | "parameters" | "flops" | "bytes" | "time";
+  what: "ops" | "scopes";
+  limit: number;
+  ascending: boolean;
+  current: string;
+}
+
 /** Send the drawing as it will be once a closed scope or group is opened; nothing changes. */
 export interface ForeseeRequest {
   type: "foresee";
   scope: string;
+}
+
+/** The tensors by which values enter a scope or group, or leave it: what it can be marked by. */
+export interface CrossingsRequest {
+  type: "crossings";
+  side: "inputs" | "outputs";
+  name: string;
+}
+
+/** The variables of the notebook that hold another graph. */
+export interface NamesRequest {
+  type: "names";
+}
+
+/** The inputs of another graph: a variable of the notebook, or the path of a file. */
+export interface InputsRequest {
+  type: "inputs";
+  source: string;
 }
 
 /** Everything about one op or scope. */
@@ -349,6 +515,31 @@ export interface PictureRequest {
   dark: boolean;
 }
 
+/** The formats in which the current graph can be saved. */
+export interface ListFormatsRequest {
+  type: "listformats";
+}
+
+/** Save the current graph in a format: `path` is in the folder that `ListFormats` names. */
+export interface ExportRequest {
+  type: "export";
+  format: string;
+  path: string;
+  replace: boolean;
+}
+
+/** Send the current graph in a format, as the bytes of a file. */
+export interface DownloadRequest {
+  type: "download";
+  format: string;
+}
+
+/** The ops that an edit of the history added or changed; `step` counts from 1. */
+export interface FindEditedRequest {
+  type: "findedited";
+  step: number;
+}
+
 /** Say whether the editor is still there. */
 export interface PingRequest {
   type: "ping";
@@ -370,6 +561,16 @@ export interface CloneRequest {
   device: string;
 }
 
+/** Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of "". */
+export interface AddRequest {
+  type: "add";
+  inspected: string;
+  source: string;
+  into: string;
+  inputs: string[];
+  tensors: string[];
+}
+
 /** Take the last edit back. */
 export interface UndoRequest {
   type: "undo";
@@ -386,10 +587,11 @@ export interface RedoRequest {
 export interface ChangeRequest {
   type: "change";
   inspected: string;
-  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap";
+  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap" | "trainable";
   what: string[];
   keys: string[];
   values: string[];
+  variables: string[];
 }
 
 /** Do what a refusal offered, by its line of Python. */
@@ -470,6 +672,48 @@ export interface Found {
   scopes: number;
 }
 
+/** The first op types and functions that fit a text, the best first; `total` counts all. */
+export interface Listed {
+  type: "listed";
+  types: OpType[];
+  total: number;
+}
+
+/** What the form of an op type or a function asks for; `scope` is a free name for its ops. */
+export interface Described {
+  type: "described";
+  name: string;
+  summary: string;
+  parameters: Parameter[];
+  scope: string;
+}
+
+/** The placeholders that need a value. `variables` are names of the notebook that can be fed. */
+export interface Feeds {
+  type: "feeds";
+  fields: FeedField[];
+  variables: string[];
+  remembered: boolean;
+}
+
+/** A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed. */
+export interface Assigned {
+  type: "assigned";
+  variable: string;
+  dtype: string;
+  shape: string;
+}
+
+/** The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows. */
+export interface Costed {
+  type: "costed";
+  rows: CostRow[];
+  total: CostRow;
+  rows_total: number;
+  measured: string;
+  notice: string;
+}
+
 /** What a clone would do, or the one sentence of its refusal. */
 export interface Previewed {
   type: "previewed";
@@ -498,6 +742,25 @@ export interface Targeted {
   slots: Slot[];
 }
 
+/** The tensors that enter or leave a scope. */
+export interface Crossed {
+  type: "crossed";
+  tensors: Crossing[];
+}
+
+/** The graphs of the notebook. */
+export interface Sources {
+  type: "sources";
+  sources: Source[];
+}
+
+/** The inputs of another graph, and a free name scope for it. */
+export interface Joints {
+  type: "joints";
+  joints: Joint[];
+  into: string;
+}
+
 /** A Python script. */
 export interface Scripted {
   type: "scripted";
@@ -510,12 +773,42 @@ export interface Pictured {
   name: string;
 }
 
+/** The formats in which the graph can be saved, and the folder that their paths are in. */
+export interface Formats {
+  type: "formats";
+  formats: SaveFormat[];
+  folder: string;
+}
+
+/** A file that was saved, by its absolute path and that in the folder, and a sentence on it. */
+export interface Exported {
+  type: "exported";
+  path: string;
+  relative: string;
+  about: string;
+  exists: string;
+}
+
+/** A file to download, whose bytes are the reply's buffer, and a sentence on it. */
+export interface Downloaded {
+  type: "downloaded";
+  name: string;
+  about: string;
+}
+
+/** The ops and scopes ("net/") that an edit added or changed, by the names that they have now. */
+export interface EditedNames {
+  type: "editednames";
+  names: string[];
+}
+
 /** Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead. */
 export interface Refused {
   type: "refused";
   why: string;
   ops: string[];
   mends: Offer[];
+  argument: string;
 }
 
 /** The editor is there; the number of its state, as in State. */
@@ -546,12 +839,22 @@ export type Request =
   | PinRequest
   | UnpinRequest
   | BoundaryRequest
+  | MarkRequest
   | SelectRequest
   | DeriveRequest
   | CompareRequest
   | ProbeRequest
+  | MeasureRequest
   | ColourRequest
+  | PaletteRequest
+  | DescribeRequest
+  | FeedableRequest
+  | AssignRequest
+  | CostsRequest
   | ForeseeRequest
+  | CrossingsRequest
+  | NamesRequest
+  | InputsRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
@@ -559,8 +862,13 @@ export type Request =
   | ScriptRequest
   | ExamineRequest
   | PictureRequest
+  | ListFormatsRequest
+  | ExportRequest
+  | DownloadRequest
+  | FindEditedRequest
   | PingRequest
   | CloneRequest
+  | AddRequest
   | UndoRequest
   | RedoRequest
   | ChangeRequest
@@ -574,10 +882,22 @@ export type Reply =
   | Inspected
   | Examined
   | Found
+  | Listed
+  | Described
+  | Feeds
+  | Assigned
+  | Costed
   | Previewed
   | Targeted
+  | Crossed
+  | Sources
+  | Joints
   | Scripted
   | Pictured
+  | Formats
+  | Exported
+  | Downloaded
+  | EditedNames
   | Refused
   | There;
 
@@ -588,11 +908,12 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
   {"verb": "place", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "hint": "If empty, TensorFlow chooses."}]},
   {"verb": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
-  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "hint": "A function of your own: editor.replace in a cell."}], "options": [["remove", "True"]]},
-  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"]}, {"key": "options", "label": "Options", "python": true, "optional": true, "hint": "Python, such as {\"dtype\": \"float16\"}. A function of your own: editor.insert in a cell."}]},
+  {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "op_type": true}], "options": [["remove", "True"]]},
+  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"], "op_type": true}]},
   {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
-  {"verb": "add_control_inputs", "name": "Wait for", "title": "Add a control input: an op that runs before this one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
+  {"verb": "trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
+  {"verb": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
   {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100},
   {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110},
   {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 120},

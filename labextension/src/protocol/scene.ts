@@ -21,6 +21,8 @@ export const FAMILIES = [
 ] as const;
 export const INPUT_MARK = 1;
 export const OUTPUT_MARK = 2;
+/** An input that is cut after the op, not before it. */
+export const SOURCE_MARK = 4;
 
 /** Everything drawn. Item 0 is the whole graph, parents come before their children; coordinates are pixels at zoom 1. */
 export interface Scene {
@@ -43,6 +45,8 @@ export interface Scene {
   readonly pinned: Uint8Array;
   /** Edges to other boxes that have no line; 0 for open scopes and badges. */
   readonly omitted: Uint32Array;
+  /** 1: an op or closed scope without edges to others. */
+  readonly isolated: Uint8Array;
   /** The label; "" for the last part of the name. */
   readonly labels: readonly string[];
   readonly count: Uint32Array;
@@ -73,10 +77,14 @@ export interface Paint {
   readonly differs: Uint8Array;
   /** Looked at in a run: 1 all finite, 2 with NaN or infinity. */
   readonly probed: Uint8Array;
+  /** 1: edits have left it without consumers. */
+  readonly unused: Uint8Array;
   /** While it is colored: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none. */
   readonly tint: Uint8Array;
   /** The text below the label in a coloring, or "". */
   readonly notes: readonly string[];
+  /** What a run found of an op's only output, or "". */
+  readonly values: readonly string[];
   /** Whether anything is colored. */
   readonly isColored: boolean;
   readonly selecting: boolean;
@@ -165,6 +173,7 @@ export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
     loop: reader.take("loop", "u1"),
     pinned: reader.take("pinned", "u1"),
     omitted: reader.take("omitted", "u4"),
+    isolated: reader.take("isolated", "u1"),
     labels: reader.texts("label"),
     edges: source.length,
     source,
@@ -188,15 +197,17 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
   const selecting = coverage.some((value) => value > 0);
   const field = (name: string) => reader.take(name, "u1");
   const [mark, fresh, differs, probed] = [field("mark"), field("fresh"), field("differs"), field("probed")];
-  const tint = field("tint");
+  const [unused, tint] = [field("unused"), field("tint")];
   return {
     coverage,
     mark,
     fresh,
     differs,
     probed,
+    unused,
     tint,
     notes: reader.texts("note"),
+    values: reader.texts("value"),
     isColored: tint.some(Boolean),
     selecting,
     comparing: differs.some(Boolean),

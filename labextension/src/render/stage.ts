@@ -1,7 +1,7 @@
 // The stage: the canvas in the page, its size, camera moves, and when to draw.
 import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
 import { prefersStill } from "../state/preferences";
-import type { Store } from "../state/store";
+import type { Screen, Store } from "../state/store";
 import { CameraAnimation, type GlideStart, initialBoxes, type Step } from "./camera/animation";
 import {
   type Camera,
@@ -14,7 +14,7 @@ import {
   type Viewport,
   zoomedAt,
 } from "./camera/camera";
-import { type Anchor, type Arrival, destination, firstLook } from "./camera/destination";
+import { type Anchor, type Arrival, destination, firstLook, selectedBox } from "./camera/destination";
 import { CanvasRenderer } from "./canvas/canvas-renderer";
 import { HEADER } from "./canvas/far-labels";
 import type { Frame } from "./canvas/frame";
@@ -29,6 +29,8 @@ const REST = 90;
 /** Milliseconds per frame for painting missing parts: during a gesture, and at rest. */
 const MOVING_BUDGET = 6;
 const REST_BUDGET = 24;
+/** Milliseconds for which the first drawing waits for the size of the page. */
+const PATIENCE = 50;
 /** Pixels beside an edge at which it is hit. */
 const EDGE_REACH = 5;
 
@@ -65,8 +67,9 @@ export class Stage {
       () => clearTimeout(this.#idle),
       watchTheme(() => this.#onThemeChange()),
     );
-    store.watch(["camera", "hover", "picked", "paint", "scene", "warned", "controls", "hitNames"], () =>
-      this.schedule(),
+    store.watch(
+      ["camera", "hover", "picked", "paint", "scene", "warned", "edited", "controls", "hitNames"],
+      () => this.schedule(),
     );
     store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null));
   }
@@ -96,15 +99,25 @@ export class Stage {
     const isFresh = arrival.focus
       ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
       : 0;
-    const to = destination(scene, camera, this.#viewport, { ...arrival, beside: isFresh === 1 });
+    const beside = isFresh === 1 ? selectedBox(scene, this.#store.value.paint) : undefined;
+    const to = destination(scene, camera, this.#viewport, { ...arrival, beside });
     // A change to another graph zooms in a little, or out on the way back; boxes do not move. An opened scope is in place
     // at once, and so is the camera: only boxes that were there before move.
     const from = graphEntry
       ? zoomedAt(to, graphEntry.inward ? 0.85 : 1.15, this.middle)
-      : alike && !arrival.focus
+      : alike && !arrival.focus && !arrival.fit
         ? to
         : camera;
     this.#start(to, from, alike && initialBoxes(alike, scene, camera, from));
+  }
+
+  /** The width : height of the canvas once it has a size; 0 if it gets none soon, as in a tab behind others. */
+  async aspect(): Promise<number> {
+    const deadline = performance.now() + PATIENCE;
+    while (this.#host.clientWidth === 0 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    const { clientWidth, clientHeight } = this.#host;
+    return clientWidth / Math.max(clientHeight, 1);
   }
 
   /** The middle of the canvas. */
@@ -272,7 +285,7 @@ export class Stage {
       hover,
       picked: scene.byKey.get(picked) ?? -1,
       controls,
-      ...this.#namedItems.items(scene, this.#store.value.warned, this.#refused, this.#store.value.hitNames),
+      ...this.#namedItems.items(scene, this.#store.value, this.#refused),
     };
   }
 
@@ -315,22 +328,27 @@ export class Stage {
 
 // The items named in messages: the same sets for the same messages, so that nothing is redrawn without need.
 
-type Items = Pick<Frame, "warned" | "barred" | "hits">;
+type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits">;
 type Refused = ReadonlyMap<string, string> | null;
 
 export class NamedItems {
   #by: readonly unknown[] = [];
-  #items: Items = { warned: new Set(), barred: new Set(), hits: new Set() };
+  #items: Items = { warned: new Set(), edited: new Set(), barred: new Set(), hits: new Set() };
 
-  /** `warned`: ops named in a refusal; `refused`: ops that cannot be connected; `found`: search hits. */
-  items(scene: Scene, warned: readonly string[], refused: Refused, found: readonly string[]): Items {
-    const by = [scene, warned, refused, found];
+  /** `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected; `hitNames`: found. */
+  items(
+    scene: Scene,
+    { warned, edited, hitNames }: Pick<Screen, "warned" | "edited" | "hitNames">,
+    refused: Refused,
+  ): Items {
+    const by = [scene, warned, edited, refused, hitNames];
     if (by.every((part, i) => part === this.#by[i])) return this.#items;
     this.#by = by;
     this.#items = {
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
+      edited: new Set(edited.map((name) => visibleItem(scene, name))),
       barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
-      hits: new Set(found.map((name) => visibleItem(scene, name))),
+      hits: new Set(hitNames.map((name) => visibleItem(scene, name))),
     };
     return this.#items;
   }

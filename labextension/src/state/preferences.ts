@@ -5,6 +5,8 @@ export interface Preferences {
   animation?: boolean;
   softwareCanvas?: boolean;
   colours?: "theme" | "light" | "dark";
+  /** When the wheel zooms in the cell of a notebook. */
+  wheel?: "focused" | "always";
 }
 
 export const SETTINGS = "tfgraphwidget:settings";

@@ -1,5 +1,5 @@
 // Applies replies of the kernel to the store and the stage.
-import type { Drawn, Edited, Inspected, Painted, Refused } from "../protocol/messages";
+import type { Drawn, Edited, Inspected, Offer, Painted, Refused } from "../protocol/messages";
 import { decodePaint, decodeScene, type Scene } from "../protocol/scene";
 import type { Arrival } from "../render/camera/destination";
 import { type Answer, assertNever } from "../rpc/model-channel";
@@ -50,8 +50,20 @@ export class ReplyHandler {
         break;
       case "foreseen":
       case "targeted":
+      case "crossed":
+      case "sources":
+      case "joints":
       case "scripted":
       case "pictured":
+      case "formats":
+      case "exported":
+      case "downloaded":
+      case "editednames":
+      case "listed":
+      case "described":
+      case "feeds":
+      case "assigned":
+      case "costed":
       case "there":
         break; // the caller handles these
       default:
@@ -64,7 +76,8 @@ export class ReplyHandler {
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
-    const notice = isToRead ? {} : noticeChange(answer.edited?.text);
+    const offers = [...(answer.edited?.offers ?? []), ...answer.state.offers];
+    const notice = isToRead ? {} : noticeChange(answer.edited?.text, offers);
     const edited = answer.edited ? this.#editChange(answer.edited) : {};
     const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
     this.#stage.show(scene, change, { ...arrival, focus: answer.focus, graphEntry: room?.entrance });
@@ -106,8 +119,13 @@ function isSameInspection(a: Inspected, b: Inspected | null): boolean {
   return text(a) === text(b);
 }
 
-function refusalStatus({ why, mends }: Refused): Status {
-  return { kind: "refused", text: why, ...(mends.length > 0 ? { mends } : {}) };
+function refusalStatus({ why, mends, argument }: Refused): Status {
+  return {
+    kind: "refused",
+    text: why,
+    ...(mends.length > 0 ? { mends } : {}),
+    ...(argument ? { argument } : {}),
+  };
 }
 
 /** The key of an op or scope after a rename; a pair for a scope is for all that is in it, too. */
@@ -116,6 +134,7 @@ export function newName(key: string, renamed: Edited["renamed"]): string {
   return `${name}${key.slice(old.length)}`;
 }
 
-function noticeChange(notice = ""): Pick<Screen, "status" | "warned"> {
-  return { status: notice ? { kind: "notice", text: notice } : null, warned: [] };
+function noticeChange(notice = "", mends: readonly Offer[] = []): Pick<Screen, "status" | "warned"> {
+  const offered = mends.length > 0 ? { mends } : {};
+  return { status: notice ? { kind: "notice", text: notice, ...offered } : null, warned: [] };
 }

@@ -58,7 +58,8 @@ export class RequestQueue {
       const answer = await this.send(message, this.#closed.signal, arrival);
       // "reveal" inspects its own op next; after a run the inspected op has new values.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
-      if ((drawn && !this.#isInspected(answer)) || message.type === "probe") void this.#refreshInspector();
+      if ((drawn && !this.#isInspected(answer)) || message.type === "probe" || message.type === "measure")
+        void this.#refreshInspector();
       return answer;
     });
     this.#last = reply;
@@ -101,6 +102,18 @@ export class RequestQueue {
       if (error instanceof KernelGone) return null;
       throw error;
     });
+  }
+
+  /** Like `query`, with the progress and a failure shown; the caller handles the reply. */
+  async run(message: Request): Promise<Answer | null> {
+    let reply: Answer | null = null;
+    await this.#request(message, this.#closed.signal, {
+      accept: (answer) => {
+        reply = answer;
+      },
+      fail: (error) => this.#store.set({ status: { kind: "error", text: textOf(error) } }),
+    });
+    return reply;
   }
 
   /** Like `query`, but null also if the request fails or is aborted: optional details. */

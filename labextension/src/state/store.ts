@@ -1,5 +1,5 @@
 // The state of a view: the last state that Python sent, and what only the screen knows. Nothing here is synced.
-import type { Examined, Found, Inspected, Offer, Previewed, State } from "../protocol/messages";
+import type { Crossing, Examined, Found, Inspected, Offer, Previewed, State } from "../protocol/messages";
 import type { Paint, Scene } from "../protocol/scene";
 import type { Camera, Point } from "../render/camera/camera";
 import type { ItemMove } from "../render/gestures/move-item";
@@ -10,11 +10,22 @@ import type { Progress } from "../rpc/client";
 export type Mode = "look" | "input" | "output";
 /** What a drag does. */
 export type Tool = "pan" | Shape;
+/** A tab of the side panel. */
+export type PanelTab = "clone" | "op" | "history" | "costs";
+export interface StatusAction {
+  readonly text: string;
+  readonly title: string;
+  act(): void;
+}
 export interface Status {
   readonly kind: "notice" | "refused" | "error";
   readonly text: string;
+  /** The field of a form that a refusal is about. */
+  readonly argument?: string;
   /** Suggested fixes. */
   readonly mends?: readonly Offer[];
+  /** Buttons beside a notice. */
+  readonly actions?: readonly StatusAction[];
 }
 
 /** A connection in progress: a tensor is dragged to its new consumer. */
@@ -33,6 +44,14 @@ export interface Connection {
 export interface Picking {
   readonly ask: string;
   take(op: string): void;
+}
+
+/** A scope is marked by some of its tensors, which the user ticks. */
+export interface Ticking {
+  readonly item: number;
+  readonly side: "inputs" | "outputs";
+  readonly tensors: readonly Crossing[];
+  take(tensors: string[]): void;
 }
 
 export interface Screen {
@@ -57,7 +76,11 @@ export interface Screen {
   readonly connecting: Connection | null;
   /** The form that gets the next clicked op. */
   readonly picking: Picking | null;
+  /** The tensors to tick, see Ticking. */
+  readonly ticking: Ticking | null;
   readonly panelOpen: boolean;
+  /** The tab in front. */
+  readonly tab: PanelTab;
   /** Whether control edges are drawn. */
   readonly controls: boolean;
   /** Whether the minimap is there. */
@@ -80,6 +103,8 @@ export interface Screen {
   readonly status: Status | null;
   /** Ops that a refusal names. */
   readonly warned: readonly string[];
+  /** Ops and scopes that an edit changed, which the pointer is on in the history. */
+  readonly edited: readonly string[];
   /** The warnings that the user dismissed. */
   readonly dismissed: readonly string[];
   /** The number of requests without a reply. */
@@ -106,7 +131,9 @@ const EMPTY: Screen = {
   itemMove: null,
   connecting: null,
   picking: null,
+  ticking: null,
   panelOpen: true,
+  tab: "clone",
   controls: true,
   minimap: true,
   helping: false,
@@ -120,6 +147,7 @@ const EMPTY: Screen = {
   query: "",
   status: null,
   warned: [],
+  edited: [],
   dismissed: [],
   pending: 0,
   working: null,

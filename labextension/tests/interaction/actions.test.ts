@@ -4,45 +4,61 @@ import { drawn, painted, plainForm } from "../example-graph";
 import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "../kernel";
 
 describe("boundary", () => {
-  test("marking an op sends the whole boundary", async () => {
-    const { actions, sent, store } = await opened(painted({ inputs: ["input"] }, [0, 0, 1, 2, 2]));
-    await actions.mark(INPUT, "inputs");
-    expect(sent).toEqual([{ type: "boundary", inputs: ["input"], outputs: [] }]);
-    expect(store.value.state?.inputs).toEqual(["input"]);
+  test("marking an op sends its name: what is cut there is for the kernel to say", async () => {
+    const { actions, sent, store } = await opened(painted({ inputs: ["input:0"] }, [0, 0, 1, 2, 2]));
+    await actions.mark(OP_IN_SCOPE, "inputs");
+    expect(sent).toEqual([{ type: "mark", side: "inputs", name: "net", tensors: [] }]);
+    expect(store.value.state?.inputs).toEqual(["input:0"]);
     expect([...(store.value.paint?.coverage ?? [])]).toEqual([0, 0, 1, 2, 2]);
   });
 
-  test("two quick marks build on one another", async () => {
-    const { actions, sent } = await opened(
+  test("once both sides are marked, a click marks no more", async () => {
+    const { actions, store } = await opened(
       painted({ inputs: ["input"] }, [0, 0, 0, 0, 0]),
       painted({ inputs: ["input"], outputs: ["net"] }, [0, 0, 1, 2, 2]),
     );
-    await Promise.all([actions.mark(INPUT, "inputs"), actions.mark(OP_IN_SCOPE, "outputs")]);
-    expect(sent[1]).toEqual({ type: "boundary", inputs: ["input"], outputs: ["net"] });
+    actions.setMode("input");
+    await actions.mark(INPUT, "inputs");
+    expect(store.value.mode).toBe("input");
+    await actions.mark(OP_IN_SCOPE, "outputs");
+    expect(store.value.mode).toBe("look");
   });
 
-  test("marking an op again unmarks it, also when Python named one of its tensors", async () => {
-    const { actions, sent } = await opened(
-      painted({ inputs: ["input:0"] }, [0, 0, 0, 0, 0]),
-      painted({}, [0, 0, 0, 0, 0]),
-    );
-    await actions.mark(INPUT, "inputs");
-    await actions.mark(INPUT, "inputs");
-    expect(sent[1]).toEqual({ type: "boundary", inputs: [], outputs: [] });
+  const crossing = (tensor: string, proposed = true, marked = false) => ({
+    tensor,
+    about: "float32",
+    proposed,
+    marked,
   });
 
   test.each([OPEN_SCOPE, CLOSED_SCOPE])(
-    "a scope (item %i) is refused here, with the way out",
+    "a scope (item %i) is marked by the one tensor that is proposed",
     async (item) => {
-      const { actions, sent, store } = await opened();
-      await actions.mark(item, "inputs");
-      expect(sent).toEqual([]);
-      expect(store.value.status).toMatchObject({
-        kind: "refused",
-        text: expect.stringContaining("click an op"),
-      });
+      const tensors = [crossing("a:0", false), crossing("b:0")];
+      const crossed = { type: "crossed" as const, tensors, buffer: NOTHING };
+      const { actions, sent } = await opened(crossed, painted({ outputs: ["b:0"] }, [0, 0, 0, 0, 0]));
+      await actions.mark(item, "outputs");
+      expect(sent.at(-1)).toMatchObject({ type: "mark", side: "outputs", tensors: ["b:0"] });
     },
   );
+
+  test("of several tensors of a scope the user ticks some, and a second click unmarks them", async () => {
+    const { actions, sent, store } = await opened(
+      { type: "crossed", tensors: [crossing("a:0"), crossing("b:0")], buffer: NOTHING },
+      painted({ inputs: ["a:0"] }, [0, 0, 0, 0, 0]),
+      { type: "crossed", tensors: [crossing("a:0", true, true), crossing("b:0")], buffer: NOTHING },
+      painted({}, [0, 0, 0, 0, 0]),
+    );
+    await actions.mark(CLOSED_SCOPE, "inputs");
+    expect(store.value.ticking?.tensors).toHaveLength(2);
+    expect(sent).toHaveLength(1);
+    store.value.ticking?.take(["a:0"]);
+    await actions.mark(CLOSED_SCOPE, "inputs");
+    expect(sent.filter(({ type }) => type === "mark")).toMatchObject([
+      { tensors: ["a:0"] },
+      { tensors: ["a:0"] },
+    ]);
+  });
 
   test("a refusal keeps the boundary and names the ops", async () => {
     const { actions, store } = await opened(
@@ -101,7 +117,7 @@ describe("following the kernel", () => {
     await actions.catchUp(() => 1);
     expect(sent).toEqual([]);
     await actions.catchUp(() => 2);
-    expect(sent).toEqual([{ type: "open" }]);
+    expect(sent).toEqual([{ type: "open", aspect: 0 }]);
   });
 
   test("what was refused is said until the person does something, though the view catches up", async () => {
@@ -131,7 +147,7 @@ describe("following the kernel", () => {
     );
     await actions.mark(INPUT, "inputs");
     await actions.catchUp(() => 0);
-    expect(sent.at(-1)).toEqual({ type: "open" });
+    expect(sent.at(-1)).toEqual({ type: "open", aspect: 0 });
     expect(store.value.state?.revision).toBe(5);
   });
 });

@@ -21,6 +21,7 @@ describe("edits", () => {
         what: ["a:0"],
         keys: ["to", "only"],
         values: ['"b:0"', '["c"]'],
+        variables: [],
         inspected: "",
       },
     ]);
@@ -52,8 +53,8 @@ describe("edits", () => {
     await actions.edits.compare();
     await actions.edits.compare();
     expect(sent).toEqual([
-      { type: "compare", show: true },
-      { type: "compare", show: false },
+      { type: "compare", show: true, source: "" },
+      { type: "compare", show: false, source: "" },
     ]);
   });
 
@@ -123,7 +124,8 @@ describe("forms", () => {
   test("a scope is edited by its name with a slash, and renamed without", () => {
     const verbs = commandsFor(op({ name: "net/", op_type: "" }));
     expect(verbs.every(({ what }) => what[0] === "net/")).toBe(true);
-    expect(verbs.at(-1)?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
+    const rename = verbs.find(({ verb }) => verb === "rename");
+    expect(rename?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
   });
 });
 
@@ -154,6 +156,8 @@ describe("values", () => {
     nans: 0,
     infs: 0,
     bars: [],
+    sample: "",
+    images: [],
   };
   test.each([
     [seen, "(2, 3) · -1 … 2, mean 0.5, std 1"],

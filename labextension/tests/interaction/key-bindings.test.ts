@@ -37,6 +37,7 @@ function watched(change: Partial<Screen> = {}, readOnly = false) {
     stage: recorder as Stage,
     find: () => void asked.push(["find"]),
     menu: () => void asked.push(["menu"]),
+    clone: () => void asked.push(["clone"]),
     cursor: new NavigationCursor(),
     readOnly,
   };
@@ -62,7 +63,7 @@ describe("keys", () => {
   test("without a kernel, keys that need one mean nothing", () => {
     const needed = GROUPS.flatMap(({ bindings }) => bindings.filter(({ kernel }) => kernel));
     expect(needed.map(({ keys }) => keys[0])).toEqual([
-      ...["i", "o", "Delete", "Ctrl+z", "Ctrl+y", "c", "D", "U", "r"],
+      ...["i", "o", "c", "Delete", "Ctrl+z", "Ctrl+y", "X", "D", "U", "r"],
     ]);
     for (const chord of needed.flatMap(({ keys }) => keys)) {
       const page = watched({}, true);
@@ -104,7 +105,8 @@ describe("keys", () => {
     ["r", "refresh"],
     ["Backspace", "leave"],
     ["Delete", "removeSelected"],
-    ["c", "compare"],
+    ["c", "clone"],
+    ["X", "compare"],
     ["Escape", "cancel"],
     ["f", "fit"],
   ])("%s", (key, ...expected) => {

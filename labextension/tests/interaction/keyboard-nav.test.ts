@@ -60,6 +60,7 @@ function scene(): Scene {
       loop: bytes(),
       pinned: bytes(),
       omitted: counts(),
+      isolated: bytes(),
       ...texts("label", blank(NAMES.length)),
       source: Int32Array.from(lines.map(([source = 0]) => source)),
       target: Int32Array.from(lines.map(([, target = 0]) => target)),

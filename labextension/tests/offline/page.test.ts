@@ -118,7 +118,7 @@ function touches(box: Box, ...ends: (readonly [number, number])[]): boolean {
 
 describe.each(GOLDEN)("the page of $name", (golden) => {
   test("is first drawn just as in the editor", () => {
-    const { scene } = answer(houseOf(golden), { type: "open" });
+    const { scene } = answer(houseOf(golden), { type: "open", aspect: 0 });
     expect(scene.names).toEqual(golden.names);
     expect(scene.labels).toEqual(golden.labels);
     for (const field of [
@@ -154,7 +154,7 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
 
   test("opens what is asked for, and closed again it is as before", () => {
     const room = houseOf(golden);
-    const before = answer(room, { type: "open" });
+    const before = answer(room, { type: "open", aspect: 0 });
     const { names, kind, box } = before.scene;
     const item = names.findIndex((_, k) => kind[k] === 1);
     const scope = names[item] ?? "";
@@ -223,7 +223,7 @@ describe("the functions of a page", () => {
 
   test("are entered and left, each with what was open and chosen in it", () => {
     const house = houseOf(golden);
-    const outside = answer(house, { type: "open" });
+    const outside = answer(house, { type: "open", aspect: 0 });
     const door = outside.scene.byKey.get(first ?? "") ?? -1;
     expect(outside.scene.door[door]).toBe(1);
     const inside = enter(house, first);

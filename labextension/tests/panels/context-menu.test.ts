@@ -34,6 +34,8 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
     stage: recorder as Stage,
     readOnly,
     form: (command: EditCommand) => void asked.push(["form", command.verb, command.what, command.options]),
+    otherGraph: ({ name }) => void asked.push(["otherGraph", name]),
+    values: (name: string) => void asked.push(["values", name]),
     cloneForm: () => void asked.push(["cloneForm"]),
     anchor: () => undefined,
   };
@@ -136,7 +138,8 @@ describe("what a menu lists", () => {
 
   test("of the canvas: undo and redo, if there are any, and the view", () => {
     expect(world().texts({ kind: "canvas" })).toEqual([
-      ["Show the whole graph", "Open all scopes", "Close all scopes"],
+      ["Show the whole graph", "Expand all scopes", "Collapse all scopes"],
+      ["Add a model …", "Compare with …"],
     ]);
     const later = world({ undo: "editor.bypass('a')", selected_ops: 2, hidden: 3 });
     expect(later.texts({ kind: "canvas" }).flat()).toEqual(

@@ -1,6 +1,7 @@
 // What the inspector shows follows the graph.
 import { describe, expect, test, vi } from "vitest";
-import { examinedKey, isAbout, rgba, scaleOf } from "../../src/panels/inspector/op-details";
+import { examinedKey, isAbout } from "../../src/panels/inspector/op-details";
+import { rgba, scaleOf } from "../../src/panels/inspector/preview";
 import type { Examined, Inspected } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";
 import { newName } from "../../src/state/reply-handler";

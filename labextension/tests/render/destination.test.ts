@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Box, decodeScene } from "../../src/protocol/scene";
+import { type Box, boxOf, decodeScene, type Paint } from "../../src/protocol/scene";
 import { inView } from "../../src/render/camera/camera";
-import { destination, frameScope } from "../../src/render/camera/destination";
+import { destination, frameScope, selectedBox } from "../../src/render/camera/destination";
 import { packed, sceneArrays } from "../example-graph";
 
 const viewport = { width: 800, height: 600 };
@@ -49,17 +49,40 @@ describe("a scope that was opened", () => {
 describe("a copy", () => {
   const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
   const scene = decodeScene(fields, buffer);
-  const arrival = { focus: "net", beside: true };
+  const original = { x: 100, y: 0, width: 60, height: 40 };
+  const arrival = { focus: "net", beside: original };
 
-  test("that is in view moves nothing", () => {
+  test("that is in view with its original moves nothing", () => {
     const camera = { x: -10, y: -10, zoom: 1 };
     expect(destination(scene, camera, viewport, arrival)).toEqual(camera);
   });
 
-  test("is shown together with what was in view", () => {
-    const camera = { x: 40, y: 0, zoom: 2 };
-    const there = destination(scene, camera, { width: 600, height: 500 }, arrival);
-    const seen = inView(there, { width: 600, height: 500 });
-    expect(holds(seen, { x: 40, y: 0, width: 300, height: 280 })).toBe(true);
+  test.each([2, 0.9, 0.3])("is shown together with its original, from zoom %f", (zoom) => {
+    const screen = { width: 600, height: 500 };
+    const there = destination(scene, { x: 700, y: 300, zoom }, screen, arrival);
+    expect(holds(inView(there, screen), original)).toBe(true);
+    const copy = boxOf(scene.box, scene.byKey.get("net") ?? scene.byKey.get("net/") ?? 0);
+    expect(holds(inView(there, screen), copy)).toBe(true);
   });
+
+  test("of what is not drawn is shown together with what was in view", () => {
+    const camera = { x: 40, y: 0, zoom: 2 };
+    const there = destination(scene, camera, { width: 600, height: 500 }, { ...arrival, beside: null });
+    const seen = inView(there, { width: 600, height: 500 });
+    expect(holds(seen, { x: 40, y: 0, width: 300, height: 250 })).toBe(true);
+  });
+
+  test("was made of what is selected", () => {
+    const paint = { coverage: Uint8Array.from({ length: scene.length }, (_, item) => (item > 0 ? 2 : 1)) };
+    const all = selectedBox(scene, paint as Paint);
+    expect(all && holds(boxOf(scene.box, 0), all)).toBe(true);
+    expect(selectedBox(scene, null)).toBeNull();
+  });
+});
+
+test("a new layout is shown whole", () => {
+  const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
+  const scene = decodeScene(fields, buffer);
+  const there = destination(scene, { x: 5000, y: 5000, zoom: 3 }, viewport, { fit: true });
+  expect(holds(inView(there, viewport), boxOf(scene.box, 0))).toBe(true);
 });

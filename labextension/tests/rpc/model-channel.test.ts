@@ -59,7 +59,7 @@ describe("channel", () => {
 
   test("the binary buffer comes with the answer", async () => {
     const model = new FakeModel();
-    const answer = openChannel(model).request({ type: "open" });
+    const answer = openChannel(model).request({ type: "open", aspect: 0 });
     const buffer = new DataView(new ArrayBuffer(12));
     model.answer({ ...refused, id: model.sent[0]?.id }, [buffer]);
     expect((await answer).buffer).toBe(buffer);
@@ -67,7 +67,7 @@ describe("channel", () => {
 
   test("messages for others, and what is no message, are ignored", async () => {
     const model = new FakeModel();
-    const answer = openChannel(model).request({ type: "open" });
+    const answer = openChannel(model).request({ type: "open", aspect: 0 });
     for (const stray of [null, "text", {}, { id: "7", type: "refused" }, { ...refused, id: -1 }])
       model.answer(stray);
     model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
@@ -76,7 +76,7 @@ describe("channel", () => {
 
   test("two channels do not use the same ids", () => {
     const ids = [new FakeModel(), new FakeModel()].map((model) => {
-      void openChannel(model).request({ type: "open" });
+      void openChannel(model).request({ type: "open", aspect: 0 });
       return model.sent[0]?.id;
     });
     expect(ids[0]).not.toBe(ids[1]);
@@ -84,7 +84,7 @@ describe("channel", () => {
 
   test("silence ends in a sentence", async () => {
     const model = new FakeModel();
-    const answer = openChannel(model).request({ type: "open" }, { timeout: 5000 });
+    const answer = openChannel(model).request({ type: "open", aspect: 0 }, { timeout: 5000 });
     const failed = expect(answer).rejects.toThrow('not answered "open" for 5 s');
     await vi.advanceTimersByTimeAsync(5001);
     await failed;
@@ -94,17 +94,19 @@ describe("channel", () => {
     const model = new FakeModel();
     const channel = openChannel(model);
     const control = new AbortController();
-    const answer = channel.request({ type: "open" }, { signal: control.signal });
+    const answer = channel.request({ type: "open", aspect: 0 }, { signal: control.signal });
     control.abort();
     await expect(answer).rejects.toThrow("given up");
-    await expect(channel.request({ type: "open" }, { signal: control.signal })).rejects.toThrow("given up");
+    await expect(channel.request({ type: "open", aspect: 0 }, { signal: control.signal })).rejects.toThrow(
+      "given up",
+    );
     expect(model.sent).toHaveLength(1);
   });
 
   test("closing leaves no listener and nobody waiting", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
-    const answer = channel.request({ type: "open" });
+    const answer = channel.request({ type: "open", aspect: 0 });
     channel.close();
     await expect(answer).rejects.toThrow("closed");
     expect(model.listeners).toBe(0);
@@ -113,7 +115,10 @@ describe("channel", () => {
   test("the kernel says when it begins, and how far it is; only its reply is an answer", async () => {
     const model = new FakeModel();
     const told = vi.fn();
-    const answer = openChannel(model).request({ type: "open" }, { onProgress: told, timeout: 5000 });
+    const answer = openChannel(model).request(
+      { type: "open", aspect: 0 },
+      { onProgress: told, timeout: 5000 },
+    );
     model.says("busy");
     const id = model.sent[0]?.id;
     model.answer({ type: "working", id, what: "Drawing", done: 1, total: 3 });
@@ -129,7 +134,7 @@ describe("channel", () => {
     const channel = openChannel(model);
     const heard: boolean[] = [];
     channel.watch((gone) => heard.push(gone));
-    const answer = channel.request({ type: "open" });
+    const answer = channel.request({ type: "open", aspect: 0 });
     const failed = expect(answer).rejects.toThrow(KernelGone);
     model.says("busy");
     model.says("idle");
@@ -146,7 +151,7 @@ describe("channel", () => {
   test("a comm that takes no messages was closed with its kernel", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
-    const first = channel.request({ type: "open" });
+    const first = channel.request({ type: "open", aspect: 0 });
     model.closed = true;
     const both = [first, channel.request({ type: "undo", inspected: "" })].map((each) =>
       expect(each).rejects.toThrow(KernelGone),

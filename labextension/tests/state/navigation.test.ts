@@ -82,7 +82,7 @@ describe("going in and out", () => {
     );
     await actions.toggleSelected(INPUT);
     await actions.catchUp(() => 0);
-    expect(sent.at(-1)).toEqual({ type: "open" });
+    expect(sent.at(-1)).toEqual({ type: "open", aspect: 0 });
     expect(graphKey(store.value.state)).toBe("graph / body");
     expect(arrivals.at(-1)?.graphEntry).toEqual({ camera: null, inward: true });
   });

@@ -11,6 +11,8 @@ from tests.browser.jobs.counted import Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 GRAPH = """
 import numpy as np
 import tensorflow as tf
@@ -179,7 +181,7 @@ def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
     corner = box["x"] + 6, box["y"] + box["height"] / 2
     hand.click_at(*corner, button="right")
     expect(hand.menu).to_be_visible()
-    assert entries(hand)[:4] == ["Undo", "Show the whole graph", "Open all scopes", "Close all scopes"]
+    assert entries(hand)[:4] == ["Undo", "Show the whole graph", "Expand all scopes", "Collapse all scopes"]
     hand.choose("Undo")
     expect(hand.root.locator(".tgw-step:not(.tgw-ahead)")).to_have_count(1)
     hand.widget.settled()

@@ -74,13 +74,23 @@ def test_an_op_on_a_gpu_that_is_not_there_runs_on_the_cpu_and_says_so() -> None:
     source = open_source(on("/device:GPU:77"))
     notice = only_notice(source)
     assert notice == (
-        "Op 'there' (and 1 more) is pinned to '/device:GPU:77', a device that this machine does not have; "
-        "it runs on the CPU instead."
+        "Op 'there' (and 1 more) is pinned to '/device:GPU:77', which is not available on this machine; it runs on CPU."
     )
     source.live()
     assert source.session is not None
     assert source.session.run("too:0") == 2.0
     source.session.close()
+
+
+def test_ops_on_several_absent_devices_are_one_notice() -> None:
+    graph = on("/device:GPU:1")
+    for number in range(2, 5):
+        graph.node.add(name=f"more_{number}", op="NoOp", device=f"/device:GPU:{number}")
+    notice = only_notice(open_source(graph))
+    assert notice == (
+        "5 ops are pinned to devices that this machine does not have, "
+        "'/device:GPU:1', '/device:GPU:2', '/device:GPU:3' and 1 more; they run on the CPU instead."
+    )
 
 
 def test_an_op_of_another_machine_cannot_run() -> None:
@@ -96,7 +106,7 @@ def test_a_live_graph_on_an_absent_device_says_how_to_open_its_session() -> None
         tf.import_graph_def(on("/device:GPU:7"), name="")
     for config in (None, v1.ConfigProto(), v1.ConfigProto(allow_soft_placement=True)):
         with v1.Session(graph=graph, config=config) as session:
-            runs = "runs on the CPU instead" in only_notice(open_source(graph, session))
+            runs = "runs on CPU" in only_notice(open_source(graph, session))
             try:
                 session.run(graph.get_operations()[-1])
             except tf.errors.OpError:
@@ -116,7 +126,7 @@ def test_an_extracted_part_says_of_absent_devices_what_its_own_session_does() ->
         assert "open the session with" in editor.notices[0]
         part = editor.extract([], "three")
     assert part.session.run("three:0") == 3.0
-    assert "runs on the CPU instead" in part.notices[0]
+    assert "runs on CPU" in part.notices[0]
 
 
 def test_a_file_of_a_newer_tensorflow_can_be_looked_at() -> None:

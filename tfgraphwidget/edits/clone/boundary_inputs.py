@@ -50,11 +50,6 @@ class BoundaryInputs:
         return tuple(op for op, _ in (*self.replaced, *self.stands_for))
 
     @property
-    def instead_tensors(self) -> tuple[str, ...]:
-        """The tensors that copies read something else for."""
-        return tuple(f"{op}:{port}" for op, port in (*self.replaced, *self.stands_for))
-
-    @property
     def placeholders(self) -> tuple[tuple[str, str], ...]:
         """(tensor, name that its placeholder has within the copy's scope)."""
         return tuple((f"{op}:{port}", name) for (op, port), name in self.stands_for.items())

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, Literal, get_args
 
 from tfgraphwidget.argument_checks import value_text
@@ -27,7 +28,7 @@ from tfgraphwidget.edits.clone.scopes import (
     copied_names,
     taken_names,
 )
-from tfgraphwidget.edits.command import Command, Edits, Executor, Renew
+from tfgraphwidget.edits.command import Command, Edits, Executor, Renew, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, Preview, State
 from tfgraphwidget.edits.registry import register
@@ -160,6 +161,13 @@ class Clone(Command):
     graph: Any = field(default=None, metadata={"external": "other_graph"})
     session: Session | None = field(default=None, metadata={"external": "other_session"})
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        part = f"{subject_text(self.inputs)} … {subject_text(self.outputs)}" if self.selection is None else ""
+        copies = f", {self.times} copies" if self.times else ""
+        shared = ", with shared variables" if self.variables == "shared" else ""
+        return f"Cloned {part or subject_text(self.selection)} as {self.into or 'the graph'}{copies}{shared}"
+
     @property
     def scopes(self) -> tuple[str, ...]:
         """The name scope of each copy."""
@@ -268,9 +276,6 @@ class _CloneSource:
         selection = Selection.of(index, self.ops, "")
         boundary_ops = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
         kinds = dict(shared_state(index, chosen, boundary_ops))
-        if clone.selection is None:  # what comes into chosen ops is what they were chosen to read
-            boundary = (*clone.inputs, *self.inputs.instead_tensors)
-            kinds.update((index.op(name), "variable") for name in selection.shared(boundary))
         persistent, first = (
             persistent_state(index),
             needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
@@ -444,6 +449,11 @@ class Add(Command):
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
     session: Session | None = field(default=None, metadata={"external": "other_session"})
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        source = PurePath(self.source).name if isinstance(self.source, str) else "a graph"
+        return f"Added {source} as {self.into or 'the graph'}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of `context.target`, where `context.index` is the source's graph."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, convert_variables
 from tfgraphwidget.edits.patch import Change, FunctionBoundary, NodeChange, Patch, removal_of
@@ -62,6 +62,10 @@ class Freeze(Command):
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Froze the graph for {subject_text(self.outputs)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value."""
@@ -144,6 +148,10 @@ class StripTraining(Command):
     """
 
     outputs: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Stripped training, and kept what {subject_text(self.outputs)} needs"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; raises UnknownName, and GraphEditError if there is nothing to remove."""

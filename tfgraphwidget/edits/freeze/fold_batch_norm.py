@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import only_read
 from tfgraphwidget.edits.patch import Change, Patch, removal_of
@@ -59,6 +59,10 @@ class FoldBatchNorm(Command):
     """
 
     what: OpsArgument = ()
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return "Folded batch normalization" + (f" of {subject_text(self.what)}" if self.what else "")
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tfgraphwidget.edits.clone.boundary_inputs import compatible
+from tfgraphwidget.edits.command import subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewire import validation
@@ -52,6 +53,10 @@ class Bypass(Rewire):
     mend: AdapterType = ""
     names: tuple[str, ...] = ()
     gradients: bool = False
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Bypassed {subject_text(self.what)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
@@ -197,6 +202,10 @@ class Detach(Rewire):
     outputs: bool = True
     control: bool = False
     names: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Detached {subject_text(self.what)}"
 
     @property
     def adds(self) -> bool:

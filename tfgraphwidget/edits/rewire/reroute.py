@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -175,6 +175,10 @@ class Reroute(_ConsumerCommand):
     mend: AdapterType = ""
     names: tuple[str, ...] = ()
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Rerouted the consumers of {subject_text(self.old)} to {subject_text(self.to)}"
+
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
@@ -208,6 +212,10 @@ class Swap(_ConsumerCommand):
     never: Ops = ()
     mend: AdapterType = ""
     names: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Swapped the {self.what} of {subject_text(self.a)} and {subject_text(self.b)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
@@ -288,6 +296,11 @@ class Connect(Rewire):
     k: int | None = None
     mend: AdapterType = ""
     names: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        slot = "" if self.k is None else f", input {self.k}"
+        return f"Connected {subject_text(self.source)} to {subject_text(self.target)}{slot}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
@@ -373,8 +386,8 @@ class _ControlInputCommand(Rewire):
 
 @register(
     button=EditButton(
-        "Wait for",
-        "Add a control input: an op that runs before this one",
+        "Add control dependency",
+        "Have this op run after another one",
         on="op",
         order=90,
         fields=(FormField("ops", "Op", tensor=True),),
@@ -388,6 +401,10 @@ class AddControlInputs(_ControlInputCommand):
         op: The op.
         ops: The ops to wait for; none of them is a control input of the op yet.
     """
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Added control dependency of {self.op} on {subject_text(self.ops)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
@@ -405,6 +422,11 @@ class RemoveControlInputs(_ControlInputCommand):
         op: The op.
         ops: The ops that it no longer waits for; each is a control input of the op.
     """
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        which = f"control dependency of {self.op} on {subject_text(self.ops)}"
+        return f"Removed {which if self.ops else f'all control dependencies of {self.op}'}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""

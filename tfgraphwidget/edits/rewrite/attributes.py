@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, brief_value, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -22,7 +22,17 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
 )
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    HANDLES,
+    PLACEHOLDERS,
+    TRAINABLE,
+    GraphIndex,
+    Member,
+    handles_of_one,
+    is_placeholder,
+    listed_variables,
+)
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, names_text
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
@@ -41,6 +51,10 @@ class SetAttr(Command):
     op: str
     name: str
     value: Any = field(metadata={"required": True})
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Set {self.name} of {self.op} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
@@ -260,6 +274,11 @@ class Place(Command):
     what: OpsArgument
     device: str = field(metadata={"required": True})
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        device = f"to {self.device}" if self.device else "to none"
+        return f"Set the device of {subject_text(self.what)} {device}"
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for what is no device."""
         if not _DEVICE.fullmatch(self.device):
@@ -325,6 +344,10 @@ class SetConstant(Command):
     tensor: str
     value: Any = field(metadata={"required": True})
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Set {self.tensor} to {brief_value(self.value)}"
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an op that is neither a constant nor a placeholder."""
         index = context.index
@@ -353,13 +376,19 @@ class SetConstant(Command):
 
 # Trainable variables
 
-_KEY = "trainable_variables"
 
-
-@register(requested=False)  # a message of the browser cannot name several things to train
+@register(
+    button=EditButton(
+        "Train only this",
+        "Make the variables in it the only trainable ones",
+        "part",
+        order=85,
+        types=tuple(sorted(HANDLES)),
+    )
+)
 @dataclass(frozen=True)
 class Trainable(Command):
-    """Set the collection of trainable variables.
+    """Set the collection of trainable variables; in a function's body, for the variables that it reads.
 
     Attributes:
         variables: The handle ops of the variables.
@@ -367,11 +396,14 @@ class Trainable(Command):
 
     variables: tuple[str, ...] = field(metadata={"positional": True})
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Made only {subject_text(self.variables)} trainable" if self.variables else "Made nothing trainable"
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the collection; GraphEditError for what no collection holds as a variable."""
-        context.require_graph()
         index = context.index
-        variables = index.defined_variables
+        variables = listed_variables(index)
         unknown = [name for name in self.variables if name not in variables]
         if unknown:
             raise GraphEditError(
@@ -380,6 +412,12 @@ class Trainable(Command):
                 unknown,
             )
         # All go and all come, so that taking it back gives the old order too.
-        now = tuple((_KEY, member) for member in index.collections.get(_KEY, ()))
-        members = tuple((_KEY, Member("variable", f"{name}:0")) for name in sorted(self.variables, key=index.op))
-        return Patch(add=Change(members=members), remove=Change(members=now))
+        now = tuple((TRAINABLE, member) for member in index.collections.get(TRAINABLE, ()))
+        names = (name for name in handles_of_one(index, self.variables) if name in variables)
+        members = tuple((TRAINABLE, Member("variable", f"{name}:0")) for name in names)
+        note = f"Only {names_text(self.variables)} can be trained now."
+        return Patch(add=Change(members=members), remove=Change(members=now), notes=(note,))
+
+    def fix_label(self) -> str:
+        """The button after a clone."""
+        return "Train only this"

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, brief_value
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, apply_patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -63,6 +63,12 @@ class ReplaceInput(Command):
     dtype: str = ""
     fix: bool = False
     mend: Literal["", "Cast"] = ""
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        shape = "" if self.shape == _SAME else f"shape {brief_value(self.shape)}"
+        changes = " and ".join(filter(None, [shape, f"dtype {self.dtype}" if self.dtype else ""]))
+        return f"Changed {self.tensor} to {changes or 'an input'}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch, with the `constants` that hold an old size.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -103,16 +103,7 @@ _OP_TYPES = ("Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckN
         order=60,
         needs=("outputs",),
         output=True,
-        fields=(
-            FormField("function", "Op type", "Identity", words=_OP_TYPES),
-            FormField(
-                "options",
-                "Options",
-                python=True,
-                optional=True,
-                hint='Python, such as {"dtype": "float16"}. A function of your own: editor.insert in a cell.',
-            ),
-        ),
+        fields=(FormField("function", "Op type", "Identity", words=_OP_TYPES, op_type=True),),
     )
 )
 @dataclass(frozen=True)
@@ -139,6 +130,11 @@ class Insert(Command):
     never: Ops = ()
     spec: Spec | None = None
     options: tuple[tuple[str, Any], ...] = field(default=(), metadata={"pairs": True})
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        consumers = f", for {subject_text(self.only)}" if self.only else ""
+        return f"Inserted {subject_text(self.function)} after {self.at}{consumers}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives."""

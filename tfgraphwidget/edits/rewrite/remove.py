@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tfgraphwidget.edits import queue_runners
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
@@ -54,6 +54,10 @@ class Remove(Command):
     prune: bool = True
     readers: bool = False
 
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Removed {subject_text(self.what)}"
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when an op that stays would lose what it reads."""
         return self.patch(context.index, context.external_tensors)
@@ -71,7 +75,8 @@ class Remove(Command):
             removed = set(np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist())
         self._check_unread(index, removed)
         if self.prune:
-            removed |= _no_longer_needed(index, removed, {split_tensor(name)[0] for name in external})
+            ends = {split_tensor(name)[0] for name in external}
+            removed |= no_longer_needed(index, removed, unprunable_ops(index, ends))
         _check_variables(index, removed)
         rewriter = ConsumerRewriter(index)
         _reconnect_control_inputs(index, removed, rewriter)
@@ -106,9 +111,14 @@ class Remove(Command):
                 )
 
 
-def _no_longer_needed(index: GraphIndex, removed: set[int], ends: set[str]) -> set[int]:
-    """What fed, or was waited for by, ops that go and no others."""
-    protected = _unprunable_ops(index, ends)
+def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask) -> set[int]:
+    """Find what feeds, or is waited for by, ops that are removed and no others.
+
+    Args:
+        index: The graph.
+        removed: The ops that are removed.
+        protected: The ops that stay in any case; those that an input of the graph needs are added.
+    """
     unused = _used_only_by(index, removed, protected)
     outside = from_outside(index)
     while True:
@@ -138,8 +148,13 @@ def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[
     return unused
 
 
-def _unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
-    """The ops that go only when a person says so."""
+def unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
+    """Find the ops that are removed only when a call names them.
+
+    Args:
+        index: The graph.
+        ends: The names of ops that are names outside of the graph.
+    """
     protected = persistent_state(index) | from_outside(index)
     entries = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
     names = entries | ends | {name for node in index.nodes for name in colocated_with(node)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone.node_copier import NodeCopier
 from tfgraphwidget.edits.clone.scopes import LONGEST
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -62,6 +62,10 @@ class Rename(Command):
 
     old: str
     new: str
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Renamed {subject_text(self.old)} to {subject_text(self.new)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed."""
@@ -135,6 +139,10 @@ class RenameKey(Command):
     signature: str
     key: str
     new: str
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Renamed {self.key} of signature {self.signature} to {self.new}"
 
     def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
         """The patch, which changes no op."""

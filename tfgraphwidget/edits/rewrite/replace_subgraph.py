@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
@@ -40,7 +40,7 @@ _OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "So
         on="op",
         order=55,
         needs=("inputs", "outputs"),
-        fields=(FormField("by", "Op type", words=_OP_TYPES, hint="A function of your own: editor.replace in a cell."),),
+        fields=(FormField("by", "Op type", words=_OP_TYPES, op_type=True),),
         options=(("remove", "True"),),
     )
 )
@@ -56,6 +56,7 @@ class Replace(Command):
         into: The name scope of the ops that the function makes.
         ends: Pairs of (old tensor, new tensor).
         remove: Whether the ops `what` are removed.
+        attributes: Attributes of the op type, or keyword arguments of the function, as (name, value) pairs.
     """
 
     what: OpsArgument
@@ -63,10 +64,17 @@ class Replace(Command):
     into: str = ""
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     remove: bool = False
+    attributes: tuple[tuple[str, Any], ...] = field(default=(), metadata={"pairs": True})
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Replaced {subject_text(self.what)} with {subject_text(self.by)}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
         is_part = isinstance(self.by, Selection | tuple)
+        if is_part and self.attributes:
+            raise GraphEditError("Other ops of the graph have their attributes already; leave out attributes.")
         patch = self._by_part(context.index) if is_part else self._by_function(context)
         if not self.remove:
             return patch
@@ -82,6 +90,11 @@ class Replace(Command):
         if not ops:
             raise GraphEditError("The selection holds no ops, so there is nothing to replace; select some.")
         return Selection.of(index, ops, "")
+
+    def tensors(self, index: GraphIndex) -> tuple[str, ...]:
+        """The inputs without the variables that are read: the function makes its own, or none."""
+        part = self.part(index)
+        return tuple(name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES)
 
     def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:
         """The outputs that `count` new tensors take the place of: all, or those that have consumers."""
@@ -100,12 +113,13 @@ class Replace(Command):
 
     def _by_function(self, context: PlanContext) -> Patch:
         index = context.index
-        inputs = (tensor(index, name) for name in _values(index, self.part(index)))
-        traced = context.trace(self.by, [(index.dtypes(op)[port], index.shape(op, port)) for op, port in inputs])
+        inputs = (tensor(index, name) for name in self.tensors(index))
+        specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in inputs]
+        traced = context.trace(self.by, specs, self.attributes)
         index = context.index
         part = self.part(index)
         outputs = self._outputs(context, part, len(traced.outputs))
-        graft = graft_function(traced, index, _values(index, part), self.into)
+        graft = graft_function(traced, index, self.tensors(index), self.into)
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
@@ -145,11 +159,6 @@ class Replace(Command):
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
         return replace(patch, output_renames=tuple(renames))
-
-
-def _values(index: GraphIndex, part: Part) -> tuple[str, ...]:
-    """The inputs of a part without the variables that it reads: the function makes its own, or none."""
-    return tuple(name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES)
 
 
 def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:

@@ -16,14 +16,21 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
+from tfgraphwidget.export.formats.new_saved_variables import (
+    CannotHold,
+    NewVariable,
+    checkpoint_values,
+    initialized,
+    new_variables,
+)
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
-from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
+from tfgraphwidget.export.request import EditedSavedModel
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import read_state
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph import GraphIndex, definitions, handles
+from tfgraphwidget.graph import TRAINABLE, GraphIndex, definitions, handles
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
@@ -59,8 +66,14 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         GraphEditError: What was written gives something else than the graph does.
     """
     request = edited.request
-    meta = _rewrite(edited)
+    try:
+        meta, new = _rewrite(edited)
+    except CannotHold as error:
+        raise NotKept(str(error)) from error
     values = _changed_values(edited)
+    if new:
+        prefix = str(edited.folder / "variables" / "variables")
+        values |= checkpoint_values(tf_protos.checkpoint_reader(prefix), new)
     copy_files(edited.folder, path, [name for name in files if name not in (_MODEL, _FINGERPRINT)])
     model = tf_protos.SavedModel(saved_model_schema_version=edited.model.saved_model_schema_version)
     model.meta_graphs.append(meta)
@@ -68,7 +81,7 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
     if values:
         _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
     if request.verify:
-        _verify(path, request, meta.meta_info_def.tags)
+        _verify(path, edited, meta.meta_info_def.tags)
 
 
 def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
@@ -88,33 +101,41 @@ def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
             shutil.copyfile(folder / name, path / name)
 
 
-def _verify(path: Path, request: ExportRequest, tags: Sequence[str]) -> None:
+def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
     """Run what was written beside the graph; a notice says so if the graph itself cannot run."""
+    request = edited.request
     try:
         need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
         state = read_state(request, need)
     except GraphEditError as error:
         request.add_notice(f"What was written was not run: {error.why}")
         return
-    check_saved_model(path, GraphReference(request, state), tags)
+    for loader in check_saved_model(path, GraphReference(request, state), tags, edited.folder):
+        request.add_notice(f"{loader} cannot run what was written, nor the SavedModel that was opened.")
 
 
 # The MetaGraphDef
 
 
-def _rewrite(edited: EditedSavedModel) -> Any:
-    """The MetaGraphDef with the edited graph."""
+def _rewrite(edited: EditedSavedModel) -> tuple[Any, list[NewVariable]]:
+    """The MetaGraphDef with the edited graph, and the variables that it did not have."""
     original, request = edited.meta_graph, edited.request
     meta = tf_protos.MetaGraphDef()
     meta.CopyFrom(original)
     nodes = _nodes(edited)
     has_objects = bool(original.object_graph_def.nodes)
+    new: list[NewVariable] = []
+    if has_objects:
+        new = new_variables(original, edited.before, request.index, edited.session)
+        nodes = initialized(nodes, new, _init_op(original))
     objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
     if has_objects:
+        objects.add_variables(new)
         try:
             objects.signatures(edited.signatures, request.signatures)
         except GraphEditError as error:
             raise NotKept(error.why) from error
+        objects.trainable()
     library, renamed = objects.library()
     check_size("The graph of the SavedModel", nodes, library, _WAY_OUT)
     del meta.graph_def.node[:]
@@ -134,7 +155,13 @@ def _rewrite(edited: EditedSavedModel) -> Any:
     _set_signature_defs(meta, edited, objects)
     for sentence in objects.notices:
         request.add_notice(sentence)
-    return meta
+    return meta, new
+
+
+def _init_op(meta: Any) -> str:
+    """The op that sessions run after they have restored the variables; "" without one."""
+    outputs = meta.signature_def[_INIT].outputs if _INIT in meta.signature_def else {}
+    return next((split_tensor(info.name)[0] for info in outputs.values()), "")
 
 
 def _restore_contexts(library: FunctionDefLibrary, original: FunctionDefLibrary) -> None:
@@ -185,13 +212,13 @@ def _bookkeeping(meta: Any) -> list[str]:
 
 
 def _check_state(edited: EditedSavedModel) -> None:
-    """Raise NotKept for variables that edits have brought in: the checkpoint and the Saver do not know them.
+    """Raise NotKept for variables that edits have brought into a model of TensorFlow 1, whose Saver has no others.
 
     Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops that are not there.
     """
     index, names_before = edited.request.index, set(edited.before.names)
     new = [index.names[i] for i in handles(index) if index.names[i] not in names_before]
-    if new:
+    if new and not edited.meta_graph.object_graph_def.nodes:
         raise NotKept(f"{new[0]!r} is a new variable")
     if not edited.meta_graph.object_graph_def.nodes and any(
         key in edited.meta_graph.collection_def for key in _BY_NAME
@@ -214,6 +241,26 @@ def _set_collections(meta: Any, edited: EditedSavedModel, names: set[str]) -> No
             collection.bytes_list.value[:] = [
                 entry for entry in collection.bytes_list.value if _is_there(key, entry, names)
             ]
+    if index.collections.get(TRAINABLE) != edited.before.collections.get(TRAINABLE):
+        _set_trainable(meta, index)
+
+
+def _set_trainable(meta: Any, index: GraphIndex) -> None:
+    """Let the variables in the collections be trainable, or not, as the edited graph has them."""
+    defined, found = index.defined_variables, dict[str, bytes]()
+    for key in list(meta.collection_def):
+        if tf_protos.collection_message(key) is not tf_protos.VariableDef:
+            continue
+        collection = meta.collection_def[key].bytes_list.value
+        protos = [tf_protos.VariableDef.FromString(entry) for entry in collection]
+        for proto in protos:
+            name = split_tensor(proto.variable_name)[0]
+            if name in defined:
+                proto.trainable = defined[name].trainable
+                found[name] = proto.SerializeToString()
+        collection[:] = [proto.SerializeToString() for proto in protos]
+    names = (split_tensor(member.name)[0] for member in index.collections.get(TRAINABLE, ()))
+    meta.collection_def[TRAINABLE].bytes_list.value[:] = [found[name] for name in names if name in found]
 
 
 def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
@@ -287,8 +334,8 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
 def _write_values(old: Path, new: Path, values: Mapping[str, Any]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
-    names = sorted(reader.get_variable_to_shape_map())
-    dtypes = reader.get_variable_to_dtype_map()
+    names = sorted({*reader.get_variable_to_shape_map(), *values})
+    dtypes = {name: np.asarray(value).dtype for name, value in values.items()} | reader.get_variable_to_dtype_map()
     for file in new.parent.glob(f"{new.name}.*"):
         file.unlink()
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:

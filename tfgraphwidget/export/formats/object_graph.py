@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.formats.new_saved_variables import NewVariable, add_objects
 from tfgraphwidget.export.formats.signature_function import called_function, signature_function
 from tfgraphwidget.graph import (
     FUNCTION_CALLS,
+    TRAINABLE,
     GraphIndex,
     Shape,
     called_functions,
@@ -27,7 +29,7 @@ from tfgraphwidget.graph import (
     reachable_functions,
 )
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
-from tfgraphwidget.sources import Signature, open_source, tf_protos
+from tfgraphwidget.sources import Signature, open_source, saved_variables, tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
 _SIGNATURES = "signatures"
@@ -57,6 +59,7 @@ class ObjectGraphEdit:
         self.objects.CopyFrom(original.object_graph_def)
         self.notices: list[str] = []
         self._old = {function.signature.name: function for function in original.graph_def.library.function}
+        self._added: dict[str, int] = {}  # tensors of new handles, with the numbers of their objects
         self._new: dict[str, Any] = {}  # functions of signatures, by the name that they have in the file
         self._rooted = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
@@ -81,6 +84,35 @@ class ObjectGraphEdit:
         names = self._after.functions | self._old.keys()
         return set(reachable_functions(names, _FunctionLookup(self._function, self._after.extras.gradient), nodes))
 
+    # Variables
+
+    def add_variables(self, variables: Sequence[NewVariable]) -> None:
+        """Add objects for variables that edits have brought in."""
+        add_objects(self.objects, variables, self._after)
+        self._added = {variable.definition.name: variable.number for variable in variables}
+
+    def trainable(self) -> None:
+        """Let the saved variables be trainable, or not, as the edited graph has them."""
+        before, after = map(_trainable, (self._before, self._after))
+        if before & self._after.ids.keys() == after & self._before.ids.keys():
+            return
+        nodes, numbers = self.objects.nodes, saved_variables(self._original, self._original.graph_def.node)
+        flags = {number: op in after for op, number in numbers.items() if op in self._after.ids}
+        functions = self._original.object_graph_def.concrete_functions.values()
+        bound = {number for function in functions for number in function.bound_inputs}
+        # Keras saves each variable twice, under one name; functions bind one of them.
+        by_name = {nodes[number].variable.name: flag for number, flag in flags.items() if number in bound}
+        for number, saved in enumerate(nodes):
+            if saved.WhichOneof("kind") == "variable":
+                own = flags.get(number, saved.variable.trainable)
+                saved.variable.trainable = own if number in bound else by_name.get(saved.variable.name, own)
+        lists = [child.local_name for child in nodes[0].children if child.local_name == TRAINABLE]
+        if lists:
+            self.notices.append(
+                "The list trainable_variables of the saved object is as it was, since checkpoints name its entries; "
+                "take those variables whose trainable is True, as the functions of the signatures do."
+            )
+
     # Signatures
 
     def signatures(self, was: Sequence[Signature], now: Sequence[Signature]) -> None:
@@ -91,7 +123,7 @@ class ObjectGraphEdit:
         numbers = self._signature_objects()
         signatures_now = {signature.name: signature for signature in now}
         signatures_before = {signature.name: signature for signature in was}
-        bindings = bound_tensors(self._original, self._before.nodes)
+        bindings = {**bound_tensors(self._original, self._before.nodes), **self._added}
         for name, number in numbers.items():
             if name not in signatures_now:
                 self._drop_signature(name)
@@ -336,9 +368,18 @@ class ObjectGraphEdit:
         return rooted | set(concrete) | self._old_reached(concrete)
 
     def _takes_the_same(self, old: str, new: str) -> bool:
-        """Whether an edited function has the arguments that the function had; a notice if an object names it."""
+        """Whether an edited function has the arguments that the function had; a notice if an object names it.
+
+        It may have those of new variables besides, which become bound to it.
+        """
         before, now = self._old[old].signature, self._function(new).signature
-        if [argument.type for argument in before.input_arg] == [argument.type for argument in now.input_arg]:
+        types = [argument.type for argument in before.input_arg], [argument.type for argument in now.input_arg]
+        if types[0] == types[1]:
+            return True
+        numbers = self._given_objects.get(new, ())[len(types[0]) :]
+        if types[0] == types[1][: len(types[0])] and numbers and all(number is not None for number in numbers):
+            if old in self.objects.concrete_functions:
+                self.objects.concrete_functions[old].bound_inputs.extend(numbers)
             return True
         if old in self.objects.concrete_functions:
             self.notices.append(
@@ -346,6 +387,27 @@ class ObjectGraphEdit:
                 "other variables; call the signature."
             )
         return False
+
+    @cached_property
+    def _given_objects(self) -> dict[str, list[int | None]]:
+        """The saved objects that calls give the arguments of each function; None for other arguments."""
+        known = {**bound_tensors(self._original, self._before.nodes), **self._added}
+        found: dict[str, list[int | None]] = {}
+        stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
+            (self._after.nodes, {**known, **{name.removesuffix(":0"): number for name, number in known.items()}})
+        ]
+        while stack:
+            nodes, objects = stack.pop()
+            for node in nodes:
+                name = called_function(node)
+                if node.op not in FUNCTION_CALLS or name not in self._after.functions or name in found:
+                    continue
+                definition = self._after.extras.function(name)
+                found[name] = [objects.get(text) for text in node.input if text[:1] != "^"]
+                pairs_of_arguments = zip(definition.signature.input_arg, found[name], strict=False)
+                inner = {argument.name: number for argument, number in pairs_of_arguments if number is not None}
+                stack.append((definition.node_def, inner))
+        return found
 
     def _move(self, moves: Mapping[str, str]) -> None:
         """Let objects name other functions."""
@@ -625,3 +687,8 @@ def _rename(function: Any, renamed: Mapping[str, str]) -> None:
     function.signature.name = renamed.get(function.signature.name, function.signature.name)
     for node in function.node_def:
         rename_functions(node, renamed)
+
+
+def _trainable(index: GraphIndex) -> set[str]:
+    """The handle ops of the trainable variables."""
+    return {split_tensor(member.name)[0] for member in index.collections.get(TRAINABLE, ())}

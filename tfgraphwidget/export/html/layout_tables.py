@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import GraphIndex, no_collections
 from tfgraphwidget.hierarchy import Ints, Outline, outline_of
-from tfgraphwidget.layout import ROOT_ASPECT, CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
+from tfgraphwidget.layout import CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
 from tfgraphwidget.layout.free_form import pinned_items
 from tfgraphwidget.scene.coloring import OpValues, color_items
 from tfgraphwidget.visible import BADGE, OP, OPEN, ViewSpec, VisibleGraph, build_visible_graph, item_sizes, place_badges
@@ -79,13 +79,12 @@ def lay_out_levels(index: GraphIndex, view_spec: ViewSpec, layout: Layout | None
     for depth, nodes in enumerate(outline.levels):
         opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
         visible = build_visible_graph(index, replace(view_spec, opened=opened, pinned={}))
-        frame = Frame(visible, right=view_spec.direction == "right" and layout is None)
+        frame = Frame(visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect)
         size = item_sizes(visible)
         with no_collections():
             inside = _SingleContainers(visible, frame, size, cache, layout, {})
-            root = 1 / ROOT_ASPECT if frame.right else ROOT_ASPECT
             items = np.flatnonzero((visible.kind == OPEN) & (visible.depth == depth)).tolist()
-            placed = [inside.lay_out_alone(item, _ASPECT if item else root) for item in items]
+            placed = [inside.lay_out_alone(item, _ASPECT if item else frame.aspect) for item in items]
         yield ContainerLayouts(visible, frame, items, placed, inside.size, size)
 
 
@@ -101,7 +100,7 @@ def lay_out_view(
         cache: The cache of the editor's layout, so that the result is the same.
     """
     visible = build_visible_graph(index, view_spec)
-    frame = Frame(visible, right=view_spec.direction == "right" and layout is None)
+    frame = Frame(visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect)
     with no_collections():
         size = item_sizes(visible)
         inside = CompoundLayout(visible, frame, size, cache or LayoutCache(), layout, view_spec.pinned)
@@ -125,8 +124,8 @@ def lay_out_view(
 # `inside_size` (f4, 2), `inside_port` (f4, 2: x of the lines from above and to below, NaN for none),
 # `inside_child`, `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
 # node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open), `child_family`,
-# `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part` (u1), `child_count`, `child_variables`,
-# `child_omitted`, `child_label` (u4), `child_aux` (u1: a badge at its readers where these can be seen),
+# `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part`, `child_isolated` (u1), `child_count`,
+# `child_variables`, `child_omitted`, `child_label` (u4), `child_aux` (u1: a badge at its readers where these show),
 # `child_badge` (u4, one more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4),
 # `badge_family` (u1), `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`,
 # `line_target` (i4: child of the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes`
@@ -293,7 +292,7 @@ class _Rows:
 
 
 _COUNTS = ("count", "variables", "omitted")
-_FLAGS = ("family", "aside", "door", "part", "loop")
+_FLAGS = ("family", "aside", "door", "part", "loop", "isolated")
 
 
 def _child_numbers(end: Ints, container: Ints, first: Ints) -> Ints:

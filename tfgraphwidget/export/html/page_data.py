@@ -186,7 +186,7 @@ def _ops(index: GraphIndex, outline: Outline, texts: Texts, values: Values, noti
         "op_type": texts.codes(index.types),
         "op_device": texts.codes(str(node.device) for node in index.nodes),
         "op_home": outline.home.astype(np.int32),
-        "op_variable": find_op_facts(index).handle.astype(np.uint8),
+        "op_variable": find_op_facts(index).variable.astype(np.uint8),
         "op_is": np.bitwise_or.reduce([of(index).astype(np.uint8) << k for k, of in enumerate(TRAITS.values())]),
         "input_start": inputs.start.astype(np.uint32),
         "input_op": inputs.values.astype(np.int32),

@@ -111,9 +111,16 @@ def load_with_gradients(
     for (name, op), gradient in gradient_names.items():
         body = functions_by_name[name].graph
         captured_names = [item for item in gradients[name][op].captured if isinstance(item, str)]
-        tensors = {k: body.inputs[int(k)] if k.isdecimal() else body.get_tensor_by_name(k) for k in captured_names}
+        tensors = {k: _tensor(body, op, k) for k in captured_names}
         gradients[name][op].register(gradient, tensors)
     return functions_by_name
+
+
+def _tensor(body: Any, op: str, name: str) -> Any:
+    """A tensor of a loaded function, by the name that `called_gradients` has for it, for the gradient of an op."""
+    if name[0] == "^":
+        return body.get_operation_by_name(op).inputs[int(name[1:])]
+    return body.inputs[int(name)] if name.isdecimal() else body.get_tensor_by_name(name)
 
 
 def import_part(

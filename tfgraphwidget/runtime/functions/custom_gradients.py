@@ -8,13 +8,15 @@ be done the copy gets a name that is not registered, so that asking for its grad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
 from tfgraphwidget.graph import BodyState, GraphIndex
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.functions.edited_function import unedited_name
+from tfgraphwidget.sources import find_operation
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
 from tfgraphwidget.tf_types import FunctionDef, Tensor
@@ -62,30 +64,38 @@ def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:
 def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
     """Function -> name of an op in it -> its gradient, for FunctionDefs that were traced from `held.graph`.
 
-    What these gradients read is named by number for arguments, else by the tensor's name.
+    What these gradients read is named by number for arguments, "^0" for what the op itself reads, which an edit may
+    have changed, else by the tensor's name.
     """
     result: dict[str, dict[str, Gradient]] = {}
     for name, definition in functions.items():
-        traced = None if body_state.graph is None else graph_functions(body_state.graph).get(name)
+        traced = None if body_state.graph is None else graph_functions(body_state.graph).get(unedited_name(name))
         graph: Any = getattr(traced, "graph", None)
+        there = {node.name for node in definition.node_def}
         closures = (
             [node.name for node in definition.node_def if has_closure_gradient(node)] if graph is not None else []
         )
-        gradients_of = {op: _function(graph.get_operation_by_name(op)) for op in closures}
-        for op, function in gradients_of.items():
-            captured = [] if function is None else [_in_function(graph, tensor) for tensor in function.captured_inputs]
-            if function is not None and None not in captured:
-                result.setdefault(name, {})[op] = Gradient(function, (*captured,))
+        for closure in closures:
+            op = find_operation(graph, closure)  # None for one that an edit has added
+            function = None if op is None else _function(op)
+            if op is None or function is None:
+                continue
+            captured = [_in_function(op, tensor, there) for tensor in function.captured_inputs]
+            if None not in captured:
+                result.setdefault(name, {})[closure] = Gradient(function, (*captured,))
     return result
 
 
-def _in_function(graph: Any, tensor: Tensor) -> str | None:
-    """The name that a tensor has in the FunctionDef of `graph`: an argument's number, or its own."""
-    arguments = {id(inside): k for k, inside in enumerate(graph.inputs)}
+def _in_function(op: tf.Operation, tensor: Tensor, there: Collection[str]) -> str | None:
+    """How `called_gradients` names a tensor that the gradient of an op reads; `there` are the function's ops now."""
+    graph = op.graph
+    read = {id(inside): f"^{k}" for k, inside in enumerate(op.inputs)}
+    arguments = {id(inside): str(k) for k, inside in enumerate(graph.inputs)}
     inside = next((inside for outside, inside in graph.captures if outside is tensor), tensor)
-    if id(inside) in arguments:
-        return str(arguments[id(inside)])
-    return tensor.name if getattr(tensor, "graph", None) is graph else None
+    if id(inside) in read or id(inside) in arguments:
+        return read.get(id(inside)) or arguments[id(inside)]
+    is_here = getattr(tensor, "graph", None) is graph and tensor.op.name in there
+    return str(tensor.name) if is_here else None
 
 
 def _function(op: tf.Operation) -> Any:

@@ -9,13 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tfgraphwidget.edits import Change, FunctionBoundary, NodeChange, Patch, apply_patch, track_boundary
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, REQUIRED_PLACEHOLDERS, GraphIndex, called_functions, reachable_functions
-from tfgraphwidget.naming import names_text, split_input, split_tensor
+from tfgraphwidget.graph import (
+    BRANCHES,
+    CONSTANTS,
+    FUNCTION_CALLS,
+    REQUIRED_PLACEHOLDERS,
+    WHILE_LOOPS,
+    GraphIndex,
+    called_functions,
+    reachable_functions,
+)
+from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
@@ -39,6 +49,14 @@ _STATEFUL = {
     "StatelessWhile": "While",
 }
 _GRADIENT_OF_A_CALL = "SymbolicGradient"
+_RESOURCE: Any = 20  # DT_RESOURCE
+_INPUT_SHAPES = "_input_shapes"
+_LOOP_SHAPES = "output_shapes"
+# How many outputs of a loop are not there for its gradient alone; only of these the gradient is computed.
+_LOOP_OUTPUTS = "_num_original_outputs"
+_NO_ARGUMENT = re.compile(r"[^a-z0-9_]+")
+# The attribute with the dtypes of what an op gives the functions that it calls.
+_TYPES = {**dict.fromkeys((*FUNCTION_CALLS, *BRANCHES), "Tin"), **dict.fromkeys(WHILE_LOOPS, "T")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +83,148 @@ class Edition:
 # The callers
 
 
-def call_instead(index: GraphIndex, op: str, label: str, new: FunctionDef, inner: GraphIndex) -> Patch:
+@dataclass(frozen=True)
+class NewHandle:
+    """A handle of a variable that a function reads from now on, and that its callers give it as a further argument.
+
+    Attributes:
+        op: The name of the handle op in the graph that calls the function.
+        node: The handle op in the function's body.
+        argument: The name of the argument.
+    """
+
+    op: str
+    node: NodeDef
+    argument: str
+
+
+def new_handles(definition: FunctionDef, nodes: Iterable[NodeDef]) -> list[NewHandle]:
+    """Handle ops that come into a body as arguments of its function: each with a name that is free there.
+
+    Args:
+        definition: The function.
+        nodes: The handle ops in the body.
+    """
+    taken = {argument.name for argument in (*definition.signature.input_arg, *definition.signature.output_arg)}
+    taken |= {node.name.lower() for node in definition.node_def}
+    found = []
+    for node in nodes:
+        name = free_name(_NO_ARGUMENT.sub("_", node.name.lower()).lstrip("_0123456789") or "handle", taken)
+        taken.add(name)
+        found.append(NewHandle(node.name, node, name))
+    return found
+
+
+def _add_arguments(definition: FunctionDef, handles: Iterable[NewHandle]) -> None:
+    """Let a function take handles behind its other arguments, in place."""
+    for handle in handles:
+        _describe(definition.signature.input_arg.add(), handle)
+        if _INPUT_SHAPES in definition.attr:
+            definition.attr[_INPUT_SHAPES].list.shape.add()
+
+
+def _describe(argument: Any, handle: NewHandle) -> None:
+    argument.name = handle.argument
+    argument.type = _RESOURCE
+    data = argument.handle_data.add()
+    data.dtype = handle.node.attr["dtype"].type
+    data.shape.CopyFrom(handle.node.attr["shape"].shape)
+
+
+def _returning(definition: FunctionDef, handles: Sequence[NewHandle]) -> FunctionDef:
+    """The body of a loop, which returns the handles that it takes too."""
+    new = type(definition)()
+    new.CopyFrom(definition)
+    taken = {argument.name for argument in new.signature.output_arg}
+    for handle in handles:
+        result = new.signature.output_arg.add()
+        _describe(result, handle)
+        result.name = free_name(f"{handle.argument}_out", taken)
+        new.ret[result.name] = handle.argument
+    return _name_function(new, definition.signature.name)
+
+
+class _Calls:
+    """Exchanges the functions that NodeDefs call, and gives the new ones the handles that they take.
+
+    Args:
+        index: The graph, whose library has the functions that are called now.
+        handles: What the new functions take besides.
+        made: The new functions; those that follow come here too.
+        known: The new functions by name.
+    """
+
+    def __init__(
+        self, index: GraphIndex, handles: Sequence[NewHandle], made: list[FunctionDef], known: Mapping[str, FunctionDef]
+    ) -> None:
+        self._index, self._handles, self._made = index, handles, made
+        self._known = dict(known)
+
+    def exchanged(self, node: NodeDef, functions: Mapping[str, str], inputs: Sequence[str]) -> NodeDef:
+        """The op with other functions by their labels, and with the handles as further inputs.
+
+        Raises GraphEditError for an op that gives its functions no inputs of its own.
+        """
+        if not self._handles or not functions:
+            return _calling(node, functions, {f.signature.name for f in self._made if _acts(f)})
+        key = _TYPES.get(node.op)
+        if key is None and "" not in functions:
+            raise GraphEditError(
+                f"{node.name!r} ({node.op}) cannot give the function the variable {self._handles[0].node.name!r}; let "
+                "the function read a variable that it has, or compute with constants.",
+                [node.name],
+            )
+        is_loop = node.op in WHILE_LOOPS
+        labels = {}
+        for door in called_functions(node, self._index.functions):
+            is_edited = door.label in functions
+            function = self._known[functions[door.label]] if is_edited else self._widened(door.function)
+            function = self._with_results(function) if is_loop and door.label == "body" else function
+            labels[door.label] = function.signature.name
+        new = _calling(node, labels, {f.signature.name for f in self._made if _acts(f)})
+        data = [text for text in new.input if text[:1] != "^"]
+        new.input[:] = [*data, *inputs, *(text for text in new.input if text[:1] == "^")]
+        if key is not None:
+            new.attr[key].list.type.extend([_RESOURCE] * len(self._handles))
+        for _ in self._handles if is_loop else ():
+            if new.attr[_LOOP_SHAPES].list.shape:
+                new.attr[_LOOP_SHAPES].list.shape.add()
+            if _LOOP_OUTPUTS in new.attr:
+                new.attr[_LOOP_OUTPUTS].i += 1
+        new.attr.pop(_SHAPES, None)
+        return new
+
+    def _widened(self, name: str) -> FunctionDef:
+        """A function that takes the handles, and has no use for them: the other branch, or the loop's condition."""
+        definition = self._known.get(name) or self._index.extras.function(name)
+        new = type(definition)()
+        new.CopyFrom(definition)
+        taken = {argument.name for argument in definition.signature.input_arg} | {n.name for n in definition.node_def}
+        handles = [replace(handle, argument=free_name(handle.argument, taken)) for handle in self._handles]
+        _add_arguments(new, handles)
+        return self._kept(_name_function(new, name))
+
+    def _with_results(self, function: FunctionDef) -> FunctionDef:
+        last = list(function.signature.input_arg)[len(function.signature.input_arg) - len(self._handles) :]
+        pairs = zip(self._handles, last, strict=True)
+        return self._kept(_returning(function, [replace(handle, argument=argument.name) for handle, argument in pairs]))
+
+    def _kept(self, function: FunctionDef) -> FunctionDef:
+        if function.signature.name not in {made.signature.name for made in self._made}:
+            self._made.append(function)
+        self._known[function.signature.name] = function
+        return function
+
+
+def call_instead(
+    index: GraphIndex,
+    op: str,
+    label: str,
+    new: FunctionDef,
+    inner: GraphIndex,
+    handles: Sequence[NewHandle] = (),
+    state: Change | None = None,
+) -> Patch:
     """The patch of `index` whose `op` calls the function `new` as `label`.
 
     Args:
@@ -74,6 +233,8 @@ def call_instead(index: GraphIndex, op: str, label: str, new: FunctionDef, inner
         label: Which of its functions; "" for the only one.
         new: The edited function.
         inner: The body of `new`, whose library has the functions that it calls.
+        handles: The handles that `new` takes besides.
+        state: The ops of these handles in `index`.
 
     Raises:
         GraphEditError: An op cannot take the results of the new function.
@@ -85,14 +246,23 @@ def call_instead(index: GraphIndex, op: str, label: str, new: FunctionDef, inner
             [op],
         )
     door = next(door for door in called_functions(node, index.functions) if label in ("", door.label, door.function))
+    made = [new]
+    calls = _Calls(index, handles, made, {new.signature.name: new})
     changed = NodeChange(
-        node, _calling(node, {door.label: new.signature.name}, {new.signature.name} if _acts(new) else ())
+        node, calls.exchanged(node, {door.label: new.signature.name}, [handle.op for handle in handles])
     )
-    functions = _lacking((new,), index, inner)
-    return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=(changed,)))
+    add = replace(state or Change(), functions=tuple(_lacking(made, index, inner)))
+    return _with_shapes(index, Patch(add=add, changed=(changed,)))
 
 
-def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphIndex) -> Patch:
+def call_everywhere(
+    index: GraphIndex,
+    old: str,
+    new: FunctionDef,
+    inner: GraphIndex,
+    handles: Sequence[NewHandle] = (),
+    state: Change | None = None,
+) -> Patch:
     """The patch of a whole graph in which all calls of one function call another, those by other functions included.
 
     The functions that call `old`, directly or through others, are new ones too.
@@ -102,6 +272,8 @@ def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphI
         old: The name of the function that was edited.
         new: The edited function.
         inner: The body of `new`, whose library has the functions that it calls.
+        handles: The handles that `new` takes besides.
+        state: The ops of these handles in `index`.
 
     Returns:
         The patch, with the new functions and the changed ops.
@@ -110,23 +282,35 @@ def call_everywhere(index: GraphIndex, old: str, new: FunctionDef, inner: GraphI
         GraphEditError: An op cannot take the results of the new function.
     """
     names, definitions = {old: new.signature.name}, [new]
-    active = {function.signature.name for function in definitions if _acts(function)}
+    known = {new.signature.name: new}
     for name in _callers_last(index, old):
         definition = index.extras.function(name)
         caller = type(definition)()
         caller.CopyFrom(definition)
+        own = new_handles(caller, [handle.node for handle in handles])
+        calls = _Calls(index, handles, definitions, known)
         for node in caller.node_def:
-            node.CopyFrom(_calling(node, _replacements(node, index.functions, names), active))
+            exchanged = _replacements(node, index.functions, names)
+            node.CopyFrom(calls.exchanged(node, exchanged, [handle.argument for handle in own]))
+        _add_arguments(caller, own)
         definitions.append(_name_function(caller, name))
-        active |= {definitions[-1].signature.name} if _acts(definitions[-1]) else set()
         names[name] = definitions[-1].signature.name
+        known[names[name]] = definitions[-1]
+    calls = _Calls(index, handles, definitions, known)
     changed = tuple(
-        NodeChange(node, _calling(node, labels, active))
+        NodeChange(node, calls.exchanged(node, labels, [handle.op for handle in handles]))
         for node in index.nodes
         if (labels := _replacements(node, index.functions, names))
     )
-    functions = _lacking(definitions, index, inner)
-    return infer_patch_shapes(index, Patch(add=Change(functions=tuple(functions)), changed=changed))
+    add = replace(state or Change(), functions=tuple(_lacking(definitions, index, inner)))
+    return _with_shapes(index, Patch(add=add, changed=changed))
+
+
+def _with_shapes(index: GraphIndex, patch: Patch) -> Patch:
+    """The patch with static shapes as TensorFlow infers them, but for those of further results of loops."""
+    patch = infer_patch_shapes(index, patch)
+    counts = {edited.name: len(index.dtypes(index.ids[edited.name])) for edited in patch.changed}
+    return replace(patch, shapes=tuple(s for s in patch.shapes if s.port < counts.get(s.op, s.port + 1)))
 
 
 def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Patch:
@@ -287,7 +471,12 @@ def _lacking(definitions: Iterable[FunctionDef], index: GraphIndex, inner: Graph
 
 
 def rewrite_definition(
-    definition: FunctionDef, edition: Edition, renamed: Mapping[str, str], *, keeps_shapes: bool = False
+    definition: FunctionDef,
+    edition: Edition,
+    renamed: Mapping[str, str],
+    *,
+    keeps_shapes: bool = False,
+    handles: Sequence[NewHandle] = (),
 ) -> FunctionDef:
     """The FunctionDef of an edited body.
 
@@ -296,6 +485,7 @@ def rewrite_definition(
         edition: The body after it.
         renamed: The new names of ops that the edit renamed.
         keeps_shapes: Whether no static shape is another after the edit, so that those which the ops hold are right.
+        handles: Handle ops of the body that the function takes as further arguments.
 
     Raises:
         GraphEditError: It does not take or give any more what its callers count on.
@@ -307,6 +497,8 @@ def rewrite_definition(
         new.attr.pop(key, None)
     for argument, name in zip(new.signature.input_arg, body_writer.names, strict=True):
         argument.name = name
+    _add_arguments(new, handles)
+    body_writer.arguments.update((handle.node.name, handle.argument) for handle in handles)
     del new.node_def[:]
     for k, node in enumerate(index.nodes):
         if node.name not in body_writer.arguments:
@@ -316,8 +508,8 @@ def rewrite_definition(
                 copy.attr.pop(_SHAPES, None)
             copy.input[:] = body_writer.inputs(k)
     for key, tensor in edition.ends[1].items():
+        new.ret[key] = body_writer.tensor(*split_tensor(tensor))  # raises for an op of a type that is unknown
         _check_dtype(index, definition, key, tensor)
-        new.ret[key] = body_writer.tensor(*split_tensor(tensor))
     for key, op in definition.control_ret.items():
         now = renamed.get(op, op)
         if now in index.ids:
@@ -331,9 +523,14 @@ def rewrite_definition(
     return _name_function(new, definition.signature.name)
 
 
+def unedited_name(function: str) -> str:
+    """The name of the function that edits have made this one of."""
+    return _EDITED.sub("", function)
+
+
 def _name_function(definition: FunctionDef, old: str) -> FunctionDef:
     """The function under a name that tells what it was made of, and what it does."""
-    base = definition.signature.name = _EDITED.sub("", old)
+    base = definition.signature.name = unedited_name(old)
     definition.attr.pop(CONSTRUCTION_CONTEXT, None)
     digest = hashlib.blake2b(definition.SerializeToString(deterministic=True), digest_size=4).hexdigest()
     definition.signature.name = f"{base}_edited_{digest.translate(_LETTERS)}"

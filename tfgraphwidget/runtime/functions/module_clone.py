@@ -37,7 +37,7 @@ from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, g
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
-from tfgraphwidget.sources import CallStructure, static_shape
+from tfgraphwidget.sources import CallStructure, is_same_variable, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, typed_function, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
@@ -108,7 +108,7 @@ class ModuleCopy(tf.Module):
                 bound = called.example
                 function.get_concrete_function(*bound.args, **bound.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
-            why = str(error).strip().splitlines()[0][:300].rstrip(".")
+            why = str(error).strip().splitlines()[0][:300].rstrip("., ")
             raise NotClonable(
                 f"TensorFlow refused the copy of {self.outputs[0]!r}: {why}; choose other boundaries.",
                 [split_tensor(self.outputs[0])[0]],
@@ -137,6 +137,10 @@ class ModuleCopy(tf.Module):
 
     def __getitem__(self, original: Any) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
+        for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
+            known = self._original(name)  # None for a shared variable
+            if is_same_variable(copy if known is None else known, original):
+                return copy
         name_or_path = (
             original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))
         )
@@ -320,7 +324,8 @@ def _make(
         outputs = import_part(part, functions, own_gradients, {**values, **_capture_state(states)}, module.name, own)
         return dict(zip(module.outputs, outputs, strict=True))
 
-    specs = _parameters(part)
+    names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
+    specs = _parameters(part, names)
     if structure is not None:
         results = dict(origin.returns)
     else:
@@ -348,12 +353,13 @@ def _plain(tensor: str) -> str:
     return op if not port else f"{op}_{port}"
 
 
-def _parameters(part: Excerpt) -> dict[str, tf.TensorSpec]:
-    """Name of each parameter -> its dtype and static shape, one for each input."""
+def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.TensorSpec]:
+    """Name of each parameter -> its dtype and static shape, one for each input; `names` are those that are known."""
     index = part.index
     specs: dict[str, tf.TensorSpec] = {}
-    for (op, port), tensor in zip(part.inputs, part.names(part.inputs), strict=True):
-        name = free_name(identifier(_plain(tensor)), {other.lower() for other in specs} | {"self"})
+    tensors = part.names(part.inputs)
+    for (op, port), tensor, other in zip(part.inputs, tensors, names or [None] * len(tensors), strict=True):
+        name = free_name(identifier(other or _plain(tensor)), {other.lower() for other in specs} | {"self"})
         dtype = tf.as_dtype(index.dtypes(op)[port])
         specs[name] = tf.TensorSpec(static_shape(index.shape(op, port)), dtype, name=name)
     return specs

@@ -36,7 +36,7 @@ from tfgraphwidget.sources import (
     dtype_name,
     is_soft_placement,
     parse_device,
-    pinned_notice,
+    pinned_notices,
     tf_protos,
 )
 from tfgraphwidget.tensorflow_modules import tf
@@ -297,7 +297,7 @@ def device_notices(session: Session | None, graph: tf.Graph | None, patch: Patch
     nodes = patch.add.nodes if graph is None else _unplaced_nodes(graph, patch)
     soft = graph is None or is_soft_placement(session)
     pinned = absent_devices(((node.name, device) for node in nodes if (device := node.device)), session)
-    return tuple(pinned_notice(each, soft=soft) for each in pinned)
+    return pinned_notices(pinned, soft=soft)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ The function is called on placeholders, in a separate graph, so that an error in
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -26,17 +27,21 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
-from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.session import edit_values, variable_values
 from tfgraphwidget.sources import (
+    ADAPTED,
     GraphBody,
+    call_arguments,
     captured_body,
+    check_parameters,
+    definition_of,
     dimensions,
     first_line,
     keras_infos,
+    parameters,
     rename_tensor,
     static_shape,
-    tf_protos,
     wrap_tf_errors,
 )
 from tfgraphwidget.tensorflow_modules import tf
@@ -144,7 +149,7 @@ _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
 Options = Mapping[str, Any]
-_KNOWN: dict[str, Callable[..., Any]] = {
+_ADAPTED: dict[str, Callable[..., Any]] = {
     "Cast": lambda *args, **options: tf.cast(*args, **options),
     "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
     "Identity": lambda *args, **options: tf.identity(*args, **options),
@@ -277,27 +282,21 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
 def _function(function: Any) -> tuple[Callable[..., Any], str]:
     """Return the function to call, and its name for messages."""
     if callable(function):
-        return function, str(getattr(function, "__name__", getattr(function, "name", "The function")))
+        return function, function_name(function, "The function")
     if not isinstance(function, str):
         raise GraphEditError(
             f"{value_text(function)!r} is no function; give a Python function, or an op type: 'Identity'."
         )
-    if function in _KNOWN:
-        return _KNOWN[function], function
-    definition = tf_protos.registered_op(function) if function.isidentifier() else None
-    raw = getattr(tf.raw_ops, function, None)
-    if definition is None or raw is None or not definition.input_arg:
-        op_types = [name for name in dir(tf.raw_ops) if not name.startswith("_")]
-        raise GraphEditError(f"{function!r} is no op type that takes a tensor.{did_you_mean(function, op_types)}")
-    parameters = [arg.name for arg in definition.input_arg]
+    definition_of(function)
+    return functools.partial(_call_op_type, function), function
 
-    def call(*tensors: Any, **options: Any) -> Any:
-        if len(tensors) > len(parameters):
-            counts = f"{len(parameters)} tensor{'s' * (len(parameters) > 1)}, and here are {len(tensors)}"
-            raise GraphEditError(f"{function!r} takes {counts}; choose an op type that takes as many.")
-        return raw(**dict(zip(parameters, tensors, strict=False)), **options)
 
-    return call, function
+def _call_op_type(op_type: str, *tensors: Any, **options: Any) -> Any:
+    """Call an op type on tensors, with its parameters by name."""
+    if op_type in ADAPTED and len(tensors) == 1:
+        check_parameters(op_type, parameters(op_type), options)
+        return _ADAPTED[op_type](*tensors, **options)
+    return getattr(tf.raw_ops, op_type)(**call_arguments(op_type, tensors, options))
 
 
 def _dtype(name: str) -> tf.DType:
@@ -347,7 +346,7 @@ def _index(body: GraphBody) -> GraphIndex:
 
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:
     """Keep alive in a graph the Python functions that ops of a traced function call."""
-    share_python_functions(function.alive, graph)
+    share_python_functions(function.alive if function.graph is None else function.graph, graph)
 
 
 def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:

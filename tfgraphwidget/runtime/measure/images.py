@@ -34,6 +34,22 @@ def gray_images(value: Array) -> tuple[GrayImage, ...]:
         return tuple(_images(value))
 
 
+def tensor_images(value: Array | None) -> tuple[GrayImage, ...]:
+    """Return an image of what an op has computed, or none: of the first example, of an image the mean of its channels.
+
+    Unlike `gray_images` it takes the first dimension for that of the batch.
+    """
+    if value is None or value.dtype.kind in "OSU" or value.size < 2:
+        return ()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if value.ndim == 4:
+            picture = _downsample(_to_float64(value[0]).mean(axis=2))
+            return (GrayImage(_title("first example", value.shape[1:]), _to_uint8(picture)),)
+        if value.ndim == 3:
+            return (GrayImage(_title("first example", value.shape[1:]), _to_uint8(_downsample(value[0]))),)
+        return tuple(_images(value))
+
+
 def _images(value: Array) -> Iterator[GrayImage]:
     if value.ndim == 4 and max(value.shape[:2]) <= LARGEST_FILTER and max(value.shape[:2]) > 1:
         yield from _filters(value)

@@ -205,15 +205,32 @@ def check_feeds(
     Raises:
         GraphEditError: A placeholder is not fed.
     """
+    for name in needed_placeholders(index, tensors, feeds, filled):
+        op = split_tensor(name)[0]
+        raise GraphEditError(
+            f"Placeholder {op!r} is needed and not fed; give its value too: feeds={{{name!r}: …}}.", [op]
+        )
+
+
+def needed_placeholders(
+    index: GraphIndex, tensors: Sequence[str], feeds: Collection[str] = (), filled: Collection[str] = ()
+) -> tuple[str, ...]:
+    """The placeholders that tensors depend on, as tensors in graph order.
+
+    Args:
+        index: The graph.
+        tensors: The tensors to compute.
+        feeds: The tensors that are fed.
+        filled: Names of placeholders that have a value without a feed.
+    """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
-    for i in np.flatnonzero(backward(index, ops, stop=fed)).tolist():
-        if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in filled:
-            name = f"{index.names[i]}:0"
-            raise GraphEditError(
-                f"Placeholder {index.names[i]!r} is needed and not fed; give its value too: feeds={{{name!r}: …}}.",
-                [index.names[i]],
-            )
+    needed = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
+    return tuple(
+        f"{index.names[i]}:0"
+        for i in needed
+        if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in filled
+    )
 
 
 def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:

@@ -29,7 +29,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]
 LARGEST = 256 << 20
-LARGEST_CONSTANT = 64 << 20
+LARGEST_WHOLE = 8 << 30  # of a constant: a file can claim any size
 
 
 def find_state_op(index: GraphIndex, name: str) -> int | None:
@@ -48,8 +48,8 @@ def find_state_op(index: GraphIndex, name: str) -> int | None:
     return op if index.types[op] in HANDLES | CONSTANTS else None
 
 
-def constant_value(node: NodeDef) -> tuple[str, Array]:
-    """Return the dtype and value of a Const.
+def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, Array]:
+    """Return the dtype and value of a Const of at most so many bytes; None for any size.
 
     Raises:
         GraphEditError: The value is large or damaged.
@@ -57,9 +57,9 @@ def constant_value(node: NodeDef) -> tuple[str, Array]:
     proto = node.attr["value"].tensor
     dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)
     try:
-        _check_size(f"Constant {node.name!r}", dtype, shape, LARGEST_CONSTANT)
+        _check_size(f"Constant {node.name!r}", dtype, shape, largest)
         return dtype, np.asarray(tf.make_ndarray(proto))
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise GraphEditError(f"Constant {node.name!r} is damaged, so it has no value.", [node.name]) from error
 
 
@@ -71,7 +71,9 @@ class ValueContext(NamedTuple):
     body: Body
 
 
-def variable_value(place: ValueContext, index: GraphIndex, op: int, was: str) -> tuple[str, Array]:
+def variable_value(
+    place: ValueContext, index: GraphIndex, op: int, was: str, largest: int | None = LARGEST
+) -> tuple[str, Array]:
     """Return the dtype and the current value of a variable.
 
     Args:
@@ -79,6 +81,7 @@ def variable_value(place: ValueContext, index: GraphIndex, op: int, was: str) ->
         index: The index of the graph or function body as it is edited.
         op: The number of the variable's handle op in `index`.
         was: The name of the handle op before edits.
+        largest: The most bytes that are read; None for any size.
 
     Raises:
         GraphEditError: The value is unknown here, or large.
@@ -88,11 +91,11 @@ def variable_value(place: ValueContext, index: GraphIndex, op: int, was: str) ->
     attributes = index.nodes[op].attr
     name, dtype = index.names[op], dtype_name(attributes["dtype"].type) or "unknown"
     what = f"Variable {name!r}"
-    _check_size(what, dtype, shape_from_proto(attributes["shape"].shape) if "shape" in attributes else None, LARGEST)
+    _check_size(what, dtype, shape_from_proto(attributes["shape"].shape) if "shape" in attributes else None, largest)
     is_outermost = body is source.body
     if is_outermost and source.graph is not None:
         return dtype, _session_value(source, index, op)
-    live = None if is_outermost and source.stored is not None else _captured_value(source, body, was)
+    live = None if is_outermost and source.stored is not None else _captured_value(source, body, was, largest)
     if live is not None:
         return dtype, live
     origin = was if is_outermost else (body.origins or {}).get(was, "")
@@ -104,13 +107,13 @@ def variable_value(place: ValueContext, index: GraphIndex, op: int, was: str) ->
             "read it in the caller.",
             [name],
         )
-    _check_size(what, dtype, source.stored.shape(origin), LARGEST)
+    _check_size(what, dtype, source.stored.shape(origin), largest)
     return dtype, np.asarray(source.stored.value(origin))
 
 
-def _check_size(what: str, dtype: str, shape: Any, largest: int) -> None:
+def _check_size(what: str, dtype: str, shape: Any, largest: int | None) -> None:
     """Raise for a value that is too large to read for display; an unknown size is allowed."""
-    if shape is None or None in shape:
+    if largest is None or shape is None or None in shape:
         return
     try:
         each = tf.as_dtype(dtype).size
@@ -120,17 +123,17 @@ def _check_size(what: str, dtype: str, shape: Any, largest: int) -> None:
     if size > largest:
         raise GraphEditError(
             f"{what} is {dtype} {shape_text(tuple(shape))}, {size / 2**20:,.0f} MB; no more than "
-            f"{largest >> 20} MB are read to be looked at."
+            f"{largest >> 20} MB are read to be looked at; take it as a variable."
         )
 
 
-def _captured_value(source: Source, body: Body, name: str) -> Array | None:
+def _captured_value(source: Source, body: Body, name: str, largest: int | None) -> Array | None:
     """Return the value of a variable that a function captured; None if it is in a session or a file."""
     state = captured_state(source, body)
     captured = state.live(name) if name in state.names else None
     if captured is None:
         return None
-    _check_size(f"Variable {name!r}", captured.dtype.base_dtype.name, captured.shape.as_list(), LARGEST)
+    _check_size(f"Variable {name!r}", captured.dtype.base_dtype.name, captured.shape.as_list(), largest)
     try:
         return np.asarray(captured.numpy())
     except (tf.errors.OpError, NotImplementedError) as error:

@@ -70,6 +70,8 @@ class Renewal:
         self._lost: list[str] = []
         self._config = session_config(session)
         self._is_stuck = False
+        self.is_done = False
+        """Whether the session is another one now, so that it has what was read and the graph as it was then."""
 
     @classmethod
     def read(cls, session: Session, graph: tf.Graph) -> Renewal:
@@ -136,6 +138,7 @@ class Renewal:
             fresh.close()
             raise
         self._exchange(fresh)
+        self.is_done = True
 
     @held_back()
     def _exchange(self, fresh: Session) -> None:

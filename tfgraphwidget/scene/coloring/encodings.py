@@ -23,7 +23,7 @@ from tfgraphwidget.hierarchy import (
     sibling_edges,
     structural_hashes,
 )
-from tfgraphwidget.naming import did_you_mean, last_part, split_tensor
+from tfgraphwidget.naming import did_you_mean, function_name, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
 # Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it
@@ -185,11 +185,11 @@ def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
         GraphEditError: `by` has no values of ops.
     """
     if callable(by):
-        name = getattr(by, "__name__", "own values")
+        name = function_name(by, "own values")
         first = encode_values(_call_per_op(by, index))
         # Ops that come later may be beyond what the function knows; they have no color then.
         later = lambda graph: first if graph is index else encode_values(_call_per_op(by, graph, strict=False))  # noqa: E731
-        return "own values" if name == "<lambda>" else str(name), later
+        return "own values" if name == "<lambda>" else name, later
     if isinstance(by, Mapping) or (hasattr(by, "items") and hasattr(by, "index")):
         by_name = _values_by_name(by, index)
         for name in by_name:

@@ -148,7 +148,7 @@ class _Pen:
         if scene.members[item]:
             wide = _pill(int(scene.members[item]))
             yield Box((x + w - wide + 4, y - 7, wide, 15.0), 7.5, theme.border)
-        for bit, color, at in ((1, theme.input_mark, y), (2, theme.output_mark, y + h)):
+        for bit, color, at in ((1, theme.input_mark, y), (2, theme.output_mark, y + h), (4, theme.input_mark, y + h)):
             if paint and int(paint.mark[item]) & bit:
                 yield Box((x + w / 2 - 5, at - 5, 10.0, 10.0), 5.0, color)
 

@@ -49,7 +49,7 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
     return _documentation_of(op_type, tf_protos.registered_op(op_type) is not None, definition.SerializeToString())
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=2048)
 def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Documentation:
 
     definition = tf_protos.OpDef.FromString(serialized)

@@ -17,7 +17,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_v
 from tfgraphwidget.sources.inference.bounds import Bounds, Excess
 from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
 from tfgraphwidget.sources.inference.dtypes import OpTypes
-from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notice
+from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notices
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
@@ -147,9 +147,11 @@ def _others(count: int) -> str:
 def _absent_devices(file: FileGraph) -> Iterator[Obstacle]:
     placed = ((node.name, node.device) for node in file.body.protos)
     at_root = {node.name for node in file.body.protos}
-    for pinned in absent_devices(chain(placed, function_devices(file.body))):
-        ops = (pinned.first,) if pinned.first in at_root else ()
-        yield Obstacle(pinned_notice(pinned, soft=True), stops=pinned.elsewhere, ops=ops)
+    absent = absent_devices(chain(placed, function_devices(file.body)))
+    for elsewhere in (True, False):
+        side = [pinned for pinned in absent if pinned.elsewhere == elsewhere]
+        ops = tuple(pinned.first for pinned in side if pinned.first in at_root)
+        yield from (Obstacle(notice, stops=elsewhere, ops=ops) for notice in pinned_notices(side, soft=True))
 
 
 def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:

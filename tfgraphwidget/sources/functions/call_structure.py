@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.live.shapes import static_shape
 from tfgraphwidget.tensorflow_modules import tf
 
@@ -36,6 +38,16 @@ class CallStructure:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
         return cls(parameters, specs, _any_tensor() if results == 1 else (_any_tensor(),) * results)
+
+    @classmethod
+    def of_tensors(cls, index: GraphIndex, tensors: Mapping[str, str], results: int) -> CallStructure:
+        """One parameter for each tensor of a graph, by the parameters' names."""
+        ends = {name: split_tensor(tensor) for name, tensor in tensors.items()}
+        specs = {}
+        for name, (op, port) in ends.items():
+            shape, dtype = index.shape(index.ids[op], port or 0), index.dtypes(index.ids[op])[port or 0]
+            specs[name] = tf.TensorSpec(static_shape(shape), tf.as_dtype(dtype), name)
+        return cls.flat(specs, results)
 
     @property
     def tensor_specs(self) -> tuple[tf.TensorSpec, ...]:

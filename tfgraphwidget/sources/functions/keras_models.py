@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
@@ -29,10 +30,17 @@ def is_keras_model(thing: object) -> bool:
     return isinstance(layer, type) and isinstance(thing, layer)
 
 
-def keras_source(model: Any) -> Source:
+def keras_source(model: Any, signature: Any = None) -> Source:
     """The graph that a built model runs for inference (training=False).
 
-    Raises GraphEditError for a model that was never called on data, a layer, and another backend than TensorFlow.
+    Args:
+        model: The model.
+        signature: A tf.TensorSpec, or a structure of these, for each argument of its `call`: in order, or by name.
+            None for what Keras has recorded.
+
+    Raises:
+        GraphEditError: The model was never called on data, Keras did not record all that it takes, it is a layer, or
+            the backend is not TensorFlow.
     """
     keras = sys.modules["keras"]
     title = f"Keras model {model.name!r}"
@@ -46,7 +54,7 @@ def keras_source(model: Any) -> Source:
             f"{title} runs on {keras.backend.backend()!r}, which makes no TensorFlow graph; set "
             "KERAS_BACKEND=tensorflow before keras is imported, and load it again."
         )
-    specs = _input_specs(model, title)
+    specs = _input_specs(model, title) if signature is None else _given_specs(model, title, signature)
 
     parameters = inspect.Signature(_parameters(model, len(specs)))
 
@@ -60,8 +68,7 @@ def keras_source(model: Any) -> Source:
         trace = function.get_concrete_function(*specs)
     except Exception as error:
         raise GraphEditError(
-            f"{title} cannot be traced: {first_line(error)}; open a function that calls it instead: "
-            "tgw.edit(tf.function(model).get_concrete_function(tf.TensorSpec(...)))."
+            f"{title} cannot be traced: {first_line(error)}; say what its call takes: {_call(model, specs)}."
         ) from error
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
     source = function_source(trace.graph, title, way_out, keras_infos(model), call_structure(trace, function))
@@ -131,6 +138,45 @@ def _input_specs(model: Any, title: str) -> list[Any]:
         raise GraphEditError(
             f"{title} has not been built, so it has no graph yet; call it on data first, model(x), and open it then."
         ) from error
+
+
+def _required(model: Any) -> list[str]:
+    """The arguments of a model's `call` that have no default."""
+    parameters = inspect.signature(model.call).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty]
+
+
+def _call(model: Any, specs: list[Any]) -> str:
+    """The Python that opens a model of which Keras has recorded these arguments only."""
+
+    def text(spec: Any) -> str:
+        return f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})" if isinstance(spec, tf.TensorSpec) else "..."
+
+    left = ["tf.TensorSpec(shape, dtype)"] * max(len(_required(model)) - len(specs), 0)
+    return f"tgw.edit(model, signature=[{', '.join([*map(text, specs), *left])}])"
+
+
+def _given_specs(model: Any, title: str, signature: Any) -> list[Any]:
+    """The same as the caller says it."""
+    tree = sys.modules["keras"].tree
+    names = list(inspect.signature(model.call).parameters)
+    if isinstance(signature, dict):
+        known = names[: len(signature)]
+        if set(known) != set(signature):
+            raise GraphEditError(
+                f"{title} takes {names_text(names)}; give signature= a tf.TensorSpec for each of the first ones, by "
+                "name or as a list."
+            )
+        signature = [signature[name] for name in known]
+    if not isinstance(signature, list | tuple) or not all(
+        isinstance(spec, tf.TensorSpec) for spec in tree.flatten(list(signature))
+    ):
+        raise GraphEditError(
+            f"{title} takes signature= as a list with a tf.TensorSpec for each argument of its call: "
+            f"{_call(model, [])}."
+        )
+    return list(signature)
 
 
 def _spec(spec: Any) -> tf.TensorSpec:

@@ -68,7 +68,8 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
             definition, state_feeds, caller, library.saved_names, {node.name for node in body.nodes}
         )
         holders = {alias[name]: caller.names[state_feeds[k]] for k, name in _argument_names(definition, state_feeds)}
-        variables = {shown_name: caller.defined_variables.get(holder) for shown_name, holder in holders.items()}
+        defined = {variable.handle: variable for variable in caller.variable_defs}  # as they were before edits
+        variables = {shown_name: defined.get(holder) for shown_name, holder in holders.items()}
         values = _value_feeds(definition.signature, types, caller, op)
         fixed = {name: caller.nodes[values[k]] for k, name in _argument_names(definition, values) if name not in alias}
         feeds = _feeds(library, holders, fixed)

@@ -32,7 +32,7 @@ from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import FuncGraph, is_closed
+from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
@@ -87,7 +87,7 @@ class CapturedState:
 
     def operation(self, name: str) -> tf.Operation | None:
         """Return the op of the FuncGraph of this name."""
-        return None if self.graph is None else _find_operation(self.graph, name)
+        return None if self.graph is None else find_operation(self.graph, name)
 
     def tensor_name(self, tensor: tf.Tensor) -> str | None:
         """Return the name of a tensor of the FuncGraph; captured variables have their own names."""
@@ -207,7 +207,8 @@ class Trace(Protocol):
     def input_sources(self) -> Mapping[str, str]: ...  # noqa: D102
 
 
-def _find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
+def find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
+    """The op of a graph; None when there is none of that name."""
     try:
         return graph.get_operation_by_name(name)
     except KeyError:  # an edit has added or renamed it
@@ -256,7 +257,7 @@ class EditedState:
         """Return the op of a FuncGraph that an op of the body was read from, or that an edit has traced."""
         for scope, trace in self.traces.items():
             if name.startswith(f"{scope}/"):
-                return _find_operation(trace.graph, name.removeprefix(f"{scope}/"))
+                return find_operation(trace.graph, name.removeprefix(f"{scope}/"))
         operation: tf.Operation | None = self.original.operation(name)
         return operation
 
@@ -270,8 +271,28 @@ class EditedState:
         return name
 
     def live(self, name: str) -> Any:
-        """The live variable or tensor."""
-        return self.new[name] if name in self.new else self.original.live(name)
+        """The live variable or tensor; a variable that an edit made trainable, or not, is another one of its value."""
+        found = self.new[name] if name in self.new else self.original.live(name)
+        now = self.index.defined_variables.get(name)
+        if (
+            now is None
+            or self._opened.get(name) == now.trainable
+            or getattr(found, "trainable", None) in (None, now.trainable)
+        ):
+            return found
+        if name not in self._same:
+            self._same[name] = variable_view(found, trainable=now.trainable)
+        return self._same[name]
+
+    @cached_property
+    def _opened(self) -> Mapping[str, bool]:
+        """Whether each variable was trainable before the edits."""
+        return {variable.handle: variable.trainable for variable in self.index.variable_defs}
+
+    @cached_property
+    def _same(self) -> dict[str, tf.Variable]:
+        """The variables that are trainable, or not, as an edit asks for."""
+        return {}
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
         """Values of those that are not live; new ones are."""

@@ -6,6 +6,7 @@ function captures a variable. Here it is a VarHandleOp under the variable's own 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,7 @@ from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import FuncGraph
+from tfgraphwidget.tf_internals import FuncGraph, deleted_variable, living_variables
 from tfgraphwidget.tf_types import NodeDef
 
 
@@ -74,8 +75,14 @@ class Captures:
         node: NodeDef = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
         node.attr["dtype"].type = variable.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
-        node.attr["shared_name"].s = variable.name.partition(":")[0].encode()
+        own = variable.name.partition(":")[0]
+        node.attr["shared_name"].s = (own if self._names[own] == 1 else name).encode()
         return node
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        """How many variables have a name: eager ones may share it, and ops of one shared name hold one variable."""
+        return Counter(captured.variable.name.partition(":")[0] for captured in self.variables.values())
 
     @cached_property
     def collections(self) -> Collections:
@@ -106,19 +113,17 @@ def _captured_variables(graph: FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]
     around = [graph]
     while isinstance(around[-1].outer_graph, FuncGraph):
         around.append(around[-1].outer_graph)
-    handles = {id(variable.handle): variable for level in around for variable in _variables(level)}
+    levels = [living_variables(level) for level in around]
+    handles = {id(variable.handle): variable for variables, _ in levels for variable in variables}
+    is_any_deleted = any(is_deleted for _, is_deleted in levels)
     captured = []
     for external, placeholder in graph.captures:
         source = external
         for level in around[1:]:
             source = next((outside for outside, inside in level.captures if inside is source), source)
-        if id(source) in handles:
-            captured.append((placeholder, handles[id(source)]))
+        variable = handles.get(id(source))
+        if variable is None and is_any_deleted:
+            variable = deleted_variable(source)
+        if variable is not None:
+            captured.append((placeholder, variable))
     return captured
-
-
-def _variables(graph: FuncGraph) -> tuple[tf.Variable, ...]:
-    try:
-        return tuple(graph.variables)
-    except AssertionError:  # a variable was deleted while the function lives on
-        return ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.source import Body
 from tfgraphwidget.tf_types import Session
 
@@ -126,20 +127,33 @@ def is_soft_placement(session: Session | None) -> bool:
     return bool(getattr(session_config(session), "allow_soft_placement", False))
 
 
-def pinned_notice(pinned: PinnedOps, *, soft: bool) -> str:
-    """The sentence about ops pinned to an absent device; with `soft` placement, a local device's ops run on the CPU.
+def pinned_notices(pinned: Iterable[PinnedOps], *, soft: bool) -> tuple[str, ...]:
+    """One sentence about all ops pinned to absent local devices, and one about those of other machines.
 
     Args:
-        pinned: The ops and their device.
+        pinned: The ops by device.
         soft: Whether the session places ops softly.
     """
-    others = f" (and {pinned.number - 1} more)" if pinned.number > 1 else ""
-    head = f"Op {_place(pinned.first)}{others} is pinned to {pinned.device!r}, a device that this machine does not have"
-    if pinned.elsewhere:
+    sides: dict[bool, list[PinnedOps]] = {}
+    for each in pinned:
+        sides.setdefault(each.elsewhere, []).append(each)
+    return tuple(_notice(side, soft=soft) for side in sides.values())
+
+
+def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
+    """The sentence about ops pinned to absent devices; with `soft` placement, a local device's ops run on the CPU."""
+    first, ops = pinned[0], sum(each.number for each in pinned)
+    if len(pinned) > 1:
+        devices = names_text([each.device for each in pinned])
+        head = f"{ops:,} ops are pinned to devices that are not available on this machine, {devices}"
+    else:
+        others = f" (and {ops - 1} more)" if ops > 1 else ""
+        head = f"Op {_place(first.first)}{others} is pinned to {first.device!r}, which is not available on this machine"
+    if first.elsewhere:
         return (
             f"{head}; import the graph without devices to run it: "
             "tf.compat.v1.train.import_meta_graph(file, clear_devices=True)."
         )
     if soft:
-        return f"{head}; it runs on the CPU instead."
+        return f"{head}; {'they run' if len(pinned) > 1 else 'it runs'} on CPU."
     return f"{head}; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run it on the CPU."

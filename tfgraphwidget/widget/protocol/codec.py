@@ -27,15 +27,20 @@ def decode(message: object) -> tuple[int, Request]:
     if kind is None:
         raise GraphEditError(f"The editor knows no request {_value_text(message.get('type'))}; reload the page.")
     body = {key: value for key, value in message.items() if key not in {"id", "type"}}
+    return message["id"], _instance(kind, body, message["type"])
+
+
+def _instance(kind: Any, body: dict[Any, Any], called: str) -> Any:
+    """A request, or a part of one, of its fields."""
     hints = get_type_hints(kind, include_extras=True)
-    unknown = sorted(set(body) - set(hints))
+    unknown = sorted(set(body) - set(hints), key=str)
     if unknown:
-        raise GraphEditError(f"A {message['type']!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
+        raise GraphEditError(f"A {called!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
     values = {name: _decode_value(value, hints[name], name) for name, value in body.items()}
     needed = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
     if needed - set(values):
-        raise GraphEditError(f"A {message['type']!r} request needs {min(needed - set(values))!r}; reload the page.")
-    return message["id"], kind(**values)
+        raise GraphEditError(f"A {called!r} request needs {min(needed - set(values))!r}; reload the page.")
+    return kind(**values)
 
 
 def _decode_value(value: Any, hint: Any, name: str) -> Any:
@@ -48,6 +53,8 @@ def _decode_value(value: Any, hint: Any, name: str) -> Any:
         return value
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_decode_value(v, get_args(hint)[0], name) for v in value)
+    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        return _instance(hint, value, name)
     if hint is float and (is_whole(value) or isinstance(value, float)) and abs(value) <= _MOST:
         return float(value)
     if hint is str and isinstance(value, str) and len(value) <= _LONGEST and _HALF.search(value) is None:

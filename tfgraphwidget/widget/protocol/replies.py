@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfgraphwidget.widget.protocol.requests import Init, Mode
+from tfgraphwidget.widget.protocol.requests import Feed, Init, Mode
+from tfgraphwidget.widget.save_formats import SaveFormat
 
 if TYPE_CHECKING:
-    from tfgraphwidget.runtime.measure import Stats
+    from tfgraphwidget.runtime.measure import Stats, images
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
+
+    title: str
+    width: int
+    height: int
+    pixels: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +30,7 @@ class Seen:
     """What a tensor was when the graph was run, in words: all of it when it is small, else its range.
 
     `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
+    `sample` are its first elements when they are not all there, `images` small pictures of it.
     """
 
     dtype: str
@@ -30,6 +43,8 @@ class Seen:
     nans: int
     infs: int
     bars: tuple[int, ...]
+    sample: str = ""
+    images: tuple[Image, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,16 +106,6 @@ class Inspected:
     value: str = ""
     doors: tuple[Door, ...] = ()
     around: tuple[Around, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Image:
-    """A small image of gray values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
-
-    title: str
-    width: int
-    height: int
-    pixels: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,14 +172,24 @@ class Legend:
 
 
 @dataclasses.dataclass(frozen=True)
+class Offer:
+    """An edit that would do where one was refused, or that the graph suggests; in a few words and as Python."""
+
+    text: str
+    line: str
+
+
+@dataclasses.dataclass(frozen=True)
 class State:
     """What the panel shows beside the drawing.
 
     `path` names the current graph and those around it, outermost first; `warnings` say what is read-only;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
-    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first.
+    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
+    `sentences` say in words what `code` and `ahead` do.
     While `comparing`, `changes` are the ops "added", "removed" and "changed".
+    `offers` are edits that the graph suggests, as to remove ops that edits have left unused.
     `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
     items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
@@ -196,8 +211,10 @@ class State:
     redo: str
     code: tuple[str, ...]
     ahead: tuple[str, ...]
+    sentences: tuple[str, ...]
     comparing: bool
     changes: tuple[Group, ...]
+    offers: tuple[Offer, ...]
     colors: tuple[str, ...]
     legend: Legend | None
     hidden: int
@@ -210,11 +227,15 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
-def describe_stats(stats: Stats) -> Seen:
+def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
     """A tensor in words: its elements when they are few, else their range."""
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
         text = np.array2string(value, precision=4, separator=", ").replace("\n", "")[:_LONGEST]
+    sample = ""
+    if value is not None and value.size > _FEW:
+        first = np.array2string(value.ravel()[:_FEW], precision=4, separator=", ").replace("\n", "")
+        sample = f"{first[:_LONGEST].rstrip(']')}, …]"
     low, mean, std, high = (_number(number) for number in (stats.least, stats.mean, stats.std, stats.most))
     return Seen(
         dtype=stats.dtype,
@@ -227,7 +248,25 @@ def describe_stats(stats: Stats) -> Seen:
         nans=stats.nans,
         infs=stats.infs,
         bars=stats.histogram if low != high else (),
+        sample=sample,
+        images=pictures,
     )
+
+
+def range_text(stats: Stats) -> str:
+    """What a line says of a tensor: its only number, or the mean, then the range."""
+    bad = stats.nans + stats.infs
+    if stats.least is None:
+        return "NaN" if bad else ""
+    low, mean, high = (f"{float(number or 0):.4g}" for number in (stats.least, stats.mean, stats.most))
+    text = f"= {low}" if low == high else f"mean {mean}, {low} … {high}"
+    return f"{text}, {bad:,} NaN/Inf" if bad else text
+
+
+def image(picture: images.GrayImage) -> Image:
+    """A picture as a part of a reply."""
+    height, width = picture.pixels.shape
+    return Image(picture.title, width, height, base64.b64encode(picture.pixels.tobytes()).decode())
 
 
 def _number(number: Any) -> str:
@@ -247,6 +286,7 @@ class Edited:
     text: str
     renamed: tuple[tuple[str, str], ...]
     inspected: Inspected | None
+    offers: tuple[Offer, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -276,6 +316,112 @@ class Foreseen:
 
     stamp: str = ""
     fields: tuple[Field, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class OpType:
+    """An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there."""
+
+    name: str
+    kind: Literal["op type", "function"]
+    summary: str
+    fits: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """The first op types and functions that fit a text, the best first; `total` counts all."""
+
+    types: tuple[OpType, ...]
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter that a form asks for; `default` is Python, "" without one.
+
+    See `sources.Parameter`.
+    """
+
+    name: str
+    kind: Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
+    many: bool
+    required: bool
+    default: str
+    allowed: tuple[str, ...]
+    minimum: int | None
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """What the form of an op type or a function asks for; `scope` is a free name for its ops."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    scope: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FeedField:
+    """A placeholder that needs a value: its dtype and static shape, and the value that a form begins with."""
+
+    tensor: str
+    dtype: str
+    shape: str
+    feed: Feed
+
+
+@dataclasses.dataclass(frozen=True)
+class Feeds:
+    """The placeholders that need a value. `variables` are names of the notebook that can be fed.
+
+    `remembered`: each has a value that was fed before.
+    """
+
+    fields: tuple[FeedField, ...]
+    variables: tuple[str, ...]
+    remembered: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Assigned:
+    """A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed."""
+
+    variable: str
+    dtype: str
+    shape: str
+
+
+@dataclasses.dataclass(frozen=True)
+class CostRow:
+    """What an op costs, or a scope, whose name ends with a slash; -1 where it is unknown. `time` is in µs.
+
+    `rank` is its place in the whole table, from 1.
+    """
+
+    name: str
+    type: str
+    parameters: float
+    flops: float
+    bytes: float
+    time: float
+    rank: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Costed:
+    """The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows.
+
+    `measured` says what the times are of, or ""; `notice` what the numbers assume.
+    """
+
+    rows: tuple[CostRow, ...]
+    total: CostRow
+    rows_total: int
+    measured: str
+    notice: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -359,6 +505,55 @@ class Targeted:
 
 
 @dataclasses.dataclass(frozen=True)
+class Crossing:
+    """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed."""
+
+    tensor: str
+    about: str
+    marked: bool
+    proposed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossed:
+    """The tensors that enter or leave a scope."""
+
+    tensors: tuple[Crossing, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A variable of the notebook that holds a graph, and its kind in TensorFlow's words."""
+
+    name: str
+    kind: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """The graphs of the notebook."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint:
+    """An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or ""."""
+
+    input: str
+    about: str
+    tensor: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Joints:
+    """The inputs of another graph, and a free name scope for it."""
+
+    joints: tuple[Joint, ...]
+    into: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Scripted:
     """A Python script."""
 
@@ -373,20 +568,52 @@ class Pictured:
 
 
 @dataclasses.dataclass(frozen=True)
-class Offer:
-    """An edit that would do where one was refused, in a few words and as Python."""
+class Formats:
+    """The formats in which the graph can be saved, and the folder that their paths are in."""
 
-    text: str
-    line: str
+    formats: tuple[SaveFormat, ...]
+    folder: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A file that was saved, by its absolute path and that in the folder, and a sentence on it.
+
+    `exists` is the sentence that the file is there already; nothing was saved then.
+    """
+
+    path: str = ""
+    relative: str = ""
+    about: str = ""
+    exists: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Downloaded:
+    """A file to download, whose bytes are the reply's buffer, and a sentence on it."""
+
+    name: str
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class EditedNames:
+    """The ops and scopes ("net/") that an edit added or changed, by the names that they have now."""
+
+    names: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead."""
+    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead.
+
+    `argument` is the field of a form that the sentence is about, or "".
+    """
 
     why: str
     ops: tuple[str, ...]
     mends: tuple[Offer, ...] = ()
+    argument: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -415,10 +642,22 @@ Reply = (
     | Inspected
     | Examined
     | Found
+    | Listed
+    | Described
+    | Feeds
+    | Assigned
+    | Costed
     | Previewed
     | Targeted
+    | Crossed
+    | Sources
+    | Joints
     | Scripted
     | Pictured
+    | Formats
+    | Exported
+    | Downloaded
+    | EditedNames
     | Refused
     | There
 )

@@ -10,11 +10,18 @@ from tfgraphwidget.edits import registry
 
 Mode = Literal["own", "shared"]
 Init = Literal["current", "initial", "none"]
+Side = Literal["inputs", "outputs"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Open:
-    """Send the scene; the first thing a view says."""
+    """Send the scene; the first thing a view says.
+
+    `aspect` is the width : height of the view, 0 while it has no size; the first drawing of a graph has the shape of a
+    narrow view.
+    """
+
+    aspect: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +126,27 @@ class Boundary:
 
 
 @dataclasses.dataclass(frozen=True)
+class Mark:
+    """Mark the item that was clicked as input or output of the part, or no more if it is.
+
+    An op is taken into the part: an input is cut before it, an output after it. A source, whose tensors depend on
+    nothing from outside, is cut after it. Of a scope or group ("net/"), `tensors` are those to mark, see Crossings.
+    """
+
+    side: Side
+    name: str
+    tensors: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossings:
+    """The tensors by which values enter a scope or group, or leave it: what it can be marked by."""
+
+    side: Side
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Inspect:
     """Everything about one op or scope."""
 
@@ -197,6 +225,28 @@ class Preview(Form):
 
 
 @dataclasses.dataclass(frozen=True)
+class Names:
+    """The variables of the notebook that hold another graph."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """The inputs of another graph: a variable of the notebook, or the path of a file."""
+
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Add(EditRequest):
+    """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of ""."""
+
+    source: str
+    into: str = ""
+    inputs: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Undo(EditRequest):
     """Take the last edit back."""
 
@@ -222,13 +272,38 @@ class Change(EditRequest):
     """Edit the graph by the editor's method `verb`.
 
     `what` are its first arguments, by name; nothing stands for the selection. Further arguments are named in `keys`;
-    `values` has a Python literal for each, and what is none is taken as text.
+    `values` has a Python literal for each, and what is none is taken as text. The values of the keys in `variables`
+    are names of variables of the notebook.
     """
 
     verb: Verb
     what: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Palette:
+    """Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first.
+
+    `what` is as in `Change`; without a verb the op types are for anything.
+    """
+
+    text: str
+    verb: Literal["", "insert", "replace"] = ""
+    what: tuple[str, ...] = ()
+    limit: int = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Describe:
+    """The parameters of an op type, or of a function of the notebook, and a free name for its ops."""
+
+    name: str
+    function: bool
+    verb: Literal["insert", "replace"]
+    what: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -263,16 +338,78 @@ class Script:
 
 @dataclasses.dataclass(frozen=True)
 class Compare:
-    """Show what differs from the graph as it was opened, or `show` no differences any more."""
+    """Show what differs from the graph as it was opened, or `show` no differences any more.
+
+    `source` is another graph to compare with: a variable of the notebook, or the path of a file.
+    """
 
     show: bool
+    source: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Feed:
+    """The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or from a `source`.
+
+    The source is the name of a variable of the notebook, or the path of a .npy file.
+    """
+
+    tensor: str
+    kind: Literal["zeros", "ones", "random", "variable", "file"]
+    shape: str
+    low: float
+    high: float
+    source: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do."""
+    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do.
+
+    Placeholders that are not in `feeds` have the value that was fed last.
+    """
 
     name: str
+    feeds: tuple[Feed, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """Run the graph and measure the time of each op; `feeds` as in `Probe`."""
+
+    feeds: tuple[Feed, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Feedable:
+    """Which placeholders need a value for a `Probe` of this name, or for a `Measure`."""
+
+    name: str
+    measure: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Assign:
+    """Make the value of a tensor a variable of the notebook; with "" for its `variable` propose a name.
+
+    `name` is that of a tensor of the last `Probe`, or of an op or scope that has a value. A variable that exists is
+    only replaced if `overwrite`.
+    """
+
+    name: str
+    variable: str
+    overwrite: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """The most expensive ops or scopes, sorted by a column; `current` is one that is listed too, or ""."""
+
+    by: Literal["name", "parameters", "flops", "bytes", "time"]
+    what: Literal["ops", "scopes"] = "ops"
+    limit: int = 10
+    ascending: bool = False
+    current: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -300,12 +437,62 @@ class Picture:
 
 
 @dataclasses.dataclass(frozen=True)
+class ListFormats:
+    """The formats in which the current graph can be saved."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Export:
+    """Save the current graph in a format: `path` is in the folder that `ListFormats` names."""
+
+    format: str
+    path: str
+    replace: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Download:
+    """Send the current graph in a format, as the bytes of a file."""
+
+    format: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FindEdited:
+    """The ops that an edit of the history added or changed; `step` counts from 1."""
+
+    step: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Ping:
     """Say whether the editor is still there."""
 
 
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
-Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
-Choose = Boundary | Select | Derive | Compare | Probe | Colour
+Edit = Clone | Add | Undo | Redo | Change | Mend | Jump
+Question = (
+    Palette
+    | Describe
+    | Feedable
+    | Assign
+    | Costs
+    | Foresee
+    | Crossings
+    | Names
+    | Inputs
+    | Inspect
+    | Search
+    | Preview
+    | Targets
+    | Script
+    | Examine
+    | Picture
+    | ListFormats
+    | Export
+    | Download
+    | FindEdited
+    | Ping
+)
+Choose = Boundary | Mark | Select | Derive | Compare | Probe | Measure | Colour
 Request = Look | Choose | Question | Edit

@@ -11,28 +11,38 @@ from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
     Attribute,
+    CostRow,
+    Crossing,
     Door,
     Edited,
     Entry,
+    Feed,
+    FeedField,
     Field,
     Group,
     Held,
     Hit,
     Image,
+    Joint,
     Legend,
     Offer,
+    OpType,
+    Parameter,
     Reply,
     Request,
     Seen,
     Slot,
+    Source,
     State,
     Tensor,
     Working,
 )
+from tfgraphwidget.widget.save_formats import SaveFormat
 
 _PARTS = (
     *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
-    *(FormField, EditButton),
+    *(OpType, Parameter, Feed, FeedField, CostRow, Crossing, Source, Joint),
+    *(FormField, EditButton, SaveFormat),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 

@@ -4,7 +4,6 @@ import type { Parts } from "../../interaction/parts";
 import type { CloneRequest, Held, Previewed, State } from "../../protocol/messages";
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { moreEntry } from "../controls/name-list";
-import { section } from "../controls/section";
 import { breakableName, disable, element, releaseFocus, uniqueId } from "../dom";
 import { createClonePreview, PreviewRequests } from "./clone-preview";
 
@@ -35,7 +34,7 @@ export function createCloneForm(parts: Parts): HTMLElement {
     busy = false;
     ask();
   });
-  const root = section("Clone", {}, [], form.root);
+  const root = element("section", { "aria-label": "Clone" }, form.root);
   let proposed = "";
   store.watch(["state"], ({ state }) => {
     root.hidden = !state || state.selected_ops === 0;
@@ -71,7 +70,13 @@ export class ProposedValue<T extends string> {
 }
 
 class Form {
-  readonly into = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "into" });
+  readonly into = element("input", {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    name: "into",
+    "aria-label": "Scope of the clone",
+    title: "Scope of the clone",
+  });
   readonly switches = new StateSwitches();
   readonly root: HTMLFormElement;
   readonly #variables = selectField("variables", VARIABLES);
@@ -88,16 +93,17 @@ class Form {
 
   /** `change` is called after each change of a field. */
   constructor(preview: HTMLElement, change: () => void) {
+    const name = element("label", { class: "tgw-clone-into" }, element("span", {}, "into"), this.into);
+    const line = element("div", { class: "tgw-clone-line" }, this.#submit, name);
     this.#fields = element(
       "div",
       { class: "tgw-clone-fields" },
-      labeledField("Scope", this.into),
       labeledField("Variables", this.#variables.select),
       this.switches.root,
       labeledField("Values", this.#init.select),
       this.#more.root,
     );
-    this.root = element("form", { class: "tgw-clone" }, this.#fields, this.#submit, this.#why, preview);
+    this.root = element("form", { class: "tgw-clone" }, line, this.#why, this.#fields, preview);
     this.#init.select.addEventListener("change", () => this.#values.choose());
     this.#variables.select.addEventListener("change", () => this.switches.set(this.#variables.value()));
     this.root.addEventListener("input", change);
@@ -122,7 +128,7 @@ class Form {
   /** `why` it cannot be used, which then is all there is to see, or "". */
   enable(why: string, busy: boolean): void {
     if (why) releaseFocus(this.#fields);
-    this.#fields.hidden = why !== "";
+    this.#fields.hidden = this.into.disabled = why !== "";
     this.#init.select.disabled = !this.switches.modes.anyOwn;
     this.#why.textContent = this.#submit.title = why;
     this.#why.hidden = why === "";

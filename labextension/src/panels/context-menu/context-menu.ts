@@ -4,9 +4,11 @@ import type { Parts } from "../../interaction/parts";
 import type { Inspected } from "../../protocol/messages";
 import type { Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
-import { applyCommand, type EditCommand, inlineForm, showForm } from "../controls/edit-form";
+import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
 import { element, uniqueId } from "../dom";
+import { feedForm, runWithFeeds } from "../forms/feed-form";
+import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import { detailsKey, entriesFor, type MenuGroups, titleOf } from "./entries";
 import { type Target, targetAt } from "./target";
 
@@ -19,6 +21,8 @@ export interface ContextMenu {
   openAt(item: number, point: Point): Promise<void>;
   /** Open the menu of the current item, or of the canvas, beside it. */
   openHere(): Promise<void>;
+  /** Ask what to do with a file that was dropped at a point of the drawing. */
+  openDropped(path: string, point: Point): void;
 }
 
 /** `cloneForm` leads to the form that clones the selection. */
@@ -27,7 +31,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   const id = uniqueId();
   const heading = element("p", { class: "tgw-label", id });
   const body = element("div", {});
-  const root = element("div", { class: "tgw-menu tgw-context", hidden: true }, heading, body);
+  // A click on its text leaves it open: it can have the focus.
+  const root = element("div", { class: "tgw-menu tgw-context", tabindex: -1, hidden: true }, heading, body);
   let turn = 0;
   let place: Point = { x: 0, y: 0 };
   let subject = "";
@@ -61,14 +66,33 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     list.querySelector("button")?.focus({ preventScroll: true });
   };
   const form = (command: EditCommand) => {
-    const apply = (values: Readonly<Record<string, string>>) => applyCommand(command, parts, values);
     const slot = element("div", { role: "dialog", "aria-label": command.name });
     show(`${command.name}: ${subject}`, slot);
     heading.title = command.title;
-    showForm(slot, inlineForm(command.fields ?? [], parts, apply, close));
+    showForm(slot, commandForm(command, parts, close));
+  };
+  const otherGraph = ({ name, create }: OtherGraphForm, source = "") => {
+    const slot = element("div", { role: "dialog", "aria-label": name });
+    show(name, slot);
+    showForm(slot, create(parts, source, close));
     placeMenu(root, place.x, place.y);
   };
-  const context = { ...parts, form, cloneForm, anchor: (item: number) => stage.anchorAt(item) };
+  const values = (name: string) => {
+    const target = { name, measure: false };
+    return runWithFeeds(target, parts, (feeds) => {
+      const slot = element("div", { role: "dialog", "aria-label": "Feeds" });
+      show("Feeds", slot);
+      showForm(slot, feedForm(target, feeds, parts, close));
+    });
+  };
+  const context = {
+    ...parts,
+    form,
+    otherGraph,
+    values,
+    cloneForm,
+    anchor: (item: number) => stage.anchorAt(item),
+  };
 
   /** The details of an item, which the inspector gets, or of the source of an edge. */
   const describe = async (target: Target, scene: Scene): Promise<Inspected | null> => {
@@ -106,6 +130,15 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     await open(targetAt({ item, edge: -1, inside: false }, scene, paint, state), { x, y });
   };
 
+  const openDropped = (path: string, point: Point) => {
+    place = point;
+    const act = (form: OtherGraphForm) => () => otherGraph(form, path);
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    showMenu(name, [[ADD_MODEL, COMPARE_WITH].map((form) => ({ text: `${form.name} …`, act: act(form) }))]);
+  };
+
+  // A form grows with what is typed.
+  new ResizeObserver(() => !root.hidden && placeMenu(root, place.x, place.y)).observe(root);
   root.addEventListener("focusout", (event) => {
     if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) close();
   });
@@ -114,7 +147,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     event.preventDefault();
     event.stopPropagation();
   });
-  return { root, openAt, openHere };
+  return { root, openAt, openHere, openDropped };
 }
 
 /** Details that come soon; null if the kernel is busy, or gone. */

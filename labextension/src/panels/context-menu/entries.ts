@@ -4,7 +4,17 @@ import { NavigationCursor } from "../../interaction/keyboard-nav";
 import type { Parts } from "../../interaction/parts";
 import { hasSelection, type SelectionVerb, whyNot } from "../../interaction/selection-commands";
 import type { Inspected, State } from "../../protocol/messages";
-import { at, INPUT_MARK, isScope, keyOf, labelOf, OPEN, OUTPUT_MARK, type Scene } from "../../protocol/scene";
+import {
+  at,
+  INPUT_MARK,
+  isScope,
+  keyOf,
+  labelOf,
+  OPEN,
+  OUTPUT_MARK,
+  type Scene,
+  SOURCE_MARK,
+} from "../../protocol/scene";
 import type { Anchor } from "../../render/camera/destination";
 import { cannotClone } from "../clone/clone-form";
 import { copyToClipboard } from "../controls/copy-button";
@@ -12,11 +22,16 @@ import { aboutText } from "../controls/descriptions";
 import { commandsFor, commandsForPart, moveCommand } from "../controls/edit-commands";
 import { applyCommand, type EditCommand } from "../controls/edit-form";
 import type { MenuItem } from "../controls/menus";
+import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import type { Target } from "./target";
 
 export interface MenuContext extends Parts {
   /** Show the form of an edit in place of the menu. */
   form(command: EditCommand): void;
+  /** Show a form for another graph in place of the menu. */
+  otherGraph(form: OtherGraphForm): void;
+  /** Run the graph for the outputs of an op, "" for the selected ones; the form for feeds takes the place of the menu. */
+  values(name: string): unknown;
   /** Lead to the form that clones the selection. */
   cloneForm(): void;
   /** Where an item is now, so that it stays there while it is opened. */
@@ -90,26 +105,17 @@ function groupsFor(
 }
 
 function opGroups(item: number, scene: Scene, details: Inspected | null, context: MenuContext): MenuGroups {
-  const { actions, store, readOnly } = context;
+  const { actions, readOnly } = context;
   const name = scene.names[item] ?? "";
-  const mark = at(store.value.paint?.mark ?? [], item);
   const enter = { text: "Open the function", key: "Enter", act: () => actions.enter(name) };
-  const input = mark & INPUT_MARK ? "Unmark as input" : "Mark as input";
-  const output = mark & OUTPUT_MARK ? "Unmark as output" : "Mark as output";
   const [tensor, ...more] = details?.outputs ?? [];
   const copies = [copy("Copy name", name, context)];
   if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
   for (const { name: other } of more.slice(0, 3)) copies.push(copy(`Copy ${portOf(other)}`, other, context));
-  const values = { text: "Values", act: () => actions.edits.probe(name) };
+  const values = { text: "Values", act: () => context.values(name) };
   return [
     at(scene.door, item) === 1 ? [enter] : [],
-    readOnly
-      ? []
-      : [
-          ...cloneEntries([name], [], context),
-          { text: input, key: "I", act: () => actions.mark(item, "inputs") },
-          { text: output, key: "O", act: () => actions.mark(item, "outputs") },
-        ],
+    readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
     [...copies, ...(readOnly || !tensor ? [] : [values])],
@@ -138,7 +144,7 @@ function scopeGroups(
       { text: word, key: "Enter", act: toggle(false) },
       { text: `${word} all inside`, key: "Shift+Enter", act: toggle(true) },
     ],
-    readOnly ? [] : cloneEntries([], [name], context),
+    readOnly ? [] : [...cloneEntries([], [name], context), ...markEntries(item, context)],
     readOnly ? [] : (edits ?? []),
     traceEntries([], [name], context),
     kind === "scope" ? [copy("Copy name", name, context)] : [],
@@ -166,7 +172,7 @@ function edgeGroups(edge: number, scene: Scene, details: Inspected | null, conte
   };
   const values = {
     text: "Values",
-    act: () => actions.edits.probe(scene.names[source] ?? ""),
+    act: () => context.values(scene.names[source] ?? ""),
   };
   return [
     [go(source), go(consumer)],
@@ -178,7 +184,7 @@ function edgeGroups(edge: number, scene: Scene, details: Inspected | null, conte
 function selectionGroups(context: MenuContext): MenuGroups {
   const { store, actions, readOnly } = context;
   const { state } = store.value;
-  const values = { text: "Values", act: () => actions.edits.probe() };
+  const values = { text: "Values", act: () => context.values("") };
   const expression = state?.expression ?? "";
   return [
     readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
@@ -205,6 +211,12 @@ function canvasGroups(context: MenuContext): MenuGroups {
     [...(!readOnly && state?.undo ? [undo] : []), ...(!readOnly && state?.redo ? [redo] : [])],
     keyEntries(["f", "E", "C", ...(state?.hidden ? ["A"] : []), ...(inside ? ["Backspace"] : [])], context),
     [...deriveEntries(["invert"], context), ...(isMarked ? [clear] : [])],
+    readOnly
+      ? []
+      : [ADD_MODEL, COMPARE_WITH].map((form) => ({
+          text: `${form.name} …`,
+          act: () => context.otherGraph(form),
+        })),
   ];
 }
 
@@ -231,7 +243,19 @@ function cloneEntries(ops: string[], scopes: string[], context: MenuContext): Me
     context.cloneForm();
   };
   const isPart = (state?.inputs.length ?? 0) + (state?.outputs.length ?? 0) > 0;
-  return [...(isPart ? cloneSelection("Clone the selection …", context) : []), { text: "Clone …", act }];
+  return [
+    ...(isPart ? cloneSelection("Clone the selection …", context) : []),
+    { text: "Clone …", key: "C", act },
+  ];
+}
+
+function markEntries(item: number, { store, actions }: MenuContext): MenuItem[] {
+  const mark = at(store.value.paint?.mark ?? [], item);
+  const text = (side: string, bits: number) => `${mark & bits ? "Unmark" : "Mark"} as ${side}`;
+  return [
+    { text: text("input", INPUT_MARK | SOURCE_MARK), key: "I", act: () => actions.mark(item, "inputs") },
+    { text: text("output", OUTPUT_MARK), key: "O", act: () => actions.mark(item, "outputs") },
+  ];
 }
 
 function cloneSelection(text: string, { store, cloneForm }: MenuContext): MenuItem[] {
@@ -296,7 +320,7 @@ function deriveEntries(verbs: readonly SelectionVerb[], { store, actions }: Menu
 
 function keyEntries(keys: readonly string[], context: MenuContext): MenuItem[] {
   const none = () => undefined;
-  const full = { ...context, find: none, menu: none, cursor: new NavigationCursor() };
+  const full = { ...context, find: none, menu: none, clone: none, cursor: new NavigationCursor() };
   return keys.map((key) => {
     const binding = bindingOf(key);
     return { text: binding.what, key: keyText(key), act: () => binding.act(full) };

@@ -2,12 +2,14 @@
 import {
   at,
   BADGE,
+  CLOSED,
   INPUT_MARK,
   isScope,
   labelOf,
   OUTPUT_MARK,
   type Paint,
   type Scene,
+  SOURCE_MARK,
   sizeText,
 } from "../../protocol/scene";
 
@@ -55,6 +57,7 @@ export function aboutText(scene: Scene, item: number): string {
     at(scene.loop, item) === 1 ? "while loop" : "",
     scope ? sizeText(at(scene.count, item), at(scene.variables, item)) : (scene.types[item] ?? ""),
     at(scene.pinned, item) === 1 ? "pinned" : "",
+    at(scene.isolated, item) === 1 ? "not connected" : "",
     at(scene.omitted, item) > 0 ? `${edgesText(at(scene.omitted, item))} not drawn` : "",
   ]
     .filter(Boolean)
@@ -73,14 +76,43 @@ export function omittedText({ omitted }: Scene): string {
   return `Without a line: ${edgesText(edges)} of training and bookkeeping. Hover a box for its count.`;
 }
 
+/** What the marks on the boxes of a drawing mean, for the legend: of those that are there. */
+export function markTexts(scene: Scene, paint: Paint | null): string[] {
+  const isolated = scene.isolated.reduce((sum, one) => sum + one, 0);
+  const has = (marks: ArrayLike<number> | undefined, test: (mark: number) => boolean) =>
+    Array.prototype.some.call(marks ?? [], test);
+  return [
+    has(scene.kind, (kind) => kind === CLOSED)
+      ? "Stacked box: a closed scope; double-click it to open it."
+      : "",
+    has(scene.members, (members) => members > 1) ? "×8, or a dashed frame: a group of so many alike." : "",
+    has(scene.door, (door) => door > 0)
+      ? "Arrow on a box: it calls a function; double-click to open that."
+      : "",
+    has(scene.loop, (loop) => loop > 0) ? "⟲: a while loop." : "",
+    has(scene.pinned, (pinned) => pinned > 0) ? "Pin: a box that stays where you have put it." : "",
+    has(scene.tensors, (tensors) => tensors === 0) ? "Dashed line: control inputs only." : "",
+    has(scene.tensors, (tensors) => tensors > 1) ? "×12 on a line: so many tensors." : "",
+    has(scene.bytes, (bytes) => bytes > 0) ? "Thick line: a large tensor, or many." : "",
+    has(scene.back, (back) => back > 0) ? "Line in the color of loops: to the next iteration." : "",
+    has(paint?.coverage, (covered) => covered === 1) ? "Hatched: partly selected." : "",
+    has(paint?.fresh, (fresh) => fresh > 0) ? "Glow: made or changed by the last edit." : "",
+    has(paint?.unused, (unused) => unused > 0) ? "Dotted: edits have left it without consumers." : "",
+    isolated > 0
+      ? `Not connected to anything: ${isolated.toLocaleString("en")} box${isolated === 1 ? "" : "es"}.`
+      : "",
+  ].filter(Boolean);
+}
+
 /** What colors and marks say of an item, in words; "" when they say nothing. */
 export function paintText(paint: Paint, item: number): string {
   const mark = at(paint.mark, item);
   return [
-    mark & INPUT_MARK ? "input" : "",
+    mark & (INPUT_MARK | SOURCE_MARK) ? "input" : "",
     mark & OUTPUT_MARK ? "output" : "",
     at(paint.coverage, item) === 1 ? "partly selected" : "",
     at(paint.fresh, item) === 1 ? "new" : "",
+    at(paint.unused, item) === 1 ? "unused: edits have left it without consumers" : "",
     ["", "added", "changed"][at(paint.differs, item)] ?? "",
     ["", "probed", "NaN or infinity"][at(paint.probed, item)] ?? "",
     paint.notes[item] ?? "",

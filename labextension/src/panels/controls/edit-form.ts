@@ -2,6 +2,7 @@
 import { type ChangeVerb, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import { button, element, ICONS, icon, releaseFocus, taskButton, uniqueId, whileBusy } from "../dom";
+import { type ApplyOp, opForm } from "../forms/op-form";
 import { labeledField, TEXT } from "./form-fields";
 
 export interface Field {
@@ -19,6 +20,8 @@ export interface Field {
   readonly optional?: boolean;
   /** Words to choose from. */
   readonly words?: readonly string[];
+  /** An op type or a function of the notebook, with a form for its parameters (forms/op-form.ts). */
+  readonly op_type?: boolean;
   /** The name of a tensor: proposed while one types, or that of the op that is clicked next. */
   readonly tensor?: boolean;
 }
@@ -109,7 +112,7 @@ function wordList(input: HTMLInputElement, words: readonly string[]): HTMLElemen
 }
 
 /** Tensors of ops with the text in their name; and a button that takes the op that is clicked next. */
-function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
+export function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
   const list = wordList(input, []);
   let timer = 0;
   input.addEventListener("input", () => {
@@ -141,6 +144,17 @@ export function applyCommand(
   return actions.edits.change(verb, what, { ...argumentsOf(fields, values), ...options });
 }
 
+/** The form of an edit, which it makes. */
+export function commandForm(command: EditCommand, parts: Parts, close: () => void): HTMLFormElement {
+  const { verb, what, fields = [], options: fixed = {} } = command;
+  const [field] = fields;
+  if (!field?.op_type || (verb !== "insert" && verb !== "replace"))
+    return inlineForm(fields, parts, (values) => applyCommand(command, parts, values), close);
+  const apply: ApplyOp = (options, variables) =>
+    parts.actions.edits.change(verb, what, { ...options, ...fixed }, variables);
+  return opForm({ verb, what, key: field.key, initial: field.initial ?? "" }, parts, apply, close);
+}
+
 /** Buttons for edits, and others; below them the form of the one that was clicked. */
 export function editButtons(
   label: string,
@@ -160,9 +174,8 @@ export function editButtons(
   for (const command of verbs) {
     const { verb, name, title, fields } = command;
     const attributes = { class: "tgw-button", title, "data-change": verb };
-    const apply = (values: Values) => applyCommand(command, parts, values);
     if (!fields) {
-      group.append(taskButton(attributes, () => apply({}), name));
+      group.append(taskButton(attributes, () => applyCommand(command, parts), name));
       continue;
     }
     const opener = button(
@@ -172,7 +185,7 @@ export function editButtons(
         close();
         if (open) return;
         opener.setAttribute("aria-expanded", "true");
-        showForm(slot, inlineForm(fields, parts, apply, close));
+        showForm(slot, commandForm(command, parts, close));
       },
       `${name} …`,
     );
@@ -195,9 +208,8 @@ export function showForm(slot: HTMLElement, form: HTMLFormElement): void {
 export function pencilButton(
   title: string,
   slot: HTMLElement,
-  fields: readonly Field[],
   parts: Parts,
-  apply: (values: Values) => Promise<boolean>,
+  form: (close: () => void) => HTMLFormElement,
 ): HTMLButtonElement {
   const close = () => {
     releaseFocus(slot);
@@ -210,7 +222,7 @@ export function pencilButton(
     () => {
       if (slot.children.length > 0) return close();
       control.setAttribute("aria-expanded", "true");
-      showForm(slot, inlineForm(fields, parts, apply, close));
+      showForm(slot, form(close));
     },
     icon(ICONS.edit),
   );

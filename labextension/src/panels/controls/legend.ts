@@ -4,7 +4,7 @@ import type { Legend } from "../../protocol/messages";
 import { FAMILIES, type Scene } from "../../protocol/scene";
 import { FILLS, RAMP, TINTS } from "../../render/canvas/palette";
 import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
-import { omittedText } from "./descriptions";
+import { markTexts, omittedText } from "./descriptions";
 
 const BY_FAMILY = "op family";
 
@@ -30,26 +30,27 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   fold.click();
   let [shown, last] = ["", ""];
   const show = () => {
-    const { state, scene } = store.value;
+    const { state, scene, paint } = store.value;
     root.hidden = !state || state.colors.length === 0;
     if (!state) return;
     const by = state.legend?.by ?? "";
     const ways = options(state.colors, by);
     const families = state.legend ? [] : familiesIn(scene);
     const omitted = scene ? omittedText(scene) : "";
-    const news = JSON.stringify([ways, state.legend, families, omitted]);
+    const marks = scene ? markTexts(scene, paint) : [];
+    const news = JSON.stringify([ways, state.legend, families, omitted, marks]);
     if (news !== shown) {
       shown = news;
       select.replaceChildren(
         ...ways.map((way) => element("option", { value: way }, `Color by ${way || BY_FAMILY}`)),
       );
-      body.replaceChildren(...bodyOf(state.legend, families, omitted));
+      body.replaceChildren(...bodyOf(state.legend, families, omitted, marks));
     }
     // A new coloring needs its legend, whether it was chosen here or in Python.
     if (by && by !== last && body.hidden) fold.click();
     select.value = last = by;
   };
-  store.watch(["state", "scene"], show);
+  store.watch(["state", "scene", "paint"], show);
   return root;
 }
 
@@ -67,9 +68,17 @@ function bodyOf(
   legend: Legend | null,
   families: readonly (typeof FAMILIES)[number][],
   omitted: string,
+  marks: readonly string[],
 ): HTMLElement[] {
   const colors = legend ? legendEntries(legend) : [list(BY_FAMILY, families.map(familyEntry))];
-  return omitted === "" ? colors : [...colors, notice(omitted)];
+  const meanings = marks.map((mark) => element("li", {}, mark));
+  return [
+    ...colors,
+    ...(marks.length > 0
+      ? [element("ul", { class: "tgw-legend-marks", "aria-label": "Marks" }, ...meanings)]
+      : []),
+    ...(omitted === "" ? [] : [notice(omitted)]),
+  ];
 }
 
 /** The families that are drawn, in the order of the palette. */

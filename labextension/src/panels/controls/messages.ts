@@ -24,7 +24,7 @@ export function createStatus({ store, actions }: Parts): HTMLElement {
   const size = element("span", { class: "tgw-size" });
   const line = element("footer", { class: "tgw-status" }, alert, notice, mends, dismiss, size);
   line.insertBefore(createProgress(store), dismiss);
-  let offered: Status["mends"];
+  let offered: Status | null = null;
   store.watch(["status", "working", "state", "kernelGone", "picking"], (screen) => {
     const { kernelGone, picking } = screen;
     const status = statusOf(screen);
@@ -33,10 +33,15 @@ export function createStatus({ store, actions }: Parts): HTMLElement {
     alert.textContent = bad ? status.text : "";
     notice.textContent = bad ? "" : noticeText(screen);
     dismiss.hidden = kernelGone || !(status ?? picking);
-    if (status?.mends === offered) return;
-    offered = status?.mends;
+    if (status === offered) return;
+    offered = status;
     releaseFocus(mends);
-    mends.replaceChildren(...(offered ?? []).map((offer) => fixButton(offer, actions.edits)));
+    mends.replaceChildren(
+      ...(status?.mends ?? []).map((offer) => fixButton(offer, actions.edits)),
+      ...(status?.actions ?? []).map(({ text, title, act }) =>
+        button({ class: "tgw-button", title }, act, text),
+      ),
+    );
   });
   store.watch(["state", "camera"], ({ state, camera }) => {
     const zoom = `${Math.round(camera.zoom * 100)} %`;

@@ -31,19 +31,19 @@ export const OUTLINE_KEYS: readonly Key[] = [
   { keys: ["ArrowUp"], what: "Previous", act: (outline) => outline.move(-1) },
   {
     keys: ["ArrowRight"],
-    what: "Open, or go to the next item",
+    what: "Expand, or go to the next item",
     act: (outline, item) => (outline.kind(item) === CLOSED ? outline.activate(item) : outline.move(1)),
   },
   {
     keys: ["ArrowLeft"],
-    what: "Close, or go to the enclosing scope",
+    what: "Collapse, or go to the enclosing scope",
     act: (outline, item) => (outline.kind(item) === OPEN ? outline.activate(item) : outline.out(item)),
   },
   { keys: ["Home"], what: "First", act: (outline) => outline.focus(0) },
   { keys: ["End"], what: "Last", act: (outline) => outline.focus(Number.POSITIVE_INFINITY) },
   {
     keys: ["Enter"],
-    what: "Open, enter or inspect",
+    what: "Expand, open or inspect",
     act: (outline, item) => deliverPick(outline.parts.store, item) || outline.enter(item),
   },
   { keys: ["Alt+Enter"], what: "Inspect", act: ({ parts }, item) => parts.actions.inspectItem(item) },

@@ -1,8 +1,10 @@
 // The toolbar: click and drag modes, search, refresh, zoom, view menu, full screen, help, side panel.
+import { bindingOf, titleOf } from "../../interaction/key-bindings";
 import type { Parts } from "../../interaction/parts";
 import { zoomedAt } from "../../render/camera/camera";
 import type { Mode } from "../../state/store";
-import { button, element, ICONS, icon, taskButton } from "../dom";
+import { button, disable, element, ICONS, icon, taskButton } from "../dom";
+import { createExportMenu } from "../export/export-menu";
 import { createSearch } from "../search/search";
 import { createDragTools } from "./drag-tools";
 import { createViewMenu } from "./view-menu";
@@ -26,33 +28,33 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
     name = title,
     kind = "tgw-tool",
   ) => button({ class: kind, title, "aria-label": name }, act, icon(ICONS[shape]));
-  const refresh = tool(
-    "Read the graph again (r)",
-    "refresh",
-    () => actions.refresh(),
-    "Refresh",
-    "tgw-tool tgw-asks",
-  );
+  const refresh = tool(titleOf("r"), "refresh", () => actions.refresh(), "Refresh", "tgw-tool tgw-asks");
   const toolbar = element(
     "div",
     { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
     ...(parts.readOnly ? [] : [modeButtons(parts)]),
     createDragTools(parts),
+    ...(parts.readOnly ? [] : [undoButtons(parts)]),
     createSearch(parts),
     element(
       "div",
       { class: "tgw-group tgw-wide" },
       ...(parts.readOnly ? [] : [changesButton(parts), refresh]),
-      tool("Zoom out (−)", "minus", () => zoom(1 / 1.4)),
-      tool("Zoom in (+)", "plus", () => zoom(1.4)),
+    ),
+    element(
+      "div",
+      { class: "tgw-group tgw-widest" },
+      tool(titleOf("-"), "minus", () => zoom(1 / 1.4), "Zoom out"),
+      tool(titleOf("+"), "plus", () => zoom(1.4), "Zoom in"),
     ),
     element(
       "div",
       { class: "tgw-group" },
-      tool("Show the whole graph (f)", "fit", () => stage.fit()),
+      tool(titleOf("f"), "fit", () => stage.fit(), bindingOf("f").what),
       createViewMenu(parts),
+      ...(parts.readOnly ? [] : [createExportMenu(parts)]),
       fullScreenButton(),
-      tool("Keys and gestures (?)", "help", () => store.set({ helping: true })),
+      tool(titleOf("?"), "help", () => store.set({ helping: true }), "Help"),
       panelButton(parts, panelId),
     ),
   );
@@ -78,8 +80,32 @@ function modeButtons({ store, actions }: Parts): HTMLElement {
   return group;
 }
 
+function undoButtons({ store, actions: { edits } }: Parts): HTMLElement {
+  const tool = (name: string, act: () => unknown) =>
+    button(
+      { class: "tgw-tool tgw-asks", "aria-label": name },
+      act,
+      icon(ICONS[name === "Undo" ? "undo" : "redo"]),
+    );
+  const undo = tool("Undo", () => edits.undo());
+  const redo = tool("Redo", () => edits.redo());
+  store.watch(["state"], ({ state }) => {
+    const done = state?.code.length ?? 0;
+    label(undo, "Undo", state?.undo ? (state.sentences[done - 1] ?? state.undo) : "", "Ctrl+z");
+    label(redo, "Redo", state?.redo ? (state.sentences[done] ?? state.redo) : "", "Ctrl+y");
+  });
+  return element("div", { class: "tgw-group", role: "group", "aria-label": "History" }, undo, redo);
+}
+
+/** What a button would undo or redo, in words; a toolbar's button stays where the arrow keys come to. */
+function label(target: HTMLButtonElement, verb: string, what: string, key: string): void {
+  disable(target, what === "");
+  target.title = what ? titleOf(key, `${verb}: ${what}`) : `Nothing to ${verb.toLowerCase()}`;
+  target.setAttribute("aria-label", what ? `${verb}: ${what}` : verb);
+}
+
 function changesButton({ store, actions }: Parts): HTMLElement {
-  const title = "Color the differences from the original graph (c)";
+  const title = titleOf("X", "Color the differences from the original graph");
   const control = taskButton(
     { class: "tgw-tool tgw-toggle tgw-asks", title, "aria-label": "Changes" },
     () => actions.edits.compare(),
@@ -145,7 +171,7 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
 export function makeRoving(toolbar: HTMLElement): void {
   const stops = () =>
     [...toolbar.querySelectorAll<HTMLButtonElement>("button")].filter(
-      (made) => made.getAttribute("role") === null && !made.closest(".tgw-search, [role=menu]"),
+      (made) => made.getAttribute("role") === null && !made.closest(".tgw-popup, .tgw-dropdown"),
     );
   const shown = () => stops().filter((made) => made.offsetParent !== null && !made.disabled);
   const hold = (held: HTMLElement | undefined) => {

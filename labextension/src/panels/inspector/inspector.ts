@@ -3,11 +3,10 @@ import type { Actions } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
 import type { SelectionVerb } from "../../interaction/selection-commands";
 import type { Around, Door, Inspected } from "../../protocol/messages";
-import { sizeText } from "../../protocol/scene";
+import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
-import { commandsFor } from "../controls/edit-commands";
-import { editButtons } from "../controls/edit-form";
-import { section } from "../controls/section";
+import { commandsFor, GRAPH_COMMANDS } from "../controls/edit-commands";
+import { commandForm, editButtons, pencilButton } from "../controls/edit-form";
 import { breakableName, button, element, ICONS, icon, releaseFocus } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
 import { createOpDetails } from "./op-details";
@@ -16,16 +15,27 @@ import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
 export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector" });
   const examined = createOpDetails(parts);
-  parts.store.watch(["details"], ({ details }) => {
+  const whole = wholeGraph(parts);
+  let shown: unknown[] = [];
+  parts.store.watch(["details", "paint", "scene"], ({ details }) => {
+    // An edit may leave the facts of an item as they were, and its edges without effect.
+    const now = [details, ...(details ? edgeStates(details.name, parts.store) : [])];
+    if (now.length === shown.length && now.every((one, k) => one === shown[k])) return;
+    shown = now;
     body.setAttribute("data-name", details?.name ?? "");
     releaseFocus(body);
-    body.replaceChildren(...(details ? contents(details, parts, examined) : [emptyHint()]));
+    whole.hidden = details !== null;
+    body.replaceChildren(...(details ? contents(details, parts, examined) : []));
   });
-  return section("Inspector", {}, [], body);
+  return element("section", { "aria-label": "Inspector" }, whole, body);
 }
 
-function emptyHint(): HTMLElement {
-  return element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
+/** Shown while nothing is inspected: edits of the whole graph. */
+function wholeGraph(parts: Parts): HTMLElement {
+  const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
+  const title = element("p", { class: "tgw-label" }, "Whole graph");
+  const edits = parts.readOnly ? [] : [title, editButtons("Edit the whole graph", GRAPH_COMMANDS, parts)];
+  return element("div", { class: "tgw-field" }, hint, ...edits);
 }
 
 function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {
@@ -33,9 +43,10 @@ function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTML
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
   const facts = element("dl", { class: "tgw-facts" });
-  if (isOp) addFact(facts, "Type", details.op_type);
+  if (isOp) facts.append(...typeFact(details, parts));
   if (details.device) addFact(facts, "Device", details.device);
   if (!isOp) addFact(facts, "Holds", sizeText(details.ops, details.variables));
+  for (const state of edgeStates(details.name, parts.store)) addFact(facts, "Edges", state);
   return [
     element("p", { class: "tgw-name" }, breakableName(name)),
     facts,
@@ -50,6 +61,29 @@ function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTML
     ...controlsOf(details, parts, go),
     ...attributesOf(details, parts),
   ];
+}
+
+/** That an item has no edges, or that edits have taken its consumers. */
+function edgeStates(name: string, { value: { scene, paint } }: Store): string[] {
+  const item = scene ? visibleItem(scene, name) : -1;
+  if (!scene || item <= 0) return [];
+  const unused = paint !== null && at(paint.unused, item) === 1;
+  return [
+    at(scene.isolated, item) === 1 ? "not connected" : "",
+    unused ? "unused: edits have left it without consumers" : "",
+  ].filter(Boolean);
+}
+
+/** The type of an op, which can be replaced by another. */
+function typeFact(details: Inspected, parts: Parts): HTMLElement[] {
+  const replace = commandsFor(details).find(({ verb }) => verb === "replace");
+  const slot = element("div", { class: "tgw-form-slot" });
+  const shown = element("div", { class: "tgw-titled" }, element("span", {}, breakableName(details.op_type)));
+  if (replace && !parts.readOnly)
+    shown.append(
+      pencilButton("Replace by another op type", slot, parts, (close) => commandForm(replace, parts, close)),
+    );
+  return [element("dt", {}, "Type"), element("dd", {}, shown), slot];
 }
 
 function commandButtons(details: Inspected, parts: Parts): HTMLElement {

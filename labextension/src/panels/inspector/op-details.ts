@@ -1,19 +1,17 @@
 // Inspector: current value, preview, signature, documentation and creation site of an op.
 import type { Parts } from "../../interaction/parts";
-import type { Examined, Image, Inspected } from "../../protocol/messages";
+import type { Examined, Inspected } from "../../protocol/messages";
 import { copyTools } from "../controls/copy-button";
 import { breakableName, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
+import { variableButton } from "../forms/variable-form";
+import { preview, scaleOf } from "./preview";
 import { valueEntry } from "./value-summary";
 
-/** A preview's longer side, in pixels of the page; one pixel of it is a whole number of them. */
-const SIDE = 96;
-/** The same where there are several. */
-const SMALL = 54;
-const LEAST = 2;
 /** Folds that are open until the user closes them; the same for all ops. */
 const OPEN_FIRST = ["Value", "Preview"];
 
-export function createOpDetails({ store, actions }: Parts): HTMLElement {
+export function createOpDetails(parts: Parts): HTMLElement {
+  const { store, actions } = parts;
   const root = element("div", { class: "tgw-examined" });
   const open = new Set(OPEN_FIRST);
   const again = (name: string) => actions.examine(name);
@@ -29,7 +27,7 @@ export function createOpDetails({ store, actions }: Parts): HTMLElement {
     root.setAttribute("data-name", shown?.name ?? "");
     releaseFocus(root);
     const summary = shown?.summary ? [element("p", { class: "tgw-doc" }, ...withCode(shown.summary))] : [];
-    root.replaceChildren(...summary, ...(shown ? folds(shown, open, again) : []));
+    root.replaceChildren(...summary, ...(shown ? folds(shown, open, again, parts) : []));
   });
   return root;
 }
@@ -47,9 +45,9 @@ export function isAbout(examined: Examined | null, details: Inspected | null): b
 
 type ReadAgain = (name: string) => Promise<void>;
 
-function folds(shown: Examined, open: Set<string>, again: ReadAgain): HTMLElement[] {
+function folds(shown: Examined, open: Set<string>, again: ReadAgain, from: Parts): HTMLElement[] {
   const parts: [string, HTMLElement[]][] = [
-    ["Value", currentValue(shown, again)],
+    ["Value", currentValue(shown, again, from)],
     ["Preview", shown.images.map((image, _, all) => preview(image, scaleOf(image, all.length)))],
     ["Signature", shown.signature.length > 0 ? [entries(shown.signature)] : []],
     ["Documentation", documentation(shown)],
@@ -74,8 +72,9 @@ function fold(title: string, held: HTMLElement[], open: Set<string>): HTMLElemen
   return entry;
 }
 
-function currentValue({ name, value, why }: Examined, again: ReadAgain): HTMLElement[] {
-  if (!value) return why ? [element("p", { class: "tgw-hint" }, why)] : [];
+function currentValue({ name, value, why }: Examined, again: ReadAgain, parts: Parts): HTMLElement[] {
+  const variable = parts.readOnly ? [] : variableButton(name, parts);
+  if (!value) return why ? [element("p", { class: "tgw-hint" }, why), ...variable] : [];
   const refresh = taskButton(
     { class: "tgw-text-button", title: "Read the value again" },
     () => again(name),
@@ -85,31 +84,8 @@ function currentValue({ name, value, why }: Examined, again: ReadAgain): HTMLEle
   return [
     element("div", { class: "tgw-titled" }, element("span", { class: "tgw-dtype" }, value.dtype), refresh),
     valueEntry(value, "Current value"),
+    ...variable,
   ];
-}
-
-/** How many pixels of the page one of an image is. */
-export function scaleOf({ width, height }: Pick<Image, "width" | "height">, count = 1): number {
-  return Math.max(LEAST, Math.floor((count > 1 ? SMALL : SIDE) / Math.max(width, height, 1)));
-}
-
-/** The pixels as a canvas has them: red, green, blue and opaque, each four bytes. */
-export function rgba(pixels: string, size: number): Uint8ClampedArray<ArrayBuffer> {
-  const gray = atob(pixels);
-  const bytes = new Uint8ClampedArray(4 * size);
-  for (let i = 0; i < size; i += 1)
-    bytes.fill(gray.charCodeAt(i), 4 * i, 4 * i + 3).fill(255, 4 * i + 3, 4 * i + 4);
-  return bytes;
-}
-
-function preview(image: Image, scale: number): HTMLElement {
-  const { title, width, height } = image;
-  const canvas = element("canvas", { width, height, role: "img", "aria-label": title, title });
-  Object.assign(canvas.style, { width: `${width * scale}px`, height: `${height * scale}px` });
-  canvas
-    .getContext("2d")
-    ?.putImageData(new ImageData(rgba(image.pixels, width * height), width, height), 0, 0);
-  return canvas;
 }
 
 function documentation({ about, arguments: held }: Examined): HTMLElement[] {

@@ -3,9 +3,11 @@ import { opName } from "../../interaction/actions";
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { Inspected, Tensor } from "../../protocol/messages";
-import { pencilButton } from "../controls/edit-form";
+import { inlineForm, pencilButton } from "../controls/edit-form";
 import { moreEntry, opLink } from "../controls/name-list";
 import { breakableName, button, element, ICONS, icon, taskButton } from "../dom";
+import { createFeedSlot } from "../forms/feed-form";
+import { variableButton } from "../forms/variable-form";
 import { valueEntry } from "./value-summary";
 
 /** Longer lists are cut: an op may feed thousands. */
@@ -25,10 +27,15 @@ export function inputsOf({ name, op_type: type, inputs }: Inspected, parts: Part
     const slot = element("div", { class: "tgw-form-slot" });
     const fields = [{ key: "to", label: "Read", initial: tensor.name, tensor: true }];
     const title = `Connect input ${k} to another tensor`;
-    const edit = pencilButton(title, slot, fields, parts, ({ to = "" }) =>
-      parts.actions.edits.change("connect", [to.trim(), name], { k: String(k) }),
+    const edit = pencilButton(title, slot, parts, (close) =>
+      inlineForm(
+        fields,
+        parts,
+        ({ to = "" }) => parts.actions.edits.change("connect", [to.trim(), name], { k: String(k) }),
+        close,
+      ),
     );
-    return tensorEntry(tensor, "from", go, type === "" || parts.readOnly ? [] : [edit], slot);
+    return tensorEntry(tensor, "from", go, type === "" || parts.readOnly ? [] : [edit], slot, parts);
   });
   return [titledField(`Inputs (${inputs.length})`, listOf(entries, inputs.length))];
 }
@@ -38,20 +45,42 @@ export function outputsOf({ name, op_type: type, outputs }: Inspected, parts: Pa
   const entries = outputs.slice(0, PEERS).map((tensor) => {
     const slot = element("div", { class: "tgw-form-slot" });
     const fields = [{ key: "to", label: "Read", tensor: true }];
-    const edit = pencilButton("Connect its consumers to another tensor", slot, fields, parts, ({ to = "" }) =>
-      parts.actions.edits.change("reroute", [tensor.name], { to: quote(to.trim()) }),
+    const edit = pencilButton("Connect its consumers to another tensor", slot, parts, (close) =>
+      inlineForm(
+        fields,
+        parts,
+        ({ to = "" }) => parts.actions.edits.change("reroute", [tensor.name], { to: quote(to.trim()) }),
+        close,
+      ),
     );
-    return tensorEntry(tensor, "to", go, tensor.peers.length > 0 && !parts.readOnly ? [edit] : [], slot);
+    return tensorEntry(
+      tensor,
+      "to",
+      go,
+      tensor.peers.length > 0 && !parts.readOnly ? [edit] : [],
+      slot,
+      parts,
+    );
   });
+  const feeding = createFeedSlot({ name, measure: false }, parts);
   const look = taskButton(
     { class: "tgw-text-button tgw-look", title: "Run the graph and show the outputs" },
-    () => parts.actions.edits.probe(name),
+    () => feeding.run(),
     icon(ICONS.play),
     "Values",
   );
+  const feeds = taskButton(
+    { class: "tgw-text-button", title: "The values of placeholders" },
+    () => feeding.edit(),
+    "Feeds …",
+  );
   const title = `Outputs (${outputs.length})`;
   return [
-    titledField(title, listOf(entries, outputs.length), ...(type === "" || parts.readOnly ? [] : [look])),
+    titledField(
+      title,
+      element("div", {}, feeding.slot, listOf(entries, outputs.length)),
+      ...(type === "" || parts.readOnly ? [] : [feeds, look]),
+    ),
   ];
 }
 
@@ -67,10 +96,12 @@ function tensorEntry(
   go: Go,
   tools: readonly HTMLElement[],
   slot: HTMLElement,
+  parts: Parts,
 ): HTMLElement {
   const kind = [tensor.dtype, tensor.shape].filter(Boolean).join(" ");
   const about = element("span", { class: "tgw-dtype" }, kind);
-  const seen = tensor.seen ? [valueEntry(tensor.seen)] : [];
+  const variable = tensor.seen && !parts.readOnly ? variableButton(tensor.name, parts) : [];
+  const seen = tensor.seen ? [valueEntry(tensor.seen), ...variable] : [];
   const [first, ...others] = tensor.peers;
   // An input comes from the op it is named after: once is enough.
   if (first === opName(tensor.name) && others.length === 0) {
@@ -120,8 +151,14 @@ export function attributesOf({ name: op, attributes }: Inspected, parts: Parts):
   for (const { name, text: value, settable } of attributes) {
     const slot = element("div", { class: "tgw-form-slot" });
     const fields = [{ key: "value", label: name, initial: value, python: true }];
-    const edit = pencilButton(`Set ${name}`, slot, fields, parts, ({ value: text = "" }) =>
-      parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text.trim() }),
+    const edit = pencilButton(`Set ${name}`, slot, parts, (close) =>
+      inlineForm(
+        fields,
+        parts,
+        ({ value: text = "" }) =>
+          parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text.trim() }),
+        close,
+      ),
     );
     const tools = settable && !parts.readOnly ? [edit] : [];
     const shown = element(

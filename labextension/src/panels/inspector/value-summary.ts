@@ -1,6 +1,7 @@
 // The value of a tensor in a run: the value itself, or its range and a histogram.
 import type { Seen } from "../../protocol/messages";
 import { element, setAttributes } from "../dom";
+import { preview, scaleOf } from "./preview";
 
 const HEIGHT = 28;
 const BAR = 8;
@@ -10,6 +11,9 @@ export function valueEntry(seen: Seen, title = "Value in the last run"): HTMLEle
   if (seen.value) entry.append(element("code", { class: "tgw-seen-value" }, seen.value));
   if (seen.bars.length > 0) entry.append(histogram(seen));
   entry.append(element("span", { class: "tgw-dtype" }, rangeText(seen)));
+  if (seen.sample)
+    entry.append(element("code", { class: "tgw-seen-value", title: "The first elements" }, seen.sample));
+  for (const image of seen.images) entry.append(preview(image, scaleOf(image)));
   if (seen.nans + seen.infs > 0) entry.append(element("strong", { class: "tgw-broken" }, brokenText(seen)));
   return entry;
 }

@@ -41,7 +41,7 @@ export function createQueryHelp(id: string, ask: (text: string) => void): QueryH
       "aria-controls": id,
     },
     () => undefined,
-    ".*",
+    "?",
   );
   const show = (shown: boolean) => {
     root.hidden = !shown;

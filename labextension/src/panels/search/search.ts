@@ -21,6 +21,10 @@ class Search {
   readonly #syntax: QueryHelp;
   readonly #hits: HitList;
   readonly #choice: ActiveHit;
+  readonly #regex = regexSwitch(() => {
+    this.#input.focus();
+    void this.#search();
+  });
   #timer = 0;
 
   constructor(parts: Parts) {
@@ -43,6 +47,7 @@ class Search {
       icon(ICONS.search, "tgw-search-icon"),
       this.#input,
       stepper(parts),
+      this.#regex,
       this.#syntax.opener,
       this.#popup,
     );
@@ -85,6 +90,12 @@ class Search {
 
   #press(event: KeyboardEvent): void {
     const back = event.shiftKey ? -1 : 1;
+    if (event.altKey && event.code === "KeyR") {
+      this.#regex.click();
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     const act = {
       ArrowDown: () => this.#arrow(1),
       ArrowUp: () => this.#arrow(-1),
@@ -100,10 +111,18 @@ class Search {
 
   #search(): Promise<void> {
     clearTimeout(this.#timer);
-    return this.#parts.actions.search(this.#input.value, FIRST);
+    return this.#parts.actions.search(this.#query, FIRST);
+  }
+
+  /** What is typed, as a query: with the switch on, one regular expression. */
+  get #query(): string {
+    return this.#regex.getAttribute("aria-pressed") === "true"
+      ? regexQuery(this.#input.value)
+      : this.#input.value;
   }
 
   #ask(text: string): void {
+    this.#regex.setAttribute("aria-pressed", "false");
     this.#input.value = text;
     this.#input.focus();
     void this.#search();
@@ -116,7 +135,7 @@ class Search {
 
   async #step(by: 1 | -1): Promise<void> {
     // Enter directly after typing refers to the typed query.
-    if (this.#input.value !== this.#parts.store.value.query) await this.#search();
+    if (this.#query !== this.#parts.store.value.query) await this.#search();
     const chosen = this.#choice.taken();
     if (chosen >= 0) return this.#go(chosen);
     if (this.#parts.store.value.hitNames.length > 0) this.#expand(false);
@@ -159,6 +178,32 @@ class Search {
   }
 }
 
+/** A query for what matches a regular expression; names have no spaces, which would end it. */
+export function regexQuery(text: string): string {
+  const expression = text.trim();
+  if (expression === "" || /^\/\S+\/$/.test(expression)) return expression;
+  return `/${expression.replace(/\s/g, "\\s")}/`;
+}
+
+/** As in VS Code: `.*`, or Alt+R in the field. */
+function regexSwitch(change: () => void): HTMLButtonElement {
+  const title = "Use regular expression (Alt+R)";
+  const control = button(
+    {
+      class: "tgw-tool tgw-toggle tgw-regex",
+      title,
+      "aria-label": "Use regular expression",
+      "aria-pressed": "false",
+    },
+    () => {
+      control.setAttribute("aria-pressed", String(control.getAttribute("aria-pressed") !== "true"));
+      change();
+    },
+    ".*",
+  );
+  return control;
+}
+
 function searchField(listId: string): HTMLInputElement {
   return element("input", {
     class: "tgw-search-input",
@@ -181,10 +226,10 @@ function stepper(parts: Parts): HTMLElement {
     button({ class: "tgw-tool", title, "aria-label": title }, () => stepHit(parts, by), icon(shape));
   const group = element(
     "div",
-    { class: "tgw-stepper", role: "group", "aria-label": "Hits", hidden: true },
+    { class: "tgw-stepper", role: "group", "aria-label": "Matches", hidden: true },
     place,
-    arrow("Previous hit (Shift-Enter, Shift-F3)", -1, "m4 10 4-4 4 4"),
-    arrow("Next hit (Enter, F3)", 1, "m4 6 4 4 4-4"),
+    arrow("Previous match (Shift+Enter, Shift+F3)", -1, "m4 10 4-4 4 4"),
+    arrow("Next match (Enter, F3)", 1, "m4 6 4 4 4-4"),
   );
   parts.store.watch(["found", "hit"], (screen) => {
     group.hidden = screen.hitNames.length === 0;
@@ -208,7 +253,7 @@ function foot(parts: Parts, done: () => void): HTMLElement {
   const buttons = element(
     "div",
     { class: "tgw-derive tgw-hits-buttons", role: "group", "aria-label": "All matches" },
-    act("Select all found", "Select all matches", "select"),
+    act("Select all matches", "Select all matches", "select"),
     act("Show only these", "Hide everything else", "only"),
     act("Hide these", "Hide all matches", "hide"),
   );

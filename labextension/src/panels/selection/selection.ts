@@ -6,11 +6,12 @@ import { hasSelection, SELECTION_COMMANDS, whyNot } from "../../interaction/sele
 import type { State } from "../../protocol/messages";
 import { sizeText } from "../../protocol/scene";
 import { copyTools } from "../controls/copy-button";
-import { commandsForPart, GRAPH_COMMANDS } from "../controls/edit-commands";
+import { commandsForPart } from "../controls/edit-commands";
 import { editButtons } from "../controls/edit-form";
 import { moreEntry, opLink } from "../controls/name-list";
 import { section } from "../controls/section";
 import { breakableName, button, disable, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
+import { createFeedSlot } from "../forms/feed-form";
 import { hideButtons } from "./hide-ops";
 
 /** A selection that is used as boundary may begin and end in thousands of places. */
@@ -39,27 +40,18 @@ export function createSelection(parts: Parts): HTMLElement {
     hide.hidden = (state?.selected_ops ?? 0) === 0;
   });
   if (readOnly) return section("Selection", {}, [clear], body, createSelectionCommands(parts), hide);
+  const feeding = createFeedSlot({ name: "", measure: false }, parts);
   const values = taskButton(
     { class: "tgw-button", title: "Run the graph and show the outputs of these ops" },
-    () => actions.edits.probe(),
+    () => feeding.run(),
     "Values",
   );
   const verbs = editButtons("Edit the selection", commandsForPart([]), parts, values);
   store.watch(["state"], ({ state }) => {
     verbs.hidden = (state?.selected_ops ?? 0) === 0;
   });
-  const tools = [createExpression(parts), createSelectionCommands(parts), hide, verbs, wholeGraph(parts)];
+  const tools = [createExpression(parts), createSelectionCommands(parts), hide, verbs, feeding.slot];
   return section("Selection", {}, [clear], body, ...tools);
-}
-
-/** Edits that need no selection. */
-function wholeGraph(parts: Parts): HTMLElement {
-  return element(
-    "details",
-    { class: "tgw-details" },
-    element("summary", { class: "tgw-fold" }, "Whole graph"),
-    element("div", { class: "tgw-inner" }, editButtons("Edit the whole graph", GRAPH_COMMANDS, parts)),
-  );
 }
 
 function contents(

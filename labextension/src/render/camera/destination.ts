@@ -1,5 +1,15 @@
 // The camera for a new scene.
-import { at, type Box, boxOf, OPEN, type Scene, showsAnything, visibleItem } from "../../protocol/scene";
+import {
+  at,
+  BADGE,
+  type Box,
+  boxOf,
+  OPEN,
+  type Paint,
+  type Scene,
+  showsAnything,
+  visibleItem,
+} from "../../protocol/scene";
 import { HEADER } from "../canvas/far-labels";
 import { isWithin } from "../hit-testing/region";
 import {
@@ -32,12 +42,16 @@ export interface Arrival {
   readonly anchor?: Anchor | undefined;
   readonly focus?: string;
   readonly graphEntry?: GraphEntry | undefined;
-  /** Whether the focus is a new copy: its original stays in view. */
-  readonly beside?: boolean;
+  /** The focus is a new copy of this, which is shown with it; null for what is not drawn. */
+  readonly beside?: Box | null | undefined;
+  /** Whether the whole drawing is shown. */
+  readonly fit?: boolean;
 }
 
 /** Nominal type of 12 pixels is then still read with ease. */
 const READABLE = 0.6;
+/** From farther away not even boxes can be told apart. */
+const SPECKS = 0.1;
 const MARGIN = 24;
 
 export function destination(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
@@ -54,13 +68,16 @@ export function firstLook(scene: Scene, viewport: Viewport): Camera {
 }
 
 function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
-  const { anchor, focus, graphEntry } = arrival;
+  const { anchor, focus, graphEntry, beside } = arrival;
+  if (arrival.fit) return fitBox(boxOf(scene.box, 0), viewport);
   if (graphEntry?.camera) return graphEntry.camera;
   const start = graphEntry ? firstLook(scene, viewport) : camera;
   const focused = focus ? visibleItem(scene, focus) : -1;
   if (focused > 0) {
     const box = boxOf(scene.box, focused);
-    return (arrival.beside && showBoth(scene, box, start, viewport)) || cameraTowards(box, viewport, start);
+    if (beside === undefined) return cameraTowards(box, viewport, start);
+    const original = beside ?? overlapOf(inView(start, viewport), boxOf(scene.box, 0));
+    return showBoth(box, original, start, viewport) ?? cameraTowards(box, viewport, start);
   }
   const item = anchor && !graphEntry ? (scene.byKey.get(anchor.key) ?? -1) : -1;
   if (!anchor || item < 0) return start;
@@ -72,13 +89,23 @@ function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arriv
   return at(scene.kind, item) === OPEN ? frameScope(boxOf(scene.box, item), anchored, viewport) : anchored;
 }
 
-/** The camera that shows a box as well as all that is in view now; null when that would be too small to read. */
-function showBoth(scene: Scene, box: Box, camera: Camera, viewport: Viewport): Camera | null {
-  const seen = inView(camera, viewport);
-  if (isWithin(box, seen) && camera.zoom >= READABLE) return camera;
-  const whole = boxOf(scene.box, 0);
-  const wide = fitBox(unionOf(overlapOf(seen, whole), box), viewport, Math.max(camera.zoom, READABLE));
-  return wide.zoom >= READABLE ? wide : null;
+/** The camera that shows a copy and its original; null when both would be specks. */
+function showBoth(copy: Box, original: Box, camera: Camera, viewport: Viewport): Camera | null {
+  const both = unionOf(copy, original);
+  if (isWithin(both, inView(camera, viewport)) && camera.zoom >= READABLE) return camera;
+  const wide = fitBox(both, viewport, Math.max(camera.zoom, READABLE));
+  return wide.zoom >= SPECKS ? wide : null;
+}
+
+/** Around all that is selected, of which a copy was made; null when nothing of it is drawn. */
+export function selectedBox(scene: Scene, paint: Paint | null): Box | null {
+  let all: Box | null = null;
+  for (let item = 1; item < scene.length; item++) {
+    const [coverage, kind] = [at(paint?.coverage ?? [], item), at(scene.kind, item)];
+    if (kind === BADGE || coverage < (kind === OPEN ? 2 : 1)) continue;
+    all = all ? unionOf(all, boxOf(scene.box, item)) : boxOf(scene.box, item);
+  }
+  return all;
 }
 
 /**

@@ -79,6 +79,24 @@ export function* drawBoxes(pen: Pen): Generator<void> {
       }
     }
   drawHatching(pen);
+  drawUnused(pen);
+}
+
+/** A dotted border: edits have left it without consumers. */
+function drawUnused(pen: Pen): void {
+  const { ctx, frame, palette } = pen;
+  const { scene, paint } = frame;
+  const unused = pen.items.filter(
+    (item) => at(paint.unused, item) === 1 && item > 0 && at(scene.kind, item) !== BADGE,
+  );
+  if (unused.length === 0) return;
+  ctx.strokeStyle = palette.faint;
+  ctx.lineWidth = 1.5;
+  ctx.setLineDash([2, 3]);
+  ctx.beginPath();
+  for (const item of unused) addBox(pen, expandBox(screenBox(pen, item), -0.5), radiusOf(pen, item));
+  ctx.stroke();
+  ctx.setLineDash([]);
 }
 
 interface PaintedFrame {
@@ -95,7 +113,8 @@ export function boxColors({ frame, palette }: Pick<Pen, "palette"> & PaintedFram
   const noted = at(paint.mark, item) > 0 || at(paint.fresh, item) > 0;
   const kind = at(scene.kind, item);
   const aside = at(scene.aside, item) === 1 && kind !== BADGE;
-  const quiet = covered === 0 && !noted && (paint.selecting || paint.comparing || aside);
+  const unused = at(paint.unused, item) === 1;
+  const quiet = covered === 0 && !noted && (paint.selecting || paint.comparing || aside || unused);
   if (at(scene.part, item) === 1 && isScope(kind) && covered === 0 && !quiet) return palette.trainingBox;
   const colors = covered === 2 ? palette.chosen : quiet ? palette.quiet : palette.box;
   return colors[at(scene.family, item)] ?? (colors[0] as BoxColors);

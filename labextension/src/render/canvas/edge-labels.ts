@@ -24,8 +24,11 @@ export interface EdgeLabel {
   readonly box: Box;
 }
 
-export function edgeLabelText(scene: Scene, edge: number): string {
+/** `values` are those of a run, by item. */
+export function edgeLabelText(scene: Scene, edge: number, values: readonly string[] = []): string {
   const tensors = at(scene.tensors, edge);
+  const value = tensors > 0 ? values[at(scene.source, edge)] : "";
+  if (value) return value;
   if (tensors > 1) return `×${tensors}`;
   return tensors === 1 ? (scene.edgeLabels[edge] ?? "") : "";
 }
@@ -48,8 +51,9 @@ export function placeEdgeLabel(
   picker: SceneIndex,
   edge: number,
   width: (text: string) => number,
+  values: readonly string[] = [],
 ): EdgeLabel | null {
-  const text = edgeLabelText(scene, edge);
+  const text = edgeLabelText(scene, edge, values);
   if (text === "") return null;
   const [x1, y1, x2, y2] = longestPiece(scene, edge);
   const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
@@ -106,11 +110,12 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   if (frame.edgeAlpha < 1 || frame.boxes !== scene.box) return;
   drawLoopSigns(pen);
   if (camera.zoom < LEAST_ZOOM) return;
-  const known = cachedForScene(scene, "inscriptions", () => new Map<number, EdgeLabel | null>());
+  const { values } = frame.paint;
+  const known = labelsOf(scene, values);
   const find = (edge: number) => {
     const found = known.get(edge);
     if (found !== undefined) return found;
-    const label = placeEdgeLabel(scene, pen.sceneIndex, edge, (text) => typesetter.width(ctx, text));
+    const label = placeEdgeLabel(scene, pen.sceneIndex, edge, (text) => typesetter.width(ctx, text), values);
     known.set(edge, label);
     return label;
   };
@@ -130,6 +135,17 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
     ctx.fillStyle = palette.faint;
     write(pen, found);
   }
+}
+
+/** The labels that are placed already; others once a run has found values. */
+function labelsOf(scene: Scene, values: readonly string[]): Map<number, EdgeLabel | null> {
+  const cache = cachedForScene(scene, "inscriptions", () => ({
+    values,
+    labels: new Map<number, EdgeLabel | null>(),
+  }));
+  if (cache.values.join("\n") !== values.join("\n")) cache.labels.clear();
+  cache.values = values;
+  return cache.labels;
 }
 
 const NOWHERE: Box = { x: Number.NaN, y: Number.NaN, width: 0, height: 0 };

@@ -55,7 +55,7 @@ export function lookOf({ frame, palette }: Pen, edge: number): Look {
   const scale = Math.min(camera.zoom, 1.5);
   const width = tensors > 0 ? widthOf(at(scene.bytes, edge), tensors) : 1;
   const distant = Math.min(1, 0.6 + 1.5 * camera.zoom);
-  const calm = (paint.selecting && !inside ? 0.45 : 0.85) * distant;
+  const calm = (hasNoEffect(frame, edge) ? 0.35 : paint.selecting && !inside ? 0.45 : 0.85) * distant;
   const plain = tensors > 0 ? palette.edge : palette.controlEdge;
   return {
     color: inside ? palette.selected : back ? palette.back : plain,
@@ -63,6 +63,11 @@ export function lookOf({ frame, palette }: Pen, edge: number): Look {
     dash: tensors > 0 ? [] : [4 * scale, 3 * scale],
     alpha: back ? 1 : tensors > 0 ? calm : calm * 0.8,
   };
+}
+
+/** Whether an edge begins or ends at an op that edits have left unused. */
+function hasNoEffect({ scene, paint }: Pen["frame"], edge: number): boolean {
+  return at(paint.unused, at(scene.source, edge)) + at(paint.unused, at(scene.target, edge)) > 0;
 }
 
 /** Lines of one look, and their heads. */

@@ -7,8 +7,6 @@ import { shorten } from "./typesetter";
 export const LEGIBLE = 9;
 /** Below this size of nominal text scopes have signposts. */
 export const FAR_LABELS_BELOW = LEGIBLE;
-/** The name of an open scope, from afar. */
-const OPEN_SIZE = 11;
 /** A name of fewer letters tells nothing. */
 const LEAST_LETTERS = 3;
 /** Down to this part of the nominal size the content of a scope is legible: its name stays in its header. */
@@ -50,7 +48,7 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
   );
   for (const item of big) {
     const high = at(heights, item);
-    const size = farSize(scene, item);
+    const size = LEGIBLE;
     const text = texts.get(item) ?? "";
     const wide = widthOf(scene, item, text);
     for (const { x, y } of candidates(scene, item, zoom, wide, size, high, parents.has(item))) {
@@ -70,7 +68,7 @@ export function textSize(nominal: number, zoom: number): number {
 
 /** The signpost of a scope, shortened to fit into its box above its badges; "" where it has no room. */
 function textOf(scene: Scene, item: number, zoom: number, room: number): string {
-  const size = farSize(scene, item);
+  const size = LEGIBLE;
   const isHeader = at(scene.kind, item) === OPEN && NOMINAL * zoom >= READ_BELOW;
   if (!isHeader && room * zoom < size * 1.2) return "";
   const inset = at(scene.kind, item) === OPEN ? INSET : LEAST_INSET;
@@ -82,11 +80,7 @@ function textOf(scene: Scene, item: number, zoom: number, room: number): string 
 }
 
 function widthOf(scene: Scene, item: number, text: string): number {
-  return text.length * (at(scene.kind, item) === OPEN ? BOLD : PLAIN) * farSize(scene, item);
-}
-
-function farSize(scene: Scene, item: number): number {
-  return at(scene.kind, item) === OPEN ? OPEN_SIZE : LEGIBLE;
+  return text.length * (at(scene.kind, item) === OPEN ? BOLD : PLAIN) * LEGIBLE;
 }
 
 function areaOf({ box }: Scene, item: number): number {

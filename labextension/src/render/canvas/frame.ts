@@ -24,6 +24,8 @@ export interface Frame {
   readonly controls: boolean;
   /** Items that a refusal names. */
   readonly warned: ReadonlySet<number>;
+  /** Items that an edit changed, on whose line in the history the pointer is. */
+  readonly edited: ReadonlySet<number>;
   /** Items that cannot be connected to the dragged tensor. */
   readonly barred: ReadonlySet<number>;
   /** Items that are or contain search hits. */

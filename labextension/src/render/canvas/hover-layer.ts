@@ -17,6 +17,7 @@ export function drawHoverLayer(pen: Pen): void {
   const { frame, palette } = pen;
   drawStickyHeaders(pen);
   drawHits(pen);
+  for (const item of frame.edited) if (item > 0) outline(pen, item, palette.fresh, 3, 3.5);
   const still = frame.boxes === frame.scene.box;
   if (still) for (const item of new Set([frame.picked, frame.hover])) drawNeighbors(pen, item);
   if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);

@@ -72,13 +72,23 @@ export function labelBox(pen: Pen, item: number): Box {
   return { ...box, height: whole > 0 ? (box.height * height) / whole : box.height };
 }
 
-/** The small text below the name: the note of a coloring, else the size of a closed scope. */
-function secondOf({ frame: { scene, paint } }: Pen, item: number): string {
+/** The small text below the name: the note of a coloring, the mean in a run, or the size of a closed scope. */
+function secondOf(pen: Pen, item: number): string {
+  const { scene, paint } = pen.frame;
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
-  const note = paint.notes[item];
+  const note = paint.notes[item] || meanOf(pen, item);
   if (note) return note;
   return kind === CLOSED ? sizeText(at(scene.count, item), at(scene.variables, item)) : "";
+}
+
+/** The mean that a run found, or the number alone, if the box has room for it; else "". */
+function meanOf(pen: Pen, item: number): string {
+  const [mean = ""] = (pen.frame.paint.values[item] ?? "").split(",");
+  const { zoom } = pen.frame.camera;
+  const room = screenBox(pen, item).width - (2 * PADDING - 4) * zoom;
+  const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, room, textSize(SMALL, zoom)) === text;
+  return [mean, mean.replace(/^mean /, "")].find(fits) ?? "";
 }
 
 function drawName(pen: Pen, item: number): void {
@@ -123,7 +133,8 @@ function drawSecond(pen: Pen, item: number): void {
   const [width, size] = [box.width - (2 * PADDING - 4) * camera.zoom, textSize(SMALL, camera.zoom)];
   const fitting = fitted(pen, full, width, size);
   // A number cut in two would be a wrong one: rather leave the variables out.
-  const shorter = paint.notes[item] ? fitting : sizeText(at(scene.count, item), 0);
+  const least = sizeText(at(scene.count, item), 0);
+  const shorter = paint.notes[item] ? fitting : paint.values[item] ? "" : least;
   const text = fitting === full ? full : fitted(pen, shorter, width, size);
   ctx.fillStyle = boxColors(pen, item).faint;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
@@ -190,7 +201,24 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
       ctx.strokeText(post.text, x, y);
     }
     ctx.fillStyle = open && at(paint.coverage, item) === 2 ? palette.selected : colors.text;
-    ctx.fillText(post.text, x, y);
+    writeFar(pen, item, post, { x, y });
   }
   yield;
+}
+
+/** A signpost, with the number of its scope below. */
+function writeFar(pen: Pen, item: number, post: FarLabel, { x, y }: Pick<Box, "x" | "y">): void {
+  const note = farNote(pen, item, post);
+  pen.ctx.fillText(post.text, x, note ? y - 0.55 * post.size : y);
+  if (note) pen.ctx.fillText(note, x, y + 0.55 * post.size);
+}
+
+/** The number of a colored scope below its signpost, where the box has room for both lines; else "". */
+function farNote(pen: Pen, item: number, { size }: FarLabel): string {
+  const note = pen.frame.paint.notes[item] ?? "";
+  if (note === "") return "";
+  const { width, height } = labelBox(pen, item);
+  const isRoomy =
+    height >= 2.3 * size && pen.typesetter.width(pen.ctx, note) * size <= width - 2 * LEAST_INSET;
+  return isRoomy ? note : "";
 }

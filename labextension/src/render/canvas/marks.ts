@@ -1,5 +1,5 @@
 // Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines of new ops.
-import { at, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK } from "../../protocol/scene";
+import { at, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../../protocol/scene";
 import { boxColors, outline, radiusOf } from "./boxes";
 import { LEGIBLE } from "./far-labels";
 import type { BoxColors } from "./palette";
@@ -38,18 +38,25 @@ function drawGlow(pen: Pen, item: number, color: string): void {
   ctx.globalAlpha = 1;
 }
 
-/** "▼ in" on the upper border of input boundaries, "▲ out" on the lower border of output boundaries. */
+/** Where the part is cut: "▼ in" on the upper border of an op that reads an input, or below its source; "▲ out" below. */
 export function drawBoundaryMarks(pen: Pen): void {
   const { frame, palette } = pen;
   for (const item of pen.items) {
     const mark = at(frame.paint.mark, item);
     if (mark === 0 || at(frame.scene.kind, item) === OPEN) continue;
-    if (mark & INPUT_MARK) drawBoundaryMark(pen, item, "in", palette.inputMark);
-    if (mark & OUTPUT_MARK) drawBoundaryMark(pen, item, "out", palette.outputMark);
+    if (mark & INPUT_MARK) drawBoundaryMark(pen, item, "in", "top", palette.inputMark);
+    if (mark & SOURCE_MARK) drawBoundaryMark(pen, item, "in", "bottom", palette.inputMark);
+    if (mark & OUTPUT_MARK) drawBoundaryMark(pen, item, "out", "bottom", palette.outputMark);
   }
 }
 
-function drawBoundaryMark(pen: Pen, item: number, text: "in" | "out", color: string): void {
+function drawBoundaryMark(
+  pen: Pen,
+  item: number,
+  text: "in" | "out",
+  border: "top" | "bottom",
+  color: string,
+): void {
   const { ctx, palette, frame } = pen;
   // Badges stay legible when the boxes are not.
   const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
@@ -58,7 +65,7 @@ function drawBoundaryMark(pen: Pen, item: number, text: "in" | "out", color: str
   const width = ctx.measureText(text).width + 24 * scale;
   const height = 16 * scale;
   // Outside: a box that is colored by something is full of its two lines.
-  const middle = text === "in" ? box.y - 7 * scale : box.y + box.height + 7 * scale;
+  const middle = border === "top" ? box.y - 7 * scale : box.y + box.height + 7 * scale;
   const x = box.x + Math.min(8 * scale, box.width / 2);
   const y = middle - height / 2;
   ctx.beginPath();

@@ -9,6 +9,8 @@ export interface Gestures extends DragListener {
   doubleClick(item: number, point: Point): void;
   /** The right button, without Shift. */
   contextMenu(item: number, point: Point): void;
+  /** Whether a turn of the wheel zooms; else it scrolls what is around. */
+  wheelZooms(event: WheelEvent): boolean;
 }
 
 const RIGHT_BUTTON = 2;
@@ -25,7 +27,7 @@ function showHostMenu(event: MouseEvent): void {
 
 export function listenToPointer(stage: Stage, store: Store, gestures: Gestures): void {
   const { canvas } = stage;
-  listenToWheel(stage, store);
+  listenToWheel(stage, store, gestures);
   const moved = listenToDrags(stage, store, gestures);
   canvas.addEventListener("click", (event) => {
     // The second click of a double click would undo what the first one did; with Ctrl there is no double click.
@@ -50,12 +52,13 @@ export function hasControl(event: Pick<MouseEvent, "ctrlKey" | "metaKey">): bool
   return event.ctrlKey || event.metaKey;
 }
 
-function listenToWheel(stage: Stage, store: Store): void {
+function listenToWheel(stage: Stage, store: Store, gestures: Gestures): void {
   const perLine = 16;
   const perPage = 400;
   stage.canvas.addEventListener(
     "wheel",
     (event) => {
+      if (!gestures.wheelZooms(event)) return;
       event.preventDefault();
       event.stopPropagation();
       const unit = [1, perLine, perPage][event.deltaMode] ?? 1;

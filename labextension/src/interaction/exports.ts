@@ -1,0 +1,79 @@
+// Saves the graph in a folder of the kernel, or downloads it.
+import type { Exported, Formats, SaveFormat } from "../protocol/messages";
+import type { RequestQueue } from "../state/request-queue";
+import type { Status, Store } from "../state/store";
+import { download } from "./download";
+
+/** The event that asks the application around the widget for something; see jupyterlab/host-requests.ts. */
+const HOST = "tfgraphwidget:host";
+
+/** What has become of a request: done, or why not; `exists` is why a file is not replaced unasked. */
+export interface Outcome {
+  readonly done: boolean;
+  readonly exists?: string;
+  readonly why?: string;
+}
+
+export class Exports {
+  readonly #store: Store;
+  readonly #queue: RequestQueue;
+
+  constructor(store: Store, queue: RequestQueue) {
+    this.#store = store;
+    this.#queue = queue;
+  }
+
+  /** The formats in which the graph can be saved; null if refused, which is shown. */
+  async formats(): Promise<Formats | null> {
+    const answer = await this.#queue.run({ type: "listformats" });
+    if (answer?.type === "formats") return answer;
+    if (answer) this.#queue.accept(answer);
+    return null;
+  }
+
+  /** Save in the folder of the kernel; `from` is where the user asked for it. */
+  async save(format: SaveFormat, path: string, replace: boolean, from: Element): Promise<Outcome> {
+    const answer = await this.#queue.run({ type: "export", format: format.kind, path, replace });
+    if (answer?.type === "refused") return { done: false, why: answer.why };
+    if (answer?.type !== "exported") return { done: false };
+    if (answer.exists) return { done: false, exists: answer.exists };
+    this.#store.set({ status: this.#savedStatus(answer, from) });
+    return { done: true };
+  }
+
+  /** Download the graph as one file. */
+  async download(format: SaveFormat): Promise<Outcome> {
+    const answer = await this.#queue.run({ type: "download", format: format.kind });
+    if (answer?.type === "refused") return { done: false, why: answer.why };
+    if (answer?.type !== "downloaded") return { done: false };
+    download(answer.name, answer.buffer);
+    this.#store.set({ status: { kind: "notice", text: answer.about } });
+    return { done: true };
+  }
+
+  /** The sentence, with buttons that open the file and copy its path. */
+  #savedStatus({ about, path, relative }: Exported, from: Element): Status {
+    // A path elsewhere on the disk of the kernel may not be one of the application's.
+    const open = (ask: boolean) => !relative.startsWith("/") && openFile(from, relative, ask);
+    const copy = () => void this.#copy(path);
+    const actions = [
+      ...(open(true) ? [{ text: "Open", title: `Open ${relative}`, act: () => void open(false) }] : []),
+      { text: "Copy path", title: path, act: copy },
+    ];
+    return { kind: "notice", text: about, actions };
+  }
+
+  async #copy(path: string): Promise<void> {
+    const text = await navigator.clipboard.writeText(path).then(
+      () => `Copied ${path}`,
+      () => path,
+    );
+    this.#store.set({ status: { kind: "notice", text } });
+  }
+}
+
+/** Open a file through the application, or (`ask`) only check whether that is possible. */
+function openFile(from: Element, path: string, ask: boolean): boolean {
+  const init = { bubbles: true, cancelable: true, detail: { path, ask } };
+  return !from.dispatchEvent(new CustomEvent(HOST, init));
+}

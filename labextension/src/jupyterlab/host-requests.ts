@@ -1,0 +1,40 @@
+// What an editor asks of the application around it: insert a cell, or open what was saved beside the notebook or document.
+
+import { PathExt } from "@jupyterlab/coreutils";
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { CommandRegistry } from "@lumino/commands";
+import { insertCell } from "./insert-cell";
+
+/** The detail of the event "tfgraphwidget:host"; `ask` only checks whether it is possible. */
+export interface HostRequest {
+  /** The text of a new cell. */
+  readonly text?: string;
+  /** A path in the folder of the notebook or document. */
+  readonly path?: string;
+  readonly ask?: boolean;
+}
+
+interface Surroundings {
+  readonly commands: CommandRegistry;
+  readonly notebook: NotebookPanel | null;
+  /** The path of the notebook or document. */
+  readonly beside: string | undefined;
+  readonly from: Node;
+}
+
+const BROWSE = "filebrowser:open-path";
+
+export async function serve(
+  { text, path }: HostRequest,
+  { commands, notebook, beside, from }: Surroundings,
+): Promise<void> {
+  if (path && beside) await openFile(commands, beside, path);
+  else if (notebook && text) await insertCell(notebook, text, from);
+}
+
+/** Open a file in a tab, or a folder, which ends in "/", in the file browser. */
+export async function openFile(commands: CommandRegistry, beside: string, path: string): Promise<void> {
+  const full = PathExt.join(PathExt.dirname(beside), path);
+  if (!path.endsWith("/")) await commands.execute("docmanager:open", { path: full });
+  else if (commands.hasCommand(BROWSE)) await commands.execute(BROWSE, { path: full.replace(/\/$/, "") });
+}

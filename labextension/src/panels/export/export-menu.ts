@@ -1,0 +1,202 @@
+// The Export button: a menu of formats, and for the one that is chosen a path in the folder of the kernel, or a download.
+import type { Outcome } from "../../interaction/exports";
+import type { Parts } from "../../interaction/parts";
+import type { Formats, SaveFormat } from "../../protocol/messages";
+import { checkboxField, TEXT } from "../controls/form-fields";
+import { handleMenuKey, menuItem } from "../controls/menus";
+import { button, element, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
+import { isPicture, savePicture } from "./picture";
+
+const TITLE = "Save the graph, the edits or a picture";
+
+export function createExportMenu(parts: Parts): HTMLElement {
+  return new ExportMenu(parts).root;
+}
+
+class ExportMenu {
+  readonly root: HTMLElement;
+  readonly #parts: Parts;
+  readonly #opener: HTMLButtonElement;
+  readonly #popup: HTMLElement;
+  /** Incremented each time it is opened or closed, so that a late reply does not open it again. */
+  #turn = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const id = uniqueId();
+    this.#popup = element("div", { class: "tgw-dropdown tgw-export", id, hidden: true });
+    this.#opener = button(
+      {
+        class: "tgw-mode tgw-opener tgw-asks",
+        title: TITLE,
+        "aria-label": "Export",
+        "aria-haspopup": "menu",
+        "aria-expanded": "false",
+        "aria-controls": id,
+      },
+      () => (this.#popup.hidden ? whileBusy(this.#opener, () => this.#open()) : this.#close()),
+      icon(ICONS.save),
+      element("span", { class: "tgw-opener-text" }, "Export"),
+      icon(ICONS.chevron, "tgw-chevron"),
+    );
+    this.root = element("div", { class: "tgw-dropper" }, this.#opener, this.#popup);
+    this.root.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && this.root.contains(relatedTarget))) this.#close();
+    });
+    // A click on its text keeps it open.
+    this.#popup.addEventListener("mousedown", (event) => {
+      if (!(event.target instanceof Element && event.target.closest("button, input, label")))
+        event.preventDefault();
+    });
+  }
+
+  async #open(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
+    const formats = await this.#parts.actions.exports.formats();
+    if (formats && turn === this.#turn) this.#showMenu(formats);
+  }
+
+  #close(): void {
+    this.#turn += 1;
+    if (this.#popup.hidden) return;
+    const had = this.#popup.contains(document.activeElement);
+    this.#popup.hidden = true;
+    setAttributes(this.#opener, { "aria-expanded": "false" });
+    if (had) this.#opener.focus({ preventScroll: true });
+  }
+
+  #show(content: HTMLElement): void {
+    const before = [...this.#popup.children];
+    this.#popup.append(content);
+    this.#popup.hidden = false;
+    setAttributes(this.#opener, { "aria-expanded": "true" });
+    // While the old content is there: when it takes the focus with it, the menu closes.
+    const first = content.querySelector<HTMLElement>("input, button");
+    first?.focus({ preventScroll: true });
+    if (first instanceof HTMLInputElement) selectStem(first);
+    for (const old of before) old.remove();
+    this.#place();
+  }
+
+  /** Inside of the widget, where the button is too far at the left for it. */
+  #place(): void {
+    const { style } = this.#popup;
+    style.right = "";
+    const around = this.root.closest(".tfgraphwidget")?.getBoundingClientRect().left ?? 0;
+    const beyond = around + 4 - this.#popup.getBoundingClientRect().left;
+    if (beyond > 0) style.right = `${-beyond}px`;
+  }
+
+  #showMenu(formats: Formats): void {
+    const list = element("div", { role: "menu", "aria-label": TITLE });
+    for (const [group, members] of groupsOf(formats.formats)) {
+      const items = members.map((format) => this.#item(format, formats));
+      const heading = element("p", { class: "tgw-label", "aria-hidden": "true" }, group);
+      list.append(element("div", { role: "group", "aria-label": group }, heading, ...items));
+    }
+    list.addEventListener("keydown", (event) => handleMenuKey(event, list, () => this.#close()));
+    this.#show(list);
+  }
+
+  #item(format: SaveFormat, formats: Formats): HTMLElement {
+    const { label, suffix, refused } = format;
+    const choose = () => {
+      if (!refused) return this.#showForm(format, formats);
+      this.#close();
+      const text = `${label} cannot be saved now: ${refused}.`;
+      this.#parts.actions.showStatus({ kind: "refused", text });
+    };
+    const item = menuItem({ text: label, key: suffix === "/" ? "folder" : suffix, act: choose }, () => {});
+    item.removeAttribute("aria-keyshortcuts");
+    if (refused) {
+      item.classList.add("tgw-barred");
+      item.append(element("span", { class: "tgw-reason" }, refused));
+    }
+    return item;
+  }
+
+  #showForm(format: SaveFormat, formats: Formats): void {
+    this.#show(exportForm(this.#parts, format, formats, this.root, () => this.#close()));
+  }
+}
+
+/** The formats below their headings, in the order of the kernel. */
+export function groupsOf(formats: readonly SaveFormat[]): Map<string, SaveFormat[]> {
+  const groups = new Map<string, SaveFormat[]>();
+  for (const format of formats) groups.set(format.group, [...(groups.get(format.group) ?? []), format]);
+  return groups;
+}
+
+/** Enter saves; a file that is there is replaced after a second click. */
+function exportForm(
+  parts: Parts,
+  format: SaveFormat,
+  { folder }: Formats,
+  from: Element,
+  close: () => void,
+): HTMLFormElement {
+  const { exports } = parts.actions;
+  const path = element("input", {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    name: "path",
+    "aria-label": "Path",
+    required: true,
+  });
+  path.value = format.name;
+  const visible = element("input", { type: "checkbox", name: "visible" });
+  const why = element("p", { class: "tgw-refusal", role: "alert", hidden: true });
+  const save = element("button", { type: "submit", class: "tgw-primary" }, "Save");
+  let replaces = false;
+  const askToReplace = (replace: boolean) => {
+    replaces = replace;
+    save.textContent = replace ? "Replace" : "Save";
+  };
+  const finish = ({ done, exists = "", why: text = "" }: Outcome) => {
+    if (done) return close();
+    askToReplace(exists !== "");
+    why.textContent = exists || text;
+    why.hidden = why.textContent === "";
+    if (!why.hidden) path.focus();
+  };
+  const download = button(
+    { class: "tgw-button", title: "Download to this computer" },
+    () =>
+      whileBusy(download, async () => {
+        if (isPicture(format.kind)) finish(await savePicture(parts, format.kind, !visible.checked));
+        else finish(await exports.download(format));
+      }),
+    "Download",
+  );
+  path.addEventListener("input", () => askToReplace(false));
+  visible.addEventListener("change", () => {
+    path.disabled = save.disabled = visible.checked;
+  });
+  const form = element(
+    "form",
+    { class: "tgw-export-form", "aria-label": `Save ${format.label}` },
+    element("p", { class: "tgw-export-title" }, format.label),
+    element("p", { class: "tgw-hint" }, format.about),
+    path,
+    element("p", { class: "tgw-hint tgw-export-folder" }, `in ${folder}`),
+    ...(isPicture(format.kind) ? [checkboxField("Only the visible part, as a download", visible)] : []),
+    why,
+    element("div", { class: "tgw-buttons" }, save, download),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void whileBusy(save, async () => finish(await exports.save(format, path.value, replaces, from)));
+  });
+  form.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") close();
+  });
+  return form;
+}
+
+/** Mark the name of the file without its suffix, which typing replaces. */
+function selectStem(input: HTMLInputElement): void {
+  const dot = input.value.lastIndexOf(".");
+  input.setSelectionRange(0, dot > 0 ? dot : input.value.replace(/\/$/, "").length);
+}

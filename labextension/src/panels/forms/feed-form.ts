@@ -1,0 +1,191 @@
+// The form that asks for the values of placeholders, where a run needs them; what was fed last is proposed again.
+import type { Parts } from "../../interaction/parts";
+import type { Feed, FeedField, Feeds } from "../../protocol/messages";
+import { selectField, TEXT } from "../controls/form-fields";
+import { element, releaseFocus, setAttributes, uniqueId, whileBusy } from "../dom";
+
+/** What is run: the outputs of an op, "" for the selected ones; or all, to measure the time. */
+export interface FeedTarget {
+  readonly name: string;
+  readonly measure: boolean;
+}
+
+/**
+ * Run the graph for the outputs of an op, or to measure it. `showForm` is called with the form for the placeholders that
+ * were never fed; resolves to whether it ran at once.
+ */
+export async function runWithFeeds(
+  target: FeedTarget,
+  parts: Parts,
+  showForm: (feeds: Feeds) => void,
+): Promise<boolean> {
+  const feeds = await parts.actions.edits.feedable(target.name, target.measure);
+  if (!feeds) return false;
+  if (feeds.fields.length === 0 || feeds.remembered) return run(target, parts, []);
+  showForm(feeds);
+  return false;
+}
+
+/** Where a form for feeds opens in a panel. */
+export interface FeedSlot {
+  readonly slot: HTMLElement;
+  /** Run the graph; where placeholders were never fed, ask for their values first. */
+  run(): Promise<unknown>;
+  /** Ask for the values of placeholders, also for those that were fed. */
+  edit(): Promise<unknown>;
+}
+
+export function createFeedSlot(target: FeedTarget, parts: Parts): FeedSlot {
+  const slot = element("div", { class: "tgw-form-slot" });
+  const close = () => {
+    releaseFocus(slot);
+    slot.replaceChildren();
+  };
+  const show = (feeds: Feeds) => {
+    slot.replaceChildren(feedForm(target, feeds, parts, close));
+    slot.querySelector<HTMLElement>("input:not([hidden]), select")?.focus();
+  };
+  const edit = async () => {
+    const feeds = await parts.actions.edits.feedable(target.name, target.measure);
+    if (feeds && feeds.fields.length > 0) return show(feeds);
+    const text = "These outputs depend on no placeholder.";
+    if (feeds) parts.actions.showStatus({ kind: "notice", text });
+  };
+  return { slot, run: () => runWithFeeds(target, parts, show), edit };
+}
+
+function run({ name, measure }: FeedTarget, { actions }: Parts, feeds: Feed[]): Promise<boolean> {
+  return measure ? actions.edits.measure(feeds) : actions.edits.probe(name, feeds);
+}
+
+export function feedForm(
+  target: FeedTarget,
+  { fields, variables }: Feeds,
+  parts: Parts,
+  close: () => void,
+): HTMLFormElement {
+  const rows = fields.map((field) => feedRow(field, variables));
+  const submit = element("button", { type: "submit", class: "tgw-button" }, "Run");
+  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  const form = element(
+    "form",
+    { class: "tgw-inline tgw-feed-form", novalidate: true, "aria-label": "Feeds" },
+    ...rows.map(({ root }) => root),
+    error,
+    submit,
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void whileBusy(submit, async () => {
+      for (const row of rows) row.refuse("");
+      if (
+        await run(
+          target,
+          parts,
+          rows.map((row) => row.feed()),
+        )
+      )
+        return close();
+      const { status } = parts.store.value;
+      const row = rows.find(({ tensor }) => tensor === status?.argument);
+      row?.refuse(status?.text ?? "");
+      error.textContent = row ? "" : (status?.text ?? "");
+      error.hidden = row !== undefined || error.textContent === "";
+      parts.store.set({ status: null }); // the form says it
+    });
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  return form;
+}
+
+const KINDS: Record<Feed["kind"], string> = {
+  zeros: "Zeros",
+  ones: "Ones",
+  random: "Random",
+  variable: "Variable",
+  file: ".npy file",
+};
+
+interface FeedRow {
+  readonly tensor: string;
+  readonly root: HTMLElement;
+  feed(): Feed;
+  refuse(why: string): void;
+}
+
+function feedRow({ tensor, dtype, shape, feed }: FeedField, variables: readonly string[]): FeedRow {
+  const label = element("span", { class: "tgw-label tgw-feed-name" }, tensor.replace(/:0$/, ""));
+  const about = element("span", { class: "tgw-dtype" }, `${dtype} ${shape}`);
+  const kind = selectField("kind", KINDS);
+  kind.select.value = feed.kind;
+  setAttributes(kind.select, { "aria-label": `Value of ${tensor}` });
+  const input = (name: string, text: string, title: string) => {
+    const field = element("input", {
+      ...TEXT,
+      class: "tgw-input tgw-mono",
+      name,
+      "aria-label": title,
+      title,
+    });
+    field.value = text;
+    return field;
+  };
+  const sizes = input("shape", feed.shape, "Shape");
+  const low = input("low", String(feed.low), "From");
+  const high = input("high", String(feed.high), "To");
+  const source = input("source", feed.source, "Variable of the notebook, or path of the file");
+  const names = element(
+    "datalist",
+    { id: uniqueId() },
+    ...variables.map((value) => element("option", { value })),
+  );
+  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  const range = element("span", { class: "tgw-feed-range" }, low, "to", high);
+  const root = element(
+    "div",
+    { class: "tgw-feed", role: "group", "aria-label": tensor },
+    element("div", { class: "tgw-titled" }, label, about),
+    element("div", { class: "tgw-feed-line" }, kind.select, sizes, source, names),
+    range,
+    error,
+  );
+  const update = () => {
+    const chosen = kind.value();
+    const isMade = chosen !== "variable" && chosen !== "file";
+    sizes.hidden = !isMade || sizes.value === "[]";
+    source.hidden = isMade;
+    range.hidden = chosen !== "random";
+    setAttributes(source, {
+      list: chosen === "variable" ? names.id : undefined,
+      placeholder: chosen === "file" ? "data/x.npy" : "name",
+    });
+  };
+  kind.select.addEventListener("change", () => {
+    update();
+    if (!source.hidden) source.focus();
+  });
+  update();
+  const number = (field: HTMLInputElement) => Number.parseFloat(field.value) || 0;
+  return {
+    tensor,
+    root,
+    feed: () => ({
+      tensor,
+      kind: kind.value(),
+      shape: sizes.value.trim(),
+      low: number(low),
+      high: number(high),
+      source: source.value.trim(),
+    }),
+    refuse: (why) => {
+      error.textContent = why;
+      error.hidden = why === "";
+      for (const field of [sizes, source])
+        setAttributes(field, { "aria-invalid": why === "" ? undefined : "true" });
+    },
+  };
+}

@@ -1,0 +1,145 @@
+// The form of Replace and Insert: an op type or a function of the notebook, its parameters, the name and scope of its ops.
+import { type Options, quote } from "../../interaction/edits";
+import type { Parts } from "../../interaction/parts";
+import type { Described, OpType } from "../../protocol/messages";
+import { labeledField, TEXT } from "../controls/form-fields";
+import { element, whileBusy } from "../dom";
+import { createOpSearch } from "./op-search";
+import { type ParameterField, parameterField } from "./parameter-field";
+
+export interface OpFormTarget {
+  readonly verb: "insert" | "replace";
+  readonly what: readonly string[];
+  /** The argument of the edit that is the op type. */
+  readonly key: string;
+  readonly initial: string;
+}
+
+/** What the form is filled in with; `variables` are the arguments that name variables of the notebook. */
+export type ApplyOp = (options: Options, variables: readonly string[]) => Promise<boolean>;
+
+export function opForm(
+  target: OpFormTarget,
+  parts: Parts,
+  apply: ApplyOp,
+  close: () => void,
+): HTMLFormElement {
+  const { verb, key, initial } = target;
+  const what = [...target.what];
+  const details = element("div", { class: "tgw-op-parameters" });
+  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  let described: Described | null = null;
+  let fields: readonly ParameterField[] = [];
+  let naming: Naming | null = null;
+  let shown = "";
+  let describing: Promise<unknown> = Promise.resolve();
+  const describe = (found: OpType | null) => {
+    const wanted = found ? `${found.kind} ${found.name}` : "";
+    if (wanted === shown) return;
+    shown = wanted;
+    describing = show(found, wanted);
+  };
+  const show = async (found: OpType | null, wanted: string) => {
+    const request = found && { name: found.name, function: found.kind === "function", verb, what };
+    const answer = request && (await parts.actions.edits.describe(request));
+    if (shown !== wanted) return;
+    described = answer;
+    fields = (answer?.parameters ?? []).map(parameterField);
+    naming = answer ? nameFields(answer.scope) : null;
+    details.replaceChildren(...contents(answer, fields, naming));
+  };
+  const search = createOpSearch(parts, { verb, what }, describe);
+  search.input.name = key;
+  search.input.value = initial;
+  const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
+  const form = element(
+    "form",
+    { class: "tgw-inline tgw-op-form", novalidate: true },
+    labeledField("Op type", search.input),
+    search.list,
+    details,
+    error,
+    submit,
+  );
+  const refuse = (why: string, argument = "") => {
+    const field = fields.find(({ name }) => name === argument);
+    field?.refuse(why);
+    error.textContent = field ? "" : why;
+    error.hidden = field !== undefined || why === "";
+  };
+  const run = async () => {
+    refuse("");
+    const found = await search.chosen();
+    describe(found);
+    await describing;
+    const name = search.input.value.trim();
+    if (name === "") return refuse("Choose an op type, or a function of the notebook.");
+    const wrong = fields.filter((field) => field.check() !== "");
+    if (wrong.length > 0) return wrong[0]?.root.querySelector<HTMLElement>("input, select")?.focus();
+    const isFunction = found?.kind === "function";
+    const options = { [key]: isFunction ? name : quote(name), ...attributes(fields), ...naming?.options() };
+    if (await apply(options, isFunction ? [key] : [])) return close();
+    const { status } = parts.store.value;
+    refuse(status?.text ?? "", status?.argument);
+    parts.store.set({ status: null }); // the form says it
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void whileBusy(submit, run);
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  form.addEventListener("input", () => described && refuse(""));
+  return form;
+}
+
+/** The parameters that differ from their defaults, as an argument of the edit. */
+function attributes(fields: readonly ParameterField[]): Options {
+  const entries = fields
+    .map((field) => [field.name, field.value()] as const)
+    .filter(([, value]) => value !== "");
+  if (entries.length === 0) return {};
+  return { attributes: `{${entries.map(([name, value]) => `${quote(name)}: ${value}`).join(", ")}}` };
+}
+
+function contents(
+  described: Described | null,
+  fields: readonly ParameterField[],
+  naming: Naming | null,
+): readonly HTMLElement[] {
+  if (!described) return [];
+  const summary = element("p", { class: "tgw-hint" }, described.summary.replaceAll("`", ""));
+  return [
+    ...(described.summary ? [summary] : []),
+    ...fields.map(({ root }) => root),
+    ...(naming?.rows ?? []),
+  ];
+}
+
+interface Naming {
+  readonly rows: readonly HTMLElement[];
+  options(): Options;
+}
+
+/** The name of the new ops and the scope around; the proposal is left to the kernel. */
+function nameFields(proposal: string): Naming {
+  const start = proposal.lastIndexOf("/") + 1;
+  const name = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "name" });
+  const scope = element("input", {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    name: "scope",
+    placeholder: "(none)",
+  });
+  name.value = proposal.slice(start);
+  scope.value = proposal.slice(0, start).replace(/\/$/, "");
+  const options = (): Options => {
+    const typed = name.value.trim() || proposal.slice(start);
+    const into = [scope.value.trim().replace(/\/+$/, ""), typed].filter(Boolean).join("/");
+    return into === proposal ? {} : { into: quote(into) };
+  };
+  return { rows: [labeledField("Name", name), labeledField("Scope", scope)], options };
+}

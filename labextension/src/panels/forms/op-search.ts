@@ -1,0 +1,124 @@
+// A field that finds op types and functions of the notebook: a combobox with a list below.
+import type { Parts } from "../../interaction/parts";
+import type { OpType, PaletteRequest } from "../../protocol/messages";
+import { TEXT } from "../controls/form-fields";
+import { element, setAttributes, uniqueId } from "../dom";
+
+/** Milliseconds without a key before types are looked for. */
+const PAUSE = 100;
+const SHOWN = 40;
+
+export interface OpSearch {
+  readonly input: HTMLInputElement;
+  readonly list: HTMLElement;
+  /** What the text names, once the kernel has replied. */
+  chosen(): Promise<OpType | null>;
+}
+
+type Place = Pick<PaletteRequest, "verb" | "what">;
+
+/**
+ * `choose` is called with each type that is chosen, or typed in full; null while there is none. A `palette` makes the
+ * entries, and its list stays open.
+ */
+export function createOpSearch(
+  { actions }: Parts,
+  place: Place,
+  choose: (found: OpType | null, isPicked: boolean) => void,
+  palette?: (found: OpType) => HTMLElement,
+): OpSearch {
+  const list = element("ul", {
+    class: "tgw-options",
+    role: "listbox",
+    id: uniqueId(),
+    "aria-label": "Op types",
+    hidden: true,
+  });
+  const input = element("input", {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    role: "combobox",
+    "aria-expanded": "false",
+    "aria-controls": list.id,
+    "aria-autocomplete": "list",
+    placeholder: "Search op types and functions",
+  });
+  let found: readonly OpType[] = [];
+  let active = -1;
+  let timer = 0;
+  let last: Promise<OpType | null> = Promise.resolve(null);
+  const mark = (to: number) => {
+    active = to;
+    for (const [k, option] of [...list.children].entries()) {
+      setAttributes(option, { "aria-selected": String(k === to) });
+      if (k === to) option.scrollIntoView({ block: "nearest" });
+    }
+    setAttributes(input, { "aria-activedescendant": list.children[to]?.id });
+  };
+  const open = (isOpen: boolean) => {
+    list.hidden = !(isOpen || palette) || found.length === 0;
+    setAttributes(input, { "aria-expanded": String(!list.hidden) });
+  };
+  const pick = (type: OpType) => {
+    input.value = type.name;
+    last = Promise.resolve(type);
+    open(false);
+    choose(type, true);
+    input.focus();
+  };
+  const search = async (): Promise<OpType | null> => {
+    const text = input.value.trim();
+    const answer = await actions.edits.palette({ text, ...place, limit: SHOWN });
+    if (!answer || input.value.trim() !== text) return last;
+    found = answer.types;
+    list.replaceChildren(
+      ...answer.types.map((type) => {
+        const option = (palette ?? optionOf)(type);
+        setAttributes(option, { id: uniqueId(), role: "option", "aria-selected": "false" });
+        option.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
+        option.addEventListener("click", () => pick(type));
+        return option;
+      }),
+    );
+    const exact = found.find(({ name }) => name === text) ?? null;
+    mark(-1);
+    open(document.activeElement === input && exact === null);
+    choose(exact, false);
+    return exact;
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    last = new Promise((resolve) => {
+      timer = window.setTimeout(() => resolve(search()), PAUSE);
+    });
+  });
+  input.addEventListener("focus", () => found.length === 0 && input.dispatchEvent(new Event("input")));
+  input.addEventListener("blur", () => open(false));
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const chosen = found[active];
+    if (step) {
+      open(true);
+      mark((active + step + found.length) % Math.max(found.length, 1));
+    } else if (event.key === "Enter" && !list.hidden && chosen) pick(chosen);
+    else if (event.key === "Escape" && !list.hidden) open(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return { input, list, chosen: () => last };
+}
+
+/** An entry of the list: the name, what it is, and the first sentence of its documentation. */
+export function optionOf({ name, kind, summary, fits }: OpType): HTMLElement {
+  const badge = kind === "function" ? [element("span", { class: "tgw-badge" }, "function")] : [];
+  return element(
+    "li",
+    {
+      class: fits ? "tgw-option" : "tgw-option tgw-barred",
+      title: fits ? summary : `Needs other inputs. ${summary}`,
+    },
+    element("span", { class: "tgw-option-name" }, name, ...badge),
+    element("span", { class: "tgw-dtype" }, summary.replaceAll("`", "")),
+  );
+}

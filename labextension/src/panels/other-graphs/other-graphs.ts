@@ -1,0 +1,121 @@
+// Forms for another graph, of a file or a variable of the notebook: add it to this one, or compare with it.
+import type { Parts } from "../../interaction/parts";
+import type { Joint } from "../../protocol/messages";
+import { completion } from "../controls/edit-form";
+import { labeledField, TEXT } from "../controls/form-fields";
+import { element, uniqueId, whileBusy } from "../dom";
+
+export interface OtherGraphForm {
+  readonly name: string;
+  /** The form; `source` is what its first field holds, `close` is called when it is done. */
+  create(parts: Parts, source: string, close: () => void): HTMLFormElement;
+}
+
+export const ADD_MODEL: OtherGraphForm = { name: "Add a model", create: addForm };
+export const COMPARE_WITH: OtherGraphForm = { name: "Compare with", create: compareForm };
+
+/** Inputs that a form lists; the rest stay placeholders. */
+const MOST = 12;
+const HINT = "A graph of the notebook, or the path of a file.";
+
+function compareForm({ actions }: Parts, source: string, close: () => void): HTMLFormElement {
+  const { field, input } = sourceField(actions, source);
+  const submit = element("button", { type: "submit", class: "tgw-button" }, "Compare");
+  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), submit);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void whileBusy(submit, async () => {
+      if (await actions.edits.compareWith(input.value.trim())) close();
+    });
+  });
+  return closing(form, close);
+}
+
+function addForm(parts: Parts, source: string, close: () => void): HTMLFormElement {
+  const { edits } = parts.actions;
+  const { field, input } = sourceField(parts.actions, source);
+  const into = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "into" });
+  const joints = element("div", { class: "tgw-joints" });
+  const submit = element("button", { type: "submit", class: "tgw-button" }, "Add");
+  const rest = element("div", { hidden: true }, labeledField("Scope", into), joints);
+  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), rest, submit);
+  let known = "";
+  const show = async (): Promise<boolean> => {
+    const name = input.value.trim();
+    if (name === "" || name === known) return name !== "";
+    const answer = await edits.inputsOf(name);
+    if (!answer || name !== input.value.trim()) return false;
+    known = name;
+    into.value = answer.into;
+    joints.replaceChildren(...answer.joints.slice(0, MOST).flatMap((joint) => jointField(joint, parts)));
+    rest.hidden = false;
+    return true;
+  };
+  input.addEventListener("change", () => void show());
+  // A press on the button does not take the focus from the field first, which would move the button away.
+  submit.addEventListener("mousedown", (event) => event.preventDefault());
+  if (source) void show();
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void whileBusy(submit, async () => {
+      // The first Enter shows the inputs of what was typed.
+      if (input.value.trim() !== known) return void (await show());
+      const fields = [...joints.querySelectorAll<HTMLInputElement>("input[data-input]")];
+      const joined = fields.filter(({ value }) => value.trim() !== "");
+      const pairs = new Map(joined.map(({ dataset, value }) => [dataset["input"] ?? "", value.trim()]));
+      if (await edits.add(known, into.value.trim(), pairs)) close();
+    });
+  });
+  return closing(form, close);
+}
+
+/** The tensor that stands for an input; if it is empty, the input stays a placeholder. */
+function jointField({ input: name, about, tensor }: Joint, parts: Parts): HTMLElement[] {
+  const attributes = {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    "data-input": name,
+    placeholder: "stays an input",
+  };
+  const input = element("input", { ...attributes, title: about });
+  input.value = tensor;
+  return [labeledField(name, input), ...completion(input, parts)];
+}
+
+/** Which graph: a variable is chosen from the list, or the path of a file typed. */
+function sourceField(
+  actions: Parts["actions"],
+  source: string,
+): { field: HTMLElement; input: HTMLInputElement } {
+  const list = element("datalist", { id: uniqueId() });
+  const attributes = { ...TEXT, class: "tgw-input tgw-mono", name: "source", required: true, list: list.id };
+  const input = element("input", attributes);
+  input.value = source;
+  void actions.edits.sources().then((sources) => {
+    list.replaceChildren(
+      ...sources.map(({ name, kind }) => element("option", { value: name }, `${name} (${kind})`)),
+    );
+    // The only other graph is the one that is meant, as a rule.
+    const [first] = sources;
+    if (first && input.value === "" && !input.matches(":focus-within:not(:placeholder-shown)")) {
+      input.value = first.name;
+      input.select();
+      input.dispatchEvent(new Event("change"));
+    }
+  });
+  return { field: element("div", {}, labeledField("Graph", input), list), input };
+}
+
+function hint(text: string): HTMLElement {
+  return element("p", { class: "tgw-hint" }, text);
+}
+
+/** Escape closes a form. */
+function closing(form: HTMLFormElement, close: () => void): HTMLFormElement {
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  return form;
+}

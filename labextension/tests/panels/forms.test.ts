@@ -1,0 +1,102 @@
+// Fields of forms, the table of costs, and the tensor of a line.
+import { describe, expect, test } from "vitest";
+import { lineTensor } from "../../src/interaction/line-tensor";
+import { costText } from "../../src/panels/costs/cost-table";
+import { problemOf } from "../../src/panels/forms/parameter-field";
+import type { Inspected, Parameter } from "../../src/protocol/messages";
+import { CLOSED, OP, OPEN, type Scene } from "../../src/protocol/scene";
+
+const parameter = (change: Partial<Parameter>): Parameter => ({
+  name: "alpha",
+  kind: "float",
+  many: false,
+  required: false,
+  default: "0.2",
+  allowed: [],
+  minimum: null,
+  about: "",
+  ...change,
+});
+
+describe("what is typed for a parameter is checked at its field", () => {
+  test.each([
+    [{}, "0.1", true],
+    [{}, "1e-3", true],
+    [{}, "a lot", false],
+    [{ kind: "int", minimum: 2 }, "2", true],
+    [{ kind: "int", minimum: 2 }, "1", false],
+    [{ kind: "int" }, "1.5", false],
+    [{ kind: "int", many: true }, "[1, 2, 2, 1]", true],
+    [{ kind: "int", many: true }, "1, 2", false],
+    [{ kind: "type" }, "float16", true],
+    [{ kind: "type" }, "float99", false],
+    [{ kind: "shape" }, "[None, 4]", true],
+    [{ kind: "shape" }, "(2,)", true],
+    [{ kind: "shape" }, "4 by 4", false],
+    [{ kind: "tensor" }, "[[1., .5], [-2.0, 3]]", true],
+    [{ kind: "tensor" }, "np.ones(3)", false],
+    [{ kind: "string", many: true }, "['a', \"b\"]", true],
+    [{ kind: "string" }, "anything", true],
+    [{ required: true }, "", false],
+    [{}, "", true],
+  ] as [Partial<Parameter>, string, boolean][])("%o takes %s: %s", (change, text, isFine) => {
+    expect(problemOf(parameter(change), text) === "").toBe(isFine);
+  });
+
+  test("the sentence names the parameter and what it takes", () => {
+    expect(problemOf(parameter({}), "x")).toBe("alpha must be a number.");
+    expect(problemOf(parameter({ kind: "int", minimum: 1 }), "0")).toBe("alpha must be at least 1.");
+  });
+});
+
+test("costs have three digits and a prefix", () => {
+  expect([0, 7, 999, 1234, 18_874_368].map((value) => costText(value, "flops"))).toEqual([
+    "",
+    "7",
+    "999",
+    "1.23k",
+    "18.9M",
+  ]);
+  expect([-1, 12, 1500, 2_500_000].map((value) => costText(value, "time"))).toEqual([
+    "",
+    "12 µs",
+    "1.50 ms",
+    "2.50 s",
+  ]);
+  expect(costText(-1, "bytes")).toBe("?");
+});
+
+describe("the tensor of a line", () => {
+  // The graph: in -> net/a -> net/b -> out; net is open, box is closed.
+  const names = ["", "in", "net", "net/a", "net/b", "out", "box"];
+  const scene = (source: number, target: number) =>
+    ({
+      names,
+      kind: Uint8Array.from([OPEN, OP, OPEN, OP, OP, OP, CLOSED]),
+      parent: Int32Array.from([-1, 0, 0, 2, 2, 0, 0]),
+      source: Int32Array.from([source]),
+      target: Int32Array.from([target]),
+    }) as unknown as Scene;
+  const tensor = (name: string, peers: string[]) => ({ name, dtype: "", shape: "", peers, seen: null });
+  const known: Record<string, Partial<Inspected>> = {
+    in: { outputs: [tensor("in:0", ["net/a", "box/c"])] },
+    "net/a": { inputs: [tensor("in:0", ["in"])], outputs: [tensor("net/a:0", ["net/b"])] },
+    "net/b": { inputs: [tensor("net/a:0", ["net/a"])], outputs: [tensor("net/b:0", ["out"])] },
+    out: { inputs: [tensor("net/b:0", ["net/b"])] },
+  };
+  const asked = async (key: string) => known[key] as Inspected;
+  test.each([
+    [3, 4, "net/a:0", ["net/b"]],
+    [1, 2, "in:0", ["net"]],
+    [2, 3, "in:0", ["net/a"]],
+    [4, 2, "net/b:0", ["out"]],
+    [2, 5, "net/b:0", ["out"]],
+    [1, 6, "in:0", ["box"]],
+  ] as const)("from %i to %i it is %s, read by %o", async (source, target, name, only) => {
+    expect(await lineTensor(scene(source, target), 0, asked)).toEqual({ tensor: name, only });
+  });
+
+  test("between closed scopes there may be several", async () => {
+    expect(await lineTensor(scene(6, 2), 0, asked)).toBeNull();
+  });
+});

@@ -1,0 +1,149 @@
+"""The camera follows the hand: what is opened, cloned or laid out anew comes into view, and nothing lies over it."""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.hands import AT_REST, Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+GRAPH = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+with tf.Graph().as_default() as graph:
+    h = v1.placeholder(tf.float32, [None, 4], name="x")
+    acts = tf.nn.relu, tf.tanh, tf.sigmoid, tf.nn.elu, tf.nn.selu, tf.square, tf.exp, tf.sin, tf.abs
+    for layer, act in enumerate(acts):
+        with v1.variable_scope(f"layer_{layer}"):
+            w = v1.get_variable("w", [4, 4], use_resource=True)
+            h = act(tf.matmul(h, w, name="product"), name="act")
+            for _ in range(layer):
+                h = tf.identity(h)
+    tf.nn.softmax(h, name="y")
+sess = v1.Session(graph=graph)
+with graph.as_default():
+    sess.run(v1.global_variables_initializer())
+editor = tgw.edit(graph, session=sess)
+editor.close_all()
+editor.widget.height = 600
+"""
+RECTANGLES = """(root, name) => {
+    const place = root.tfgraphwidget.screenPosition(name);
+    const canvas = root.querySelector(".tgw-stage canvas").getBoundingClientRect();
+    return {place, left: canvas.left, top: canvas.top, right: canvas.right, bottom: canvas.bottom};
+}"""
+
+
+def is_in_frame(widget: Widget, name: str) -> bool:
+    """Whether all of a closed box is on the canvas."""
+    widget.place(name)
+    seen = widget.root.evaluate(RECTANGLES, name)
+    place = seen["place"]
+    dx, dy = place["width"] / 2, place["height"] / 2
+    across = seen["left"] <= place["x"] - dx and place["x"] + dx <= seen["right"]
+    return across and seen["top"] <= place["y"] - dy and place["y"] + dy <= seen["bottom"]
+
+
+def covered(widget: Widget, name: str, control: Locator) -> bool:
+    """Whether a control lies over the middle of a box."""
+    x, y = widget.place(name)
+    box = control.bounding_box() if control.is_visible() else None
+    if box is None:
+        return False
+    return box["x"] <= x <= box["x"] + box["width"] and box["y"] <= y <= box["y"] + box["height"]
+
+
+def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "camera.ipynb", [GRAPH, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+
+    hand.right_click("layer_1")
+    hand.choose("Clone …")
+    expect(root.get_by_role("textbox", name="scope")).to_be_focused()
+    hand.press("Enter")
+    hand.lines(1)
+    assert (hand.clicks, hand.keys) == (2, 1)
+    assert is_in_frame(hand.widget, "copy")
+    assert is_in_frame(hand.widget, "layer_1")
+    shoot(page, "camera_cloned_light")
+
+    # The whole layout, when it is another one; the pointer was at another place before.
+    for key in ("E", "D", "D", "C"):
+        root.focus()
+        for _ in range(3):
+            page.keyboard.press("+")
+        hand.widget.settled()
+        page.keyboard.press(key)
+        hand.widget.settled()
+        assert is_in_frame(hand.widget, "x"), key
+        assert is_in_frame(hand.widget, "y"), key
+        shoot(page, f"camera_{key}_light")
+
+    # An opened scope is in view as a whole.
+    hand.widget.click("layer_8", double=True)
+    hand.widget.settled()
+    for inside in ("layer_8/product", "layer_8/act"):
+        assert is_in_frame(hand.widget, inside)
+
+    # Nothing lies over what was clicked last, also when the drawing is moved so that it is in a corner.
+    legend, minimap = root.locator(".tgw-legend"), root.locator(".tgw-minimap")
+    canvas = root.locator(".tgw-stage canvas").first.bounding_box()
+    assert canvas
+    page.keyboard.press("f")
+    for name, x, y in (
+        ("y", canvas["x"] + canvas["width"] - 110, canvas["y"] + canvas["height"] - 60),
+        ("x", canvas["x"] + 60, canvas["y"] + canvas["height"] - 60),
+    ):
+        hand.widget.click(name)
+        hand.widget.settled()
+        start = hand.widget.place(name)
+        empty = canvas["x"] + canvas["width"] / 2, canvas["y"] + 8
+        page.mouse.move(*empty)
+        page.mouse.down()
+        page.mouse.move(empty[0] + x - start[0], empty[1] + y - start[1], steps=4)
+        page.mouse.up()
+        hand.widget.settled()
+        assert not covered(hand.widget, name, legend)
+        assert not covered(hand.widget, name, minimap)
+    set_theme(page, dark=True)
+    hand.widget.settled()
+    shoot(page, "camera_corner_dark")
+
+
+@pytest.mark.parametrize("width", [840, 1440])
+def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server: JupyterServer, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")
+        for k in range(12):
+            tf.nn.relu(tf.negative(x, name=f"branch_{k}/negative"), name=f"branch_{k}/act")
+    (jupyter_server.root / f"shape_{width}.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    page.goto(jupyter_server.page_url(f"shape_{width}.pb"))
+    root = page.locator(".tfgraphwidget")
+    expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
+    root.evaluate(AT_REST, "x")
+    shoot(page, f"camera_pane_{width}")
+    places = [root.evaluate(AT_REST, f"branch_{k}") for k in range(12)]
+    wide, high = (max(at[side] for at in places) - min(at[side] for at in places) for side in "xy")
+    assert (wide > high) == (width == 1440)
+    if width == 840:
+        # A drawer, above the drawing; a menu is above that.
+        page.get_by_role("button", name="Show or hide the side panel").click()
+        page.mouse.click(places[0]["x"], places[0]["y"], button="right")
+        menu = root.locator(".tgw-context")
+        expect(menu).to_be_visible()
+        front = "menu => { const {x, y, width, height} = menu.getBoundingClientRect();"
+        front += " return menu.contains(document.elementFromPoint(x + width / 2, y + height / 2)); }"
+        assert menu.evaluate(front)
+        shoot(page, "camera_menu_above_panel")

@@ -1,0 +1,110 @@
+"""Two models are compared, and joined, with four clicks each; a copy is trained alone with one more."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+from playwright.sync_api import Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+GRAPH = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+def model(act):
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        with v1.variable_scope("net"):
+            w = v1.get_variable("w", [4, 4], use_resource=True)
+            act(tf.matmul(x, w, name="product"), name="act")
+    sess = v1.Session(graph=graph)
+    with graph.as_default():
+        sess.run(v1.global_variables_initializer())
+    return graph, sess
+graph, sess = model(tf.nn.relu)
+editor = tgw.edit(graph, session=sess)
+editor.widget.height = 600
+other_graph, other_sess = model(tf.tanh)
+"""
+
+
+def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.nn.softmax(tf.compat.v1.placeholder(tf.float32, [None, 4], name="scores"), name="classes")
+    (jupyter_server.root / "head.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "join.ipynb", [GRAPH, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    box = root.locator(".tgw-stage canvas").first.bounding_box()
+    assert box
+    corner = box["x"] + 12, box["y"] + box["height"] / 2
+
+    # Compare with a graph of the notebook.
+    hand.click_at(*corner, button="right")
+    hand.choose("Compare with …")
+    field = hand.menu.get_by_role("combobox", name="Graph")
+    field.fill("other_graph")
+    shoot(page, "other_compare_light")
+    hand.click(hand.menu.get_by_role("button", name="Compare"))
+    expect(hand.menu).to_be_hidden()
+    expect(root.locator(".tgw-changes")).to_contain_text("1 op changed")
+    hand.widget.settled()
+    shoot(page, "other_difference_light")
+    assert hand.clicks == 3
+
+    # Join the model of a file.
+    hand.clicks = 0
+    set_theme(page, dark=True)
+    hand.widget.settled()
+    hand.click_at(*corner, button="right")
+    hand.choose("Add a model …")
+    hand.menu.get_by_role("combobox", name="Graph").fill("head.pb")
+    hand.click(hand.menu.get_by_role("button", name="Add"))  # its inputs are shown
+    joint = hand.menu.get_by_role("combobox", name="scores:0")
+    expect(joint).to_be_visible()
+    joint.fill("net/act:0")
+    shoot(page, "other_add_dark")
+    hand.click(hand.menu.get_by_role("button", name="Add"))
+    expect(hand.widget.status).to_contain_text("1 of its inputs joined")
+    hand.widget.settled()
+    assert hand.clicks == 4
+    assert len(hand.lines(1)) == 1
+    assert notebook.kernel_eval("list(editor.ops('head/classes').inputs)") == ["net/act:0"]
+
+    # A copy, and nothing else, is trained.
+    hand.right_click("net")
+    hand.choose("Clone …")
+    expect(root.get_by_role("textbox", name="scope")).to_be_focused()
+    hand.press("Enter")
+    hand.lines(2)
+    hand.click(root.locator(".tgw-status").get_by_role("button", name="Train only this"))
+    hand.lines(3)
+    assert notebook.kernel_eval("list(editor.trainable().ops)") == ["copy/net/w"]
+    hand.widget.click("net")
+    hand.widget.settled()
+    hand.click(root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Train only this"))
+    hand.lines(4)
+    assert notebook.kernel_eval("list(editor.trainable().ops)") == ["net/w"]
+
+    # A file of the file browser is dropped on the drawing.
+    entry = page.locator(".jp-DirListing-item", has_text="head.pb")
+    start = entry.bounding_box()
+    assert start
+    page.mouse.move(start["x"] + 40, start["y"] + start["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 80, start["y"] + 40, steps=4)
+    page.mouse.move(*corner, steps=8)
+    page.mouse.up()
+    expect(hand.menu).to_contain_text("head.pb")
+    shoot(page, "other_dropped_dark")
+    hand.choose("Add a model …")
+    expect(hand.menu.get_by_role("combobox", name="Graph")).to_have_value("head.pb")
+    expect(hand.menu.get_by_role("combobox", name="scores:0")).to_be_visible()

@@ -1,0 +1,150 @@
+"""The side panel: tabs that follow what is clicked, a border that is dragged, and a clone by keys alone."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+GRAPH = """
+import numpy as np
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+graph = tf.Graph()
+with graph.as_default():
+    h = v1.placeholder(tf.float32, [None, 3], name="x")
+    for layer in ("one", "two"):
+        with v1.variable_scope(layer):
+            w = v1.get_variable("w", [3, 3], initializer=v1.ones_initializer(), use_resource=True)
+            h = tf.nn.relu(tf.matmul(h, w, name="product"), name="act")
+    y = tf.negative(h, name="y")
+sess = v1.Session(graph=graph)
+with graph.as_default():
+    sess.run(v1.global_variables_initializer())
+editor = tgw.edit(graph, session=sess)
+editor.widget.height = 600
+"""
+
+
+@pytest.fixture
+def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
+    """Two layers in the widget of a notebook's cell."""
+    page.set_viewport_size({"width": 1360, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "panel.ipynb", [GRAPH, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    return Hand(Widget(notebook, root))
+
+
+def tab(hand: Hand, name: str) -> Locator:
+    """A tab of the panel."""
+    return hand.root.get_by_role("tab", name=name, exact=True)
+
+
+def test_the_tab_in_front_follows_what_is_clicked(hand: Hand) -> None:
+    expect(tab(hand, "Clone")).to_have_attribute("aria-selected", "true")
+    hand.click_at(*hand.widget.place("y"))
+    expect(tab(hand, "Op")).to_have_attribute("aria-selected", "true")
+    expect(hand.root.get_by_role("tabpanel", name="Op")).to_contain_text("Neg")
+    shoot(hand.root, "panel_op_light")
+    hand.widget.click("x", "Shift")
+    expect(tab(hand, "Clone")).to_have_attribute("aria-selected", "true")
+    hand.widget.click("y", "Alt")
+    hand.widget.settled()
+    expect(hand.root.get_by_role("tabpanel", name="Clone")).to_contain_text("Copies")
+    shoot(hand.root, "panel_clone_light")
+    # Costs are linked with the drawing, and stay.
+    hand.click(tab(hand, "Costs"))
+    hand.click_at(*hand.widget.place("y"))
+    hand.widget.settled()
+    expect(tab(hand, "Costs")).to_have_attribute("aria-selected", "true")
+    shoot(hand.root, "panel_costs_light")
+
+
+def test_the_border_is_dragged_and_remembered(hand: Hand) -> None:
+    panel = hand.root.get_by_role("complementary")
+    before = panel.bounding_box()
+    assert before
+    x, y = before["x"], before["y"] + before["height"] / 2
+    hand.page.mouse.move(x, y)
+    hand.page.mouse.down()
+    hand.page.mouse.move(x - 60, y, steps=4)
+    hand.page.mouse.up()
+    hand.widget.settled()
+    after = panel.bounding_box()
+    assert after
+    assert abs(after["width"] - before["width"] - 60) <= 4
+    canvas = hand.root.locator("canvas").first.bounding_box()
+    assert canvas
+    assert abs(canvas["x"] + canvas["width"] - after["x"]) <= 2
+    hand.widget.notebook.run_cell(1)
+    again = hand.root.get_by_role("complementary").bounding_box()
+    assert again
+    assert again["width"] == after["width"]
+
+
+def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Hand) -> None:
+    hand.root.focus()
+    for key in ("/", "x", "Enter", "Escape", "i", "/", "y", "Enter", "Escape", "o"):
+        hand.page.keyboard.type(key) if len(key) == 1 else hand.page.keyboard.press(key)
+        hand.widget.settled()
+    assert hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [["x"], ["y"]]
+    clone = hand.root.get_by_role("button", name="Clone", exact=True)
+    expect(clone).to_be_enabled()
+    tabs = 0
+    while not clone.evaluate("button => button === document.activeElement"):
+        hand.page.keyboard.press("Tab")
+        tabs += 1
+        assert tabs <= 5
+    hand.root.focus()
+    hand.press("c")
+    expect(hand.root.get_by_role("textbox", name="scope")).to_be_focused()
+    hand.type("tower")
+    hand.press("Enter")
+    (line,) = hand.lines(1)
+    assert line == 'tower = editor.clone(inputs=["x"], outputs=["y"], into="tower")'
+
+
+def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> None:
+    hand.widget.notebook.kernel_eval(
+        "0",
+        before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act'); editor.rename('one', 'first')",
+    )
+    hand.widget.settled()
+    hand.click(tab(hand, "History"))
+    steps = hand.root.locator(".tgw-step")
+    texts = hand.root.locator(".tgw-step-text")
+    expect(texts).to_have_text(
+        ["Original graph", "Cloned x … two/act as tower", "Bypassed one/act", "Renamed one to first"]
+    )
+    assert "editor." not in hand.root.get_by_role("tabpanel", name="History").inner_text()
+    canvas = hand.root.locator("canvas").first
+    before = canvas.screenshot()
+    steps.nth(1).hover()
+    hand.page.wait_for_function("root => root.tfgraphwidget.edited().includes('tower')", arg=hand.root.element_handle())
+    hand.widget.settled()
+    assert canvas.screenshot() != before
+    shoot(hand.root, "panel_history_light")
+    hand.click(hand.root.get_by_role("switch", name="Python"))
+    expect(steps.nth(1)).to_contain_text('tower = editor.clone(inputs=["x"], outputs=["two/act"], into="tower")')
+    set_theme(hand.page, dark=True)
+    hand.widget.settled()
+    shoot(hand.root, "panel_history_dark")
+    hand.click(steps.nth(1))
+    hand.widget.settled()
+    assert hand.widget.notebook.kernel_eval("len(editor.history.done)") == 1
+    redo = hand.root.get_by_role("button", name="Redo")
+    expect(redo).to_have_attribute("title", "Redo: Bypassed one/act (Ctrl+Y)")
+    hand.click(redo)
+    hand.widget.settled()
+    expect(hand.widget.status).to_contain_text("Done again: Bypassed one/act.")
+    hand.click(hand.root.get_by_role("button", name="Undo"))
+    hand.widget.settled()
+    assert hand.widget.notebook.kernel_eval("len(editor.history.done)") == 1

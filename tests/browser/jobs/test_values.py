@@ -1,0 +1,112 @@
+"""Values are fed by a form, shown on the lines and in the inspector, and become variables of the notebook."""
+
+from __future__ import annotations
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+GRAPH = """
+import numpy as np
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+graph = tf.Graph()
+with graph.as_default():
+    x = v1.placeholder(tf.float32, [None, 64], name="x")
+    w = v1.get_variable("w", initializer=np.arange(192, dtype=np.float32).reshape(64, 3), use_resource=True)
+    h = tf.matmul(x, w, name="product")
+    y = tf.square(tf.nn.relu(h, name="act"), name="y")
+sess = v1.Session(graph=graph)
+with graph.as_default():
+    sess.run(v1.global_variables_initializer())
+batch = np.full([2, 64], 0.5, np.float32)
+taken = "mine"
+editor = tgw.edit(graph, session=sess)
+editor.widget.height = 600
+"""
+
+
+def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    np.save(jupyter_server.root / "x.npy", np.ones([3, 64], np.float32))
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "values.ipynb", [GRAPH, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    root.get_by_role("tab", name="Op").click()
+    panel = root.get_by_role("tabpanel", name="Op")
+
+    # The placeholder is asked for, with its shape.
+    hand.right_click("y")
+    hand.choose("Values")
+    row = hand.menu.get_by_role("group", name="x:0")
+    expect(row).to_contain_text("float32 (None, 64)")
+    shape = row.get_by_role("textbox", name="Shape")
+    expect(shape).to_have_value("[1, 64]")
+    shape.fill("[4, 5]")
+    run = hand.menu.get_by_role("button", name="Run")
+    run.click()
+    expect(row.get_by_role("alert")).to_contain_text("shape [4, 5] does not fit (None, 64)")
+    shape.fill("[4, 64]")
+    shoot(page, "feeds_light")
+    hand.click(run)
+    expect(hand.menu).to_be_hidden()
+    hand.widget.settled()
+    assert notebook.kernel_eval("editor.probed['y'][0].shape") == [4, 3]
+    assert hand.clicks == 3
+
+    # It is remembered: the next op needs two clicks. Other values are one form away.
+    hand.clicks = 0
+    hand.right_click("act")
+    hand.choose("Values")
+    seen = panel.get_by_role("group", name="Value in the last run")
+    expect(seen).to_contain_text("(4, 3)")
+    assert notebook.kernel_eval("editor.probed['act'][0].shape") == [4, 3]
+    assert hand.clicks == 2
+    panel.get_by_role("button", name="Feeds …").click()
+    row = panel.get_by_role("group", name="x:0")
+    row.get_by_role("combobox", name="Value of x:0").select_option("variable")
+    row.get_by_role("combobox", name="Variable of the notebook, or path of the file").fill("batch")
+    panel.get_by_role("button", name="Run").click()
+    expect(seen).to_contain_text("3024")
+    assert notebook.kernel_eval("editor.probed['act'][0].value.tolist()[0]") == [3024.0, 3056.0, 3088.0]
+    shoot(page, "values_light")
+    panel.get_by_role("button", name="Feeds …").click()
+    row.get_by_role("combobox", name="Value of x:0").select_option("file")
+    row.get_by_role("textbox", name="Variable of the notebook, or path of the file").fill("x.npy")
+    panel.get_by_role("button", name="Run").click()
+    expect(seen).to_contain_text("(3, 3)")
+    assert notebook.kernel_eval("editor.probed['act'][0].shape") == [3, 3]
+
+    # The result, as a variable of the notebook.
+    panel.locator(".tgw-tensors").get_by_role("button", name="As variable …").click()
+    expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
+    page.keyboard.press("Enter")
+    expect(hand.widget.status).to_contain_text("act is a numpy array float32 (3, 3) in the notebook.")
+    assert notebook.kernel_eval("act.tolist() == editor.probed['act'][0].value.tolist()") is True
+
+    # Weights, whole: two clicks. A name that is taken is not overwritten silently.
+    set_theme(page, dark=True)
+    hand.widget.click("w")
+    hand.widget.settled()
+    hand.clicks = 0
+    hand.click(panel.get_by_role("button", name="As variable …"))
+    name = panel.get_by_role("textbox", name="Variable")
+    expect(name).to_be_focused()
+    shoot(page, "weights_dark")
+    name.fill("taken")
+    panel.get_by_role("button", name="Assign").click()
+    expect(panel.get_by_role("alert")).to_contain_text("The notebook has a variable 'taken'")
+    assert notebook.kernel_eval("taken") == "mine"
+    name.fill("weights")
+    hand.click(panel.get_by_role("button", name="Assign"))
+    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 (64, 3)")
+    assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
+    assert hand.clicks == 2

@@ -1,0 +1,187 @@
+"""Which variables are trainable, in functions, models and SavedModels: what is asked for is what is made and saved."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import keras
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tfgraphwidget.errors import GraphEditError
+
+
+class Model(tf.Module):
+    """A function that calls another, which has two variables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w, self.b = tf.Variable(tf.ones([2, 2]), name="w"), tf.Variable(tf.zeros([2]), name="b")
+        self.inner = tf.function(lambda x: x @ self.w + self.b, autograph=False)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def __call__(self, x):
+        return tf.nn.relu(self.inner(x)) * 2.0
+
+
+X = tf.constant([[1.0, 2.0]])
+
+
+def names(variables: Any) -> list[str]:
+    return [variable.name.partition(":")[0].rpartition("/")[2] for variable in variables]
+
+
+def saved(editor: tgw.GraphEditor, folder: Path) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        editor.save(f"{folder}/")
+    return tf.saved_model.load(str(folder))
+
+
+def trained(loaded: Any, signature: str = "serving_default") -> list[str]:
+    return sorted(names(loaded.signatures[signature].trainable_variables))
+
+
+def test_a_function_has_the_trainable_variables_that_are_asked_for(tmp_path):
+    model = Model()
+    editor = tgw.edit(model.__call__)
+    assert editor.set_trainable("b").ops == ("b",) == editor.trainable_variables().ops
+    module = editor.module()
+    assert names(module.trainable_variables) == ["b"]
+    assert names(module.variables) == ["w", "b"]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(module(X))
+    assert names(tape.watched_variables()) == ["b"]
+    assert tape.gradient(loss, [model.w, model.b])[0] is None
+    assert names(editor.function().get_concrete_function(X).trainable_variables) == ["b"]
+    assert names(model.trainable_variables) == ["b", "w"]  # the original's stay what they are
+    assert names(editor.clone(into="own").trainable_variables) == ["b"]
+    loaded = saved(editor, tmp_path / "saved")
+    assert trained(loaded) == ["b"]
+    assert tgw.edit(tmp_path / "saved").trainable_variables().ops == ("b",)
+
+
+def test_variables_of_the_edited_function_are_those_of_the_original():
+    model = Model()
+    editor = tgw.edit(model.__call__)
+    editor.set_trainable("b")
+    module = editor.module()
+    module.variables[0].assign(tf.eye(2) * 3.0)
+    module.variables[1].assign([1.0, 1.0])
+    assert model.w.numpy().tolist() == [[3.0, 0.0], [0.0, 3.0]]
+    assert model(X).numpy().tolist() == module(X).numpy().tolist() == [[8.0, 14.0]]
+    editor.undo()
+    assert all(mine is own for mine, own in zip(editor.module().variables, (model.w, model.b), strict=True))
+
+
+def test_it_is_said_in_a_called_function_and_is_so_for_the_whole(tmp_path):
+    editor = tgw.edit(Model().__call__)
+    editor.enter("StatefulPartitionedCall")
+    assert editor.set_trainable("w").ops == ("w",)
+    assert names(editor.module().trainable_variables) == ["w"]
+    editor.leave()
+    assert editor.trainable_variables().ops == ("w",)
+    assert names(editor.module().trainable_variables) == ["w"]
+    assert trained(saved(editor, tmp_path / "saved")) == ["w"]
+    editor.undo()
+    assert editor.trainable_variables().ops == ("w", "b")
+    editor.redo()  # which goes where the edit is
+    assert editor.trainable_variables().ops == ("w",)
+    editor.leave()
+    assert editor.trainable_variables().ops == ("w",)
+
+
+def test_its_code_and_its_json_make_it_again():
+    model = Model()
+    editor = tgw.edit(model.__call__)
+    editor.enter("StatefulPartitionedCall")
+    editor.set_trainable("b")
+    editor.leave()
+    editor.set_trainable("w")
+    again = tgw.edit(model.__call__)
+    again.replay(editor.edits())
+    assert again.trainable_variables().ops == ("w",)
+    again.undo()
+    again.leave(0)
+    assert again.trainable_variables().ops == ("b",)
+    exec(editor.code().replace("...,  # give", "model.__call__,  # give"), found := {"model": model})
+    assert found["editor"].trainable_variables().ops == ("w",)
+
+
+def test_variables_of_one_name_are_two():
+    a, b = tf.Variable([1.0]), tf.Variable([2.0])
+    editor = tgw.edit(tf.function(lambda x: x * a + b), signature=[tf.TensorSpec([1])])
+    assert len(editor.trainable_variables()) == 2
+    assert editor.set_trainable(editor.trainable_variables().ops[1]).ops == ("Variable_1",)
+    assert [v.numpy().tolist() for v in editor.module().trainable_variables] == [[2.0]]
+
+
+@pytest.fixture(scope="module")
+def classifier() -> keras.Model:
+    layers = keras.layers
+    return keras.Sequential([
+        keras.Input((3,)), layers.Dense(2, name="body"), layers.BatchNormalization(name="norm"),
+        layers.Dense(1, name="head"),
+    ], name="net")  # fmt: skip
+
+
+def test_the_head_alone_of_a_keras_model_is_trainable(classifier):
+    editor = tgw.edit(classifier)
+    editor.set_trainable("net/head")
+    module = editor.module()
+    before = {id(v): v.numpy() for v in module.variables}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(module(tf.ones([2, 3])))
+    assert names(module.trainable_variables) == ["kernel", "bias"]
+    assert len(module.variables) == 8
+    gradients = tape.gradient(loss, module.trainable_variables)
+    keras.optimizers.SGD(0.5).apply_gradients(zip(gradients, module.trainable_variables, strict=True))
+    changed = [v for v in module.variables if (before[id(v)] != v.numpy()).any()]
+    assert {id(v) for v in changed} <= {id(v) for v in module.trainable_variables}
+    assert len(classifier.trainable_variables) == 6
+    with pytest.raises(GraphEditError, match="layers of the one that was opened"):
+        editor.keras()
+
+
+def test_a_keras_export_is_saved_with_it_and_is_otherwise_what_it_was(classifier, tmp_path):
+    classifier.export(str(tmp_path / "export"), verbose=False)
+    editor = tgw.edit(tmp_path / "export")
+    editor.set_trainable("net/head/kernel")
+    loaded = saved(editor, tmp_path / "entered")
+    assert trained(loaded) == trained(loaded, "serve") == ["kernel"]
+    layer = keras.layers.TFSMLayer(str(tmp_path / "entered"))
+    assert names(layer.trainable_variables) == ["net_head_kernel"]
+    assert len(layer.non_trainable_variables) == 7
+    assert tgw.edit(tmp_path / "entered").trainable_variables().ops == editor.trainable_variables().ops
+    editor.leave(0)
+    assert editor.session is not None  # the graph is imported: the saved objects' variables are still known
+    assert len(editor.trainable_variables()) == 1
+    assert trained(saved(editor, tmp_path / "left")) == ["kernel"]
+    editor.undo()
+    editor.leave(0)
+    assert len(editor.trainable_variables()) == 6
+    editor.set_trainable(*editor.trainable_variables().ops[:2])
+    assert len(trained(saved(editor, tmp_path / "again"))) == 2
+
+
+def test_a_savedmodel_of_tensorflow_1_lists_the_variables_that_are_asked_for(tmp_path):
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x = v1.placeholder(tf.float32, [None, 2], "x")
+        w, b = (v1.get_variable(name, [2], use_resource=True) for name in ("w", "b"))
+        y = tf.identity(x * w + b, "y")
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(tmp_path / "one"), {"x": x}, {"y": y})
+    editor = tgw.edit(tmp_path / "one")
+    editor.set_trainable("b")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        editor.save(f"{tmp_path / 'two'}/")
+    assert tgw.edit(tmp_path / "two").trainable_variables().ops == ("b",)
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        v1.saved_model.load(session, ["serve"], str(tmp_path / "two"))
+        assert names(v1.trainable_variables()) == ["b"]
+        assert sorted(names(v1.global_variables())) == ["b", "w"]

@@ -1,0 +1,96 @@
+"""Ops that edits leave without consumers: they are found, drawn as such, and removed by an edit that is offered."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.widget.edit_requests import EditRequests
+
+DROPOUT = (
+    "dropout/Const", "dropout/Mul", "dropout/Shape", "dropout/random_uniform/RandomUniform", "dropout/GreaterEqual/y",
+    "dropout/GreaterEqual", "dropout/Const_1", "dropout/SelectV2",
+)  # fmt: skip
+
+
+def with_dropout() -> tgw.GraphEditor:
+    """x -> relu -> dropout -> y."""
+    with tf.Graph().as_default() as graph:
+        h = tf.nn.relu(v1.placeholder(tf.float32, [None, 4], name="x"), name="relu")
+        tf.identity(v1.nn.dropout(h, rate=0.5, seed=1, name="dropout"), name="y")
+    return tgw.edit(graph)
+
+
+def unused(editor: tgw.GraphEditor) -> tuple[str, ...]:
+    return editor.core.executor.unused_ops()
+
+
+def test_what_is_bypassed_is_unused_and_the_offer_removes_all_of_it() -> None:
+    editor = with_dropout()
+    assert unused(editor) == ()  # y has no consumers either, but that is the graph's result
+    editor.bypass("dropout/")
+    assert unused(editor) == DROPOUT
+    scene = editor.scene()
+    drawn = {name for name, idle in zip(scene.names, editor.core.paint(scene).unused.tolist(), strict=True) if idle}
+    assert drawn >= {"dropout"}
+    requests = EditRequests(editor)
+    (offer,) = requests.offers()
+    assert offer.text == "Remove 8 unused ops"
+    assert requests.apply_fix(offer.line) == "8 ops removed."
+    assert (list(editor.index.names), requests.offers()) == (["x", "relu", "y"], ())
+    editor.undo()
+    assert unused(editor) == DROPOUT
+    editor.undo()
+    assert unused(editor) == ()
+    editor.redo()
+    assert unused(editor) == DROPOUT
+
+
+def test_a_marked_output_is_not_unused_nor_is_what_leads_to_it() -> None:
+    editor = with_dropout()
+    editor.bypass("dropout/")
+    editor.mark("x", "dropout/SelectV2")
+    assert unused(editor) == ()
+
+
+def test_unused_ops_are_known_by_their_new_names_and_used_ones_again_are_not_unused() -> None:
+    editor = with_dropout()
+    editor.bypass("dropout/")
+    editor.rename("dropout/SelectV2", "dropout/last")
+    assert set(unused(editor)) == {*DROPOUT[:-1], "dropout/last"}
+    editor.reroute("relu", "dropout/last", only="y")
+    assert unused(editor) == ()
+
+
+def test_results_from_the_start_and_what_a_removal_leaves_are_not_unused() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        tf.identity(tf.negative(x, name="logits"), name="loss")
+        tf.abs(x, name="result")
+    editor = tgw.edit(graph)
+    editor.remove("loss")
+    assert unused(editor) == ()
+
+
+def test_what_an_insertion_left_when_it_was_bypassed_is_unused_in_a_file_too(tmp_path) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.identity(tf.negative(v1.placeholder(tf.float32, [2], name="x"), name="n"), name="y")
+    (tmp_path / "n.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(str(tmp_path / "n.pb"))
+    editor.replace("n", "Abs")
+    assert unused(editor) == ("n",)
+
+
+def test_boxes_without_any_edge_of_the_graph_are_isolated() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        tf.negative(x, name="y")
+        v1.placeholder(tf.float32, [2], name="alone")
+        tf.no_op(name="nothing")
+        with tf.control_dependencies([x]):
+            tf.no_op(name="waits")
+    editor = tgw.edit(graph)
+    scene = editor.scene()
+    isolated = {name for name, alone in zip(scene.names, scene.isolated.tolist(), strict=True) if alone}
+    assert isolated == {"alone", "nothing"}

@@ -1,0 +1,290 @@
+"""Models as people have them, each as a live object and as the SavedModel of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tests.export.test_saved_model_identity import Hub
+
+layers = keras.layers
+TEXTS = ["the cat sat", "a dog ran far away", "the the unknown"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One thing to open, beside the original that its edits are compared with.
+
+    `call` and `arguments` run the original for inference: positional arguments, or a dict of named ones for a
+    signature. `graph` is its FuncGraph, whose variables are the original's. `root` is the object whose variables a
+    checkpoint has, `folder` the SavedModel. `names` are those of the arguments of a Keras model.
+    """
+
+    source: Any
+    call: Callable[..., Any]
+    arguments: Sequence[Any] | Mapping[str, Any]
+    graph: Any
+    root: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    signature: str = "serving_default"
+    names: Sequence[str] = ()
+
+    @property
+    def variables(self) -> Sequence[Any]:
+        """All variables of the original."""
+        return getattr(self.root, "variables", self.graph.variables)
+
+
+@dataclass(frozen=True)
+class RealModel:
+    """A model by its name. `make test` runs the small ones."""
+
+    name: str
+    open: Callable[[Path], Subject]
+    is_small: bool
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def shake(variables: Iterable[Any]) -> None:
+    """Give variables values that no initializer gives; those of a variance stay positive."""
+    chance = np.random.default_rng(7)
+    for variable in variables:
+        if tf.as_dtype(variable.dtype).is_floating:
+            noise = (
+                chance.uniform(0.0, 0.05, variable.shape)
+                if len(variable.shape) < 2
+                else chance.normal(0.0, 0.02, variable.shape)
+            )
+            variable.assign(variable + noise.astype(np.float32))
+
+
+def of_keras(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path], Subject]:
+    """A Keras model and arguments of its call."""
+
+    def opened(_: Path) -> Subject:
+        keras.utils.set_random_seed(0)
+        model, arguments = build()
+        model(*arguments)
+        shake(model.variables)
+
+        def call(*given: Any) -> Any:
+            return model(*given, training=False)
+
+        function = tf.function(call).get_concrete_function(*tf.nest.map_structure(_spec, arguments))
+        names = [tensor.name for tensor in model.inputs]
+        return Subject(model, call, arguments, function.graph, model, names=names)
+
+    return opened
+
+
+def exported(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path], Subject]:
+    """What `model.export` writes, with the signatures serve and serving_default."""
+
+    def opened(folder: Path) -> Subject:
+        keras.utils.set_random_seed(0)
+        model, arguments = build()
+        model(*arguments)
+        shake(model.variables)
+        path = folder / "export"
+        model.export(str(path), verbose=False)
+        given = (
+            arguments[0]
+            if isinstance(arguments[0], dict)
+            else dict(zip([t.name for t in model.inputs], tf.nest.flatten(arguments), strict=True))
+        )
+        return of_signature(path, "serving_default", given)
+
+    return opened
+
+
+def of_signature(path: Path, signature: str, arguments: Mapping[str, Any]) -> Subject:
+    """A signature of a SavedModel."""
+    loaded = tf.saved_model.load(str(path))
+    function = loaded.signatures[signature]
+    function.owner = loaded  # which holds the variables
+    arguments = {name: tf.constant(value) for name, value in arguments.items()}
+    return Subject(path, function, arguments, function.graph, loaded, {"signature": signature}, path, signature)
+
+
+def _spec(value: Any) -> tf.TensorSpec:
+    tensor = tf.convert_to_tensor(value)
+    return tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype)
+
+
+def _images(size: int) -> np.ndarray:
+    return np.random.default_rng(0).uniform(0, 255, (2, size, size, 3)).astype(np.float32)
+
+
+def application(name: str, size: int) -> Callable[[], tuple[Any, Sequence[Any]]]:
+    """A model of keras.applications for small images."""
+
+    def build() -> tuple[Any, Sequence[Any]]:
+        model = getattr(keras.applications, name)(
+            weights=None, input_shape=(size, size, 3), classes=7, classifier_activation=None
+        )
+        return model, [_images(size)]
+
+    return build
+
+
+def transformer() -> tuple[Any, Sequence[Any]]:
+    """An encoder of two blocks with padding masks."""
+    ids = keras.Input((6,), dtype="int32", name="ids")
+    x = layers.Embedding(20, 8, mask_zero=True, name="tokens")(ids)
+    for k in range(2):
+        attended = layers.MultiHeadAttention(2, 4, dropout=0.1, name=f"attention_{k}")(x, x)
+        x = layers.LayerNormalization(name=f"norm_a_{k}")(x + attended)
+        hidden = layers.Dense(16, activation="gelu", name=f"wide_{k}")(x)
+        x = layers.LayerNormalization(name=f"norm_b_{k}")(x + layers.Dense(8, name=f"narrow_{k}")(hidden))
+    pooled = layers.GlobalAveragePooling1D(name="pooled")(x)
+    hidden = layers.Dense(8, activation="relu", name="hidden")(pooled)
+    model = keras.Model(ids, layers.Dense(3, name="classes")(hidden), name="encoder")
+    return model, [np.array([[1, 2, 3, 0, 0, 0], [4, 5, 6, 7, 8, 0]], np.int32)]
+
+
+def text() -> tuple[Any, Sequence[Any]]:
+    """A bidirectional LSTM over TextVectorization, and a category through StringLookup."""
+    texts, kind = keras.Input((), dtype="string", name="texts"), keras.Input((1,), dtype="string", name="kind")
+    words = layers.TextVectorization(output_sequence_length=5, name="words")
+    words.adapt(tf.constant(TEXTS[:2]))
+    lookup = layers.StringLookup(vocabulary=["news", "mail"], output_mode="one_hot", name="lookup")
+    x = layers.Embedding(words.vocabulary_size(), 6, mask_zero=True, name="embedding")(words(texts))
+    x = layers.Bidirectional(layers.LSTM(4, name="lstm"), name="both")(x)
+    x = layers.Concatenate(name="joined")([x, lookup(kind)])
+    x = layers.Dense(8, activation="relu", name="hidden")(x)
+    model = keras.Model([texts, kind], layers.Dense(2, name="classes")(x), name="reader")
+    return model, [[np.array(TEXTS, object), np.array([["news"], ["mail"], ["?"]], object)]]
+
+
+def preprocessing() -> tuple[Any, Sequence[Any]]:
+    """Images through Rescaling and RandomFlip, numbers through an adapted Normalization, categories encoded."""
+    image, numbers = keras.Input((8, 8, 3), name="image"), keras.Input((3,), name="numbers")
+    category = keras.Input((1,), dtype="int32", name="category")
+    normalization = layers.Normalization(name="normalization")
+    normalization.adapt(np.random.default_rng(2).normal(3.0, 2.0, (20, 3)).astype(np.float32))
+    x = layers.Rescaling(1 / 127.5, -1.0, name="rescaling")(image)
+    x = layers.RandomFlip("horizontal", seed=3, name="flip")(x)
+    x = layers.Conv2D(4, 3, name="convolution")(x)
+    x = layers.BatchNormalization(name="batch")(x)
+    x = layers.GlobalMaxPooling2D(name="pooled")(layers.ReLU(name="relu")(x))
+    encoded = layers.CategoryEncoding(4, output_mode="one_hot", name="encoded")(category)
+    x = layers.Concatenate(name="joined")([x, normalization(numbers), encoded])
+    x = layers.Dense(8, activation="relu", name="hidden")(x)
+    outputs = {"score": layers.Dense(1, name="score")(x), "kind": layers.Dense(2, name="kind")(x)}
+    model = keras.Model({"image": image, "numbers": numbers, "category": category}, outputs, name="mixed")
+    given = {
+        "image": _images(8),
+        "numbers": np.random.default_rng(3).normal(3.0, 2.0, (2, 3)).astype(np.float32),
+        "category": np.array([[1], [3]], np.int32),
+    }
+    return model, [given]
+
+
+class TwoWays(keras.Model):
+    """A model that is called for training or not, and with a tensor or a dict."""
+
+    def __init__(self) -> None:
+        super().__init__(name="two_ways")
+        self.hidden = layers.Dense(6, activation="relu", name="hidden")
+        self.batch = layers.BatchNormalization(name="batch")
+        self.last = layers.Dense(2, name="last")
+        self.either = tf.function(self.call)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """The classes; of a dict, also what they are computed from."""
+        x = inputs["x"] * inputs["weight"] if isinstance(inputs, dict) else inputs
+        hidden = self.batch(self.hidden(x), training=training)
+        classes = self.last(hidden)
+        return {"classes": classes, "hidden": hidden} if isinstance(inputs, dict) else classes
+
+
+def two_ways() -> tuple[TwoWays, dict[str, Any], dict[str, list[Any]]]:
+    """The model, its traces in their order, and arguments of each."""
+    keras.utils.set_random_seed(0)
+    model, x = TwoWays(), tf.constant(np.random.default_rng(4).normal(size=(3, 4)).astype(np.float32))
+    model(x)
+    shake(model.variables)
+    spec = tf.TensorSpec([None, 4], name="x")
+    traces = {
+        "infer": model.either.get_concrete_function(spec, training=False),
+        "train": model.either.get_concrete_function(spec, training=True),
+        "weighted": model.either.get_concrete_function({"x": spec, "weight": tf.TensorSpec([], name="weight")}),
+    }
+    return model, traces, {"infer": [x], "train": [x], "weighted": [{"x": x, "weight": tf.constant(0.5)}]}
+
+
+def trace_of_two_ways(name: str) -> Callable[[Path], Subject]:
+    """One of the traces of a tf.function of a subclassed model."""
+
+    def opened(_: Path) -> Subject:
+        model, traces, arguments = two_ways()
+        function, options = traces[name], {"signature": list(traces).index(name)}
+        given = arguments[name]
+
+        def call(*inputs: Any) -> Any:
+            return function(*inputs, training=name == "train")
+
+        return Subject(model.either, call, given, function.graph, model, options, names=["x"])
+
+    return opened
+
+
+def signature_of_two_ways(name: str) -> Callable[[Path], Subject]:
+    """The same trace as a signature of a SavedModel."""
+
+    def opened(folder: Path) -> Subject:
+        model, traces, arguments = two_ways()
+        signatures = {"infer": traces["infer"], "train": traces["train"]}
+        signatures["weighted"] = tf.function(
+            lambda weight, x: model.either({"x": x, "weight": weight}),
+            input_signature=[tf.TensorSpec([], name="weight"), tf.TensorSpec([None, 4], name="x")],
+        )
+        tf.saved_model.save(model, str(folder / "saved"), signatures=signatures)
+        given = arguments[name][0]
+        return of_signature(folder / "saved", name, given if isinstance(given, dict) else {"x": given})
+
+    return opened
+
+
+def hub(signature: str) -> Callable[[Path], Subject]:
+    """A signature of a module like one of TensorFlow Hub; the vocabulary is only in its assets."""
+
+    def opened(folder: Path) -> Subject:
+        (folder / "words.txt").write_text("a\nb\n")
+        module = Hub(folder / "words.txt")
+        signatures = {"default": module.default, "embed": module.embed, "tokenize": module.tokenize}
+        tf.saved_model.save(module, str(folder / "hub"), signatures=signatures)
+        (folder / "words.txt").unlink()
+        return of_signature(folder / "hub", signature, {"words": np.array(["b", "a", "?"], object)})
+
+    return opened
+
+
+_KERAS = {"transformer": transformer, "BiLSTM of texts": text, "preprocessing": preprocessing}
+_APPLICATIONS = ("MobileNetV3Small", "EfficientNetV2B0", "ConvNeXtTiny")
+_SMALL = (
+    "transformer", "BiLSTM of texts, exported", "preprocessing, exported", "subclass, train",
+    "subclass, weighted, saved", "Hub, default",
+)  # fmt: skip
+
+REAL_MODELS: tuple[RealModel, ...] = tuple(
+    RealModel(name, open_subject, name in _SMALL)
+    for name, open_subject in {
+        **{name: of_keras(build) for name, build in _KERAS.items()},
+        **{f"{name}, exported": exported(build) for name, build in _KERAS.items()},
+        **{f"subclass, {name}": trace_of_two_ways(name) for name in ("infer", "train", "weighted")},
+        **{f"subclass, {name}, saved": signature_of_two_ways(name) for name in ("infer", "train", "weighted")},
+        **{f"Hub, {name}": hub(name) for name in ("default", "embed")},
+        **{name: of_keras(application(name, 64)) for name in _APPLICATIONS},
+        **{f"{name}, exported": exported(application(name, 64)) for name in _APPLICATIONS},
+    }.items()
+)

@@ -1,0 +1,103 @@
+"""The current graph as a file in the kernel's folder, or as a download; nothing is replaced unasked."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.exporter import Exporter, FileExists
+from tfgraphwidget.widget.request_handler import RequestHandler
+
+
+@pytest.fixture
+def exporter(editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exporter:
+    """The exporter of an editor on `mlp`, in an empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return Exporter(editor)
+
+
+def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(exporter: Exporter, tmp_path: Path) -> None:
+    editor = exporter._editor
+    editor.mark("x:0", "net/logits:0")
+    editor.rename("net/logits", "net/scores")
+    formats = exporter.formats()
+    assert {one.kind for one in formats} >= {"saved_model", "frozen", "meta", "script", "edits", "page", "svg", "png"}
+    assert not any(one.refused for one in formats)
+    for one in formats:
+        saved = exporter.save(one.kind, one.name)
+        assert saved.path == tmp_path / one.name
+        assert saved.relative == one.name
+        assert saved.about.startswith(f"Saved as {one.name}, ")
+        name, data, about = exporter.download(one.kind)
+        assert about.startswith(f"Downloaded {name}, ")
+        if one.kind in {"saved_model", "meta"}:
+            assert name == "graph.zip"
+            files = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
+            assert files & {"graph/saved_model.pb", "graph.meta"}
+            assert len(files) > 1
+        else:
+            assert name == one.name
+            assert data
+    assert "net/scores" in tgw.edit("graph/").index.ids
+
+
+def test_what_is_there_is_replaced_only_when_asked(exporter: Exporter, tmp_path: Path) -> None:
+    (tmp_path / "graph.pb").write_text("mine")
+    with pytest.raises(FileExists, match=r"A file 'graph\.pb' is there already"):
+        exporter.save("graph", "graph.pb")
+    handler = RequestHandler(exporter._editor)
+    reply, _ = handler.handle(p.Export("graph", "graph.pb"))
+    assert isinstance(reply, p.Exported)
+    assert "is there already" in reply.exists
+    assert (tmp_path / "graph.pb").read_text() == "mine"
+    reply, _ = handler.handle(p.Export("graph", "graph.pb", replace=True))
+    assert isinstance(reply, p.Exported)
+    assert reply.exists == ""
+    assert "x" in tgw.edit(reply.path).index.ids
+
+
+@pytest.mark.parametrize("name", ["", "sub/", "nowhere/g.pb", "..", "a\0", "g.meta"])
+def test_a_name_that_cannot_be_is_refused_in_words(exporter: Exporter, tmp_path: Path, name: str) -> None:
+    with pytest.raises(GraphEditError):
+        exporter.save("graph", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stripped_graph_is_frozen_without_marking_its_outputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        w = v1.get_variable("w", [2, 2], use_resource=True)
+        y = tf.matmul(x, w, name="y")
+        v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y), name="step")
+        session = v1.Session()
+        session.run(v1.global_variables_initializer())
+    editor = tgw.edit(graph, session=session)
+    exporter = Exporter(editor)
+    assert next(one for one in exporter.formats() if one.kind == "saved_model").refused.startswith("mark its outputs")
+    editor.strip_training("y:0")
+    frozen = next(one for one in exporter.formats() if one.kind == "frozen")
+    assert (frozen.refused, frozen.about) == ("", "What y needs, with constants in place of variables.")
+    saved = exporter.save("frozen", frozen.name)
+    assert set(tgw.edit(saved.path).index.types) & {"VarHandleOp", "ApplyGradientDescent"} == set()
+    assert "y" in tgw.edit(saved.path).index.ids
+
+
+def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> None:
+    reply, _ = RequestHandler(exporter._editor).handle(p.ListFormats())
+    assert isinstance(reply, p.Formats)
+    assert reply.folder == str(tmp_path)
+    kinds = [one.kind for one in reply.formats]
+    assert "edits" not in kinds  # there are none yet
+    assert kinds[-1] == "saved_model"  # its outputs must be marked first

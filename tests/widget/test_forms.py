@@ -1,0 +1,347 @@
+"""What forms ask the kernel: op types and their parameters, feeds, variables of the notebook, the table of costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, UnknownName
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace
+from tfgraphwidget.widget.protocol import codec
+from tfgraphwidget.widget.request_handler import RequestHandler
+
+
+def swish(x: Any, beta: float = 1.0, *, clip: bool = False) -> Any:
+    """A smooth activation."""
+    return tf.clip_by_value(x, -1.0, 1.0) if clip else x * tf.sigmoid(beta * x)
+
+
+class Notebook(dict[str, Any]):
+    """The variables of a notebook."""
+
+
+@pytest.fixture
+def notebook() -> Notebook:
+    """A function, an array, and something else."""
+    return Notebook(swish=swish, batch=np.ones((2, 4), np.float32), text="text", module=np)
+
+
+@pytest.fixture
+def editor() -> GraphEditor:
+    """The example."""
+    return tgw.example()
+
+
+@pytest.fixture
+def answers(editor: GraphEditor, notebook: Notebook) -> RequestHandler:
+    """The answers of an editor in a notebook."""
+    return RequestHandler(editor, namespace=KernelNamespace(lambda: notebook))
+
+
+RELU = "net/hidden/Relu"
+FEED = p.Feed("x:0", "ones", "[2, 4]", 0.0, 1.0, "")
+
+
+def reply(answers: RequestHandler, request: p.Request) -> Any:
+    """The reply without its buffers."""
+    return answers.handle(request)[0]
+
+
+# Op types
+
+
+def names(answers: RequestHandler, text: str, verb: Any = "replace", what: tuple[str, ...] = (RELU,)) -> list[str]:
+    """The op types and functions that are listed for a text."""
+    return [found.name for found in reply(answers, p.Palette(text, verb, what)).types]
+
+
+def test_functions_of_the_notebook_and_usual_types_are_proposed_before_anything_is_typed(
+    answers: RequestHandler,
+) -> None:
+    assert names(answers, "")[:4] == ["swish", "Relu", "Elu", "Selu"]
+    assert names(answers, "", "insert", (f"{RELU}:0",))[:3] == ["swish", "Identity", "StopGradient"]
+
+
+def test_types_are_found_by_name_and_documentation_and_those_that_fit_come_first(answers: RequestHandler) -> None:
+    assert names(answers, "elu")[:3] == ["Elu", "Relu", "Selu"]
+    assert "Tanh" in names(answers, "hyperbolic tangent")
+    found = reply(answers, p.Palette("ReluGrad", "replace", (RELU,))).types[0]
+    assert (found.name, found.fits) == ("ReluGrad", False)  # takes two tensors
+    assert reply(answers, p.Palette("")).total > 1000
+
+
+def test_a_type_is_described_with_the_kinds_and_defaults_of_its_parameters(answers: RequestHandler) -> None:
+    described = reply(answers, p.Describe("LeakyRelu", function=False, verb="replace", what=(RELU,)))
+    (alpha,) = described.parameters
+    assert (alpha.name, alpha.kind, alpha.default, alpha.required) == ("alpha", "float", "0.2", False)
+    assert described.scope == "net/hidden/LeakyRelu"
+    padding = {
+        parameter.name: parameter
+        for parameter in reply(answers, p.Describe("AvgPool", function=False, verb="replace", what=(RELU,))).parameters
+    }
+    assert padding["padding"].allowed == ("SAME", "VALID")
+    assert (padding["ksize"].kind, padding["ksize"].many, padding["ksize"].required) == ("int", True, True)
+    (scale,) = reply(answers, p.Describe("BiasAdd", function=False, verb="insert", what=(RELU,))).parameters[:1]
+    assert (scale.name, scale.kind, scale.required) == ("bias", "tensor", True)
+
+
+def test_a_function_is_described_by_its_signature(answers: RequestHandler) -> None:
+    described = reply(answers, p.Describe("swish", function=True, verb="replace", what=(RELU,)))
+    assert described.summary == "A smooth activation."
+    kinds = [(parameter.name, parameter.kind, parameter.default) for parameter in described.parameters]
+    assert kinds == [("beta", "float", "1.0"), ("clip", "bool", "False")]
+
+
+@pytest.mark.parametrize(("name", "is_function"), [("Nothing", False), ("nothing", True)])
+def test_what_there_is_not_is_refused(answers: RequestHandler, name: str, is_function: bool) -> None:
+    with pytest.raises(GraphEditError, match=name):
+        reply(answers, p.Describe(name, function=is_function, verb="replace", what=(RELU,)))
+
+
+def test_an_op_is_replaced_by_a_type_with_attributes_undone_and_replayed(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
+    change = p.Change("replace", (RELU,), ("by", "attributes", "remove"), ('"LeakyRelu"', '{"alpha": 0.5}', "True"))
+    state = reply(answers, change).state
+    assert state.code[0].endswith(
+        'by="LeakyRelu", into="net/hidden/LeakyRelu", remove=True, attributes={"alpha": 0.5})'
+    )
+    made = editor.graph.get_operation_by_name("net/hidden/LeakyRelu/LeakyRelu")
+    assert made.get_attr("alpha") == 0.5
+    again = tgw.example()
+    again.replay(editor.edits())
+    assert again.lines == editor.lines
+    reply(answers, p.Undo())
+    assert RELU in editor.index.ids
+    assert editor.lines == ()
+
+
+def test_a_function_of_the_notebook_is_named_and_only_where_the_message_says_so(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
+    with pytest.raises(GraphEditError, match="swish"):
+        reply(answers, p.Change("insert", (f"{RELU}:0",), ("function",), ("swish",)))
+    change = p.Change("insert", (f"{RELU}:0",), ("function", "attributes"), ("swish", '{"clip": True}'), ("function",))
+    assert "function=swish" in reply(answers, change).state.code[0]
+    assert editor.of_type("Minimum").ops
+    with pytest.raises(UnknownName, match=r"no variable 'swosh'.*'swish'"):
+        reply(answers, p.Change("insert", (f"{RELU}:0",), ("function",), ("swosh",), ("function",)))
+
+
+@pytest.mark.parametrize(
+    ("op_type", "attributes", "argument"),
+    [
+        ("LeakyRelu", '{"alpha": "much"}', "alpha"),
+        ("LeakyRelu", '{"beta": 1.0}', "beta"),
+        ("AvgPool", '{"ksize": 2, "strides": [1, 1, 1, 1], "padding": "SAME"}', "ksize"),
+        ("AvgPool", '{"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "FULL"}', "padding"),
+        ("AvgPool", '{"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1]}', "padding"),
+        ("Cast", '{"dtype": "float99"}', "dtype"),
+    ],
+)
+def test_a_refusal_names_the_field_that_it_is_about(
+    answers: RequestHandler, editor: GraphEditor, op_type: str, attributes: str, argument: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        reply(answers, p.Change("replace", (RELU,), ("by", "attributes"), (f'"{op_type}"', attributes)))
+    assert answers.refusal_reply(caught.value).argument == argument
+    assert editor.lines == ()
+
+
+def test_functions_layers_and_arrays_of_the_notebook_are_told_apart_without_running_them() -> None:
+    class Odd:
+        def __getattr__(self, name: str) -> None:
+            raise RuntimeError(name)
+
+    layer, fn = tf.keras.layers.Dense(2), tf.function(lambda x: x)
+    things = Notebook(layer=layer, fn=fn, plain=swish, Odd=Odd, odd=Odd(), adam=tf.keras.optimizers.Adam(), np=np)
+    things |= {"array": np.ones(2), "tensor": tf.ones(2), "number": 2.5, "_hidden": swish, 3: swish, "text": "a"}
+    namespace = KernelNamespace(lambda: things)
+    assert namespace.functions() == ("plain", "fn", "layer")
+    assert namespace.arrays() == ("number", "tensor", "array")
+
+
+# Values
+
+
+def test_the_placeholders_that_need_a_value_are_listed_with_a_proposal(answers: RequestHandler) -> None:
+    form = reply(answers, p.Feedable("net/logits"))
+    (field,) = form.fields
+    assert (field.tensor, field.dtype, field.shape) == ("x:0", "float32", "(None, 4)")
+    assert (field.feed.kind, field.feed.shape) == ("random", "[1, 4]")
+    assert (form.variables, form.remembered) == (("batch",), False)
+    assert reply(answers, p.Feedable("net/w")).fields == ()
+
+
+def test_feeds_are_used_and_remembered(answers: RequestHandler, editor: GraphEditor) -> None:
+    reply(answers, p.Probe(RELU, (FEED,)))
+    assert editor.probed[RELU][0].shape == (2, 8)
+    form = reply(answers, p.Feedable("net/logits"))
+    assert (form.remembered, form.fields[0].feed) == (True, FEED)
+    reply(answers, p.Probe("net/logits"))
+    assert editor.probed["net/logits"][0].shape == (2, 3)
+
+
+@pytest.mark.parametrize("kind", ["zeros", "ones", "random", "variable", "file"])
+def test_each_kind_of_feed_gives_its_values(
+    answers: RequestHandler, editor: GraphEditor, tmp_path: Path, kind: Any
+) -> None:
+    np.save(tmp_path / "x.npy", np.full((3, 4), 7, np.float32))
+    source = {"variable": "batch", "file": str(tmp_path / "x.npy")}.get(kind, "")
+    reply(answers, p.Probe("x", (p.Feed("x:0", kind, "[5, 4]", 2.0, 3.0, source),)))
+    value = editor.probed["x"][0].value
+    assert value is not None
+    expected = {"zeros": ((5, 4), 0, 0), "ones": ((5, 4), 1, 1), "variable": ((2, 4), 1, 1), "file": ((3, 4), 7, 7)}
+    shape, low, high = expected.get(kind, ((5, 4), 2, 3))
+    assert value.shape == shape
+    assert low <= value.min()
+    assert value.max() <= high
+    first = value.copy()
+    reply(answers, p.Probe("x"))
+    assert (editor.probed["x"][0].value == first).all()  # random numbers too
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        p.Feed("x:0", "ones", "[2, 5]", 0.0, 1.0, ""),
+        p.Feed("x:0", "ones", "two", 0.0, 1.0, ""),
+        p.Feed("x:0", "ones", "[1000000000, 4]", 0.0, 1.0, ""),
+        p.Feed("x:0", "random", "[2, 4]", 1.0, 0.0, ""),
+        p.Feed("x:0", "file", "", 0.0, 1.0, "nowhere.npy"),
+    ],
+)
+def test_a_feed_that_does_not_fit_is_refused_at_its_field(answers: RequestHandler, feed: p.Feed) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        reply(answers, p.Probe(RELU, (feed,)))
+    assert answers.refusal_reply(caught.value).argument == "x:0"
+    assert reply(answers, p.Feedable(RELU)).remembered is False
+
+
+def test_strings_booleans_and_whole_numbers_can_be_fed(notebook: Notebook) -> None:
+    with tf.Graph().as_default() as graph:
+        for name, dtype in (("words", tf.string), ("flags", tf.bool), ("counts", tf.int64)):
+            tf.identity(v1.placeholder(dtype, [2], name=name), name=f"{name}_read")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    answers = RequestHandler(editor, namespace=KernelNamespace(lambda: notebook))
+    for name in ("words", "flags", "counts"):
+        (field,) = reply(answers, p.Feedable(f"{name}_read")).fields
+        reply(answers, p.Probe(f"{name}_read", (field.feed,)))
+        assert editor.probed[f"{name}_read"][0].shape == (2,)
+
+
+def test_a_function_s_body_is_fed_too(notebook: Notebook) -> None:
+    fn = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
+    editor = tgw.edit(fn, signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    answers = RequestHandler(editor, namespace=KernelNamespace(lambda: notebook))
+    (field,) = reply(answers, p.Feedable("Relu")).fields
+    reply(answers, p.Probe("Relu", (field.feed,)))
+    assert editor.probed["Relu"][0].shape == (1, 2)
+
+
+def test_lines_and_the_inspector_show_what_a_run_found(answers: RequestHandler) -> None:
+    painted = reply(answers, p.Probe(RELU, (FEED,)))
+    assert {"value_start", "value_bytes"} <= {field.name for field in painted.fields}
+    (output,) = reply(answers, p.Inspect(RELU)).outputs
+    assert output.seen is not None
+    assert output.seen.shape == "(2, 8)"
+    assert [image.title for image in output.seen.images] == ["matrix 2×8"]
+
+
+def test_a_value_becomes_a_variable_and_none_is_overwritten_silently(
+    answers: RequestHandler, notebook: Notebook, editor: GraphEditor
+) -> None:
+    assert reply(answers, p.Assign("net/w", "")).variable == "w"
+    done = reply(answers, p.Assign("net/w", "weights"))
+    assert (done.dtype, done.shape) == ("float32", "(8, 3)")
+    assert np.array_equal(notebook["weights"], editor.session.run("net/w/Read/ReadVariableOp:0"))
+    with pytest.raises(InvalidArgument, match="has a variable 'text'"):
+        reply(answers, p.Assign("net/w", "text"))
+    assert notebook["text"] == "text"
+    reply(answers, p.Assign("net/w", "text", overwrite=True))
+    assert notebook["text"].shape == (8, 3)
+    assert reply(answers, p.Assign("net/w", "")).variable == "w"
+    for name in ("no name", "class", ""):
+        if name:
+            with pytest.raises(InvalidArgument, match="not a name in Python"):
+                reply(answers, p.Assign("net/w", name))
+
+
+def test_what_was_not_run_has_no_value_to_take(answers: RequestHandler, notebook: Notebook) -> None:
+    with pytest.raises(GraphEditError, match=r"editor\.probe"):
+        reply(answers, p.Assign(f"{RELU}:0", "found"))
+    reply(answers, p.Probe(RELU, (FEED,)))
+    reply(answers, p.Assign(f"{RELU}:0", "found"))
+    assert notebook["found"].shape == (2, 8)
+
+
+def test_weights_larger_than_what_is_shown_are_taken_whole(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tfgraphwidget.runtime.session import current_values
+
+    monkeypatch.setattr(current_values, "LARGEST", 16)
+    editor = tgw.example()
+    answers = RequestHandler(editor, namespace=KernelNamespace(lambda: notebook))
+    examined = reply(answers, p.Examine("net/w"))
+    assert examined.value is None
+    assert "are read to be looked at" in examined.why
+    reply(answers, p.Assign("net/w", "weights"))
+    assert notebook["weights"].shape == (8, 3)
+
+
+# Costs
+
+
+def test_the_table_of_costs_is_sorted_and_sums_up(answers: RequestHandler, editor: GraphEditor) -> None:
+    top = reply(answers, p.Costs("flops", limit=2))
+    assert [row.rank for row in top.rows] == [1, 2]
+    assert top.rows[0].flops >= top.rows[1].flops > 0
+    assert top.total.parameters == 8 * 3 + 4 * 8 + 8
+    assert top.notice == "batch = 1"
+    table = editor.cost().set_index("name")
+    assert top.rows[0].flops == table["flops"].max()
+    least = reply(answers, p.Costs("flops", limit=2, ascending=True))
+    assert least.rows[0].flops <= top.rows[1].flops
+
+
+def test_scopes_have_the_sums_of_what_is_in_them(answers: RequestHandler) -> None:
+    rows = {row.name: row for row in reply(answers, p.Costs("parameters", "scopes", 1000)).rows}
+    assert rows["net/"].parameters == 64
+    assert rows["net/hidden/"].parameters == 40
+
+
+def test_the_current_op_has_a_row_wherever_it_is(answers: RequestHandler) -> None:
+    rows = reply(answers, p.Costs("flops", limit=1, current=RELU)).rows
+    assert [row.name for row in rows][1:] == [RELU]
+    scopes = reply(answers, p.Costs("flops", "scopes", 1, current=RELU)).rows
+    assert scopes[-1].name == "net/hidden/"
+
+
+def test_times_are_measured_with_feeds_and_forgotten_after_an_edit(answers: RequestHandler) -> None:
+    assert reply(answers, p.Costs("time")).measured == ""
+    fields = reply(answers, p.Feedable("", measure=True)).fields
+    reply(answers, p.Measure(tuple(field.feed for field in fields)))
+    timed = reply(answers, p.Costs("time"))
+    assert timed.measured
+    assert timed.rows[0].time > 0
+    reply(answers, p.Change("bypass", (RELU,)))
+    assert reply(answers, p.Costs("time")).measured == ""
+
+
+# Messages
+
+
+def test_parts_of_a_message_are_checked_as_messages_are() -> None:
+    body = {"tensor": "x:0", "kind": "ones", "shape": "[1]", "low": 0, "high": 1, "source": ""}
+    number, request = codec.decode({"id": 1, "type": "probe", "name": "a", "feeds": [body]})
+    assert (number, request) == (1, p.Probe("a", (p.Feed("x:0", "ones", "[1]", 0.0, 1.0, ""),)))
+    for wrong in ({**body, "kind": "nothing"}, {**body, "more": 1}, {"tensor": "x:0"}, "x", [body], {1: 2}):
+        with pytest.raises(GraphEditError, match="reload the page"):
+            codec.decode({"id": 1, "type": "probe", "name": "a", "feeds": [wrong]})

@@ -1,0 +1,105 @@
+"""Graphs of the notebook and of files are added to the one that is open, or compared with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tfgraphwidget as tgw
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.widget import other_graphs
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.request_handler import RequestHandler
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, object]:
+    """The variables of a notebook that has two networks, in a folder with a file of the second."""
+    first, second = tgw.example(), tgw.example()
+    variables = {"first": first, "second": second, "graph": second.graph, "sess": second.session, "x": 1}
+    monkeypatch.setattr(other_graphs, "user_namespace", lambda: variables)
+    second.save(tmp_path / "frozen.pb", outputs=["net/logits:0"], frozen=True)
+    monkeypatch.chdir(tmp_path)
+    return variables
+
+
+@pytest.fixture
+def editor(notebook: dict[str, object]) -> tgw.GraphEditor:
+    """The first network."""
+    first = notebook["first"]
+    assert isinstance(first, tgw.GraphEditor)
+    return first
+
+
+@pytest.fixture
+def requests(editor: tgw.GraphEditor) -> RequestHandler:
+    """What answers the page."""
+    handler = RequestHandler(editor)
+    handler.handle(p.Open())
+    return handler
+
+
+def test_the_other_graphs_of_the_notebook_are_offered(requests: RequestHandler) -> None:
+    reply, _ = requests.handle(p.Names())
+    assert isinstance(reply, p.Sources)
+    assert [(each.name, each.kind) for each in reply.sources] == [
+        ("second", "editor"), ("graph", "tf.Graph"), ("sess", "session"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ["second", "graph", "sess", "frozen.pb", "/frozen.pb"])
+def test_a_graph_is_added_with_its_inputs_joined_and_its_values(
+    source: str, editor: tgw.GraphEditor, requests: RequestHandler
+) -> None:
+    reply, _ = requests.handle(p.Inputs(source))
+    assert isinstance(reply, p.Joints)
+    assert ("x:0", "x:0") in [(joint.input, joint.tensor) for joint in reply.joints]
+    done, _ = requests.handle(p.Add(source, "more", ("x:0", "labels:0"), ("x:0", "")))
+    assert isinstance(done, p.Drawn)
+    assert done.focus == "more"
+    assert done.edited is not None
+    assert "Added" in done.edited.text
+    assert "1 of its inputs joined" in done.edited.text
+    batch = {"x:0": np.ones((1, 4), np.float32)}
+    assert np.isfinite(editor.session.run("more/net/logits:0", batch)).all()
+    requests.handle(p.Undo())
+    assert "more/net/logits" not in editor.index.ids
+
+
+def test_the_marked_output_is_proposed_for_the_only_input(editor: tgw.GraphEditor, requests: RequestHandler) -> None:
+    editor.mark((), "net/hidden/Relu")
+    reply, _ = requests.handle(p.Inputs("frozen.pb"))
+    assert isinstance(reply, p.Joints)
+    assert [joint.tensor for joint in reply.joints] == ["net/hidden/Relu:0"]
+    assert reply.into == "frozen"
+
+
+def test_a_difference_from_another_graph_is_shown_and_follows_edits(
+    editor: tgw.GraphEditor, requests: RequestHandler
+) -> None:
+    reply, _ = requests.handle(p.Compare(True, "second"))
+    assert isinstance(reply, p.Painted)
+    assert reply.state.comparing
+    assert reply.state.changes == ()
+    requests.handle(p.Change("bypass", ("net/hidden/Relu",)))
+    reply, _ = requests.handle(p.Open())
+    assert isinstance(reply, p.Drawn)
+    assert {group.kind for group in reply.state.changes} >= {"changed"}
+    assert editor.difference is not None
+    assert "given" in editor.difference.between[0]
+    requests.handle(p.Compare(False))
+    assert editor.difference is None
+
+
+@pytest.mark.parametrize(
+    ("source", "error"), [("nowhere.pb", UnknownName), ("secondd", UnknownName), ("", GraphEditError)]
+)
+def test_an_unknown_graph_is_refused_and_nothing_has_changed(
+    source: str, error: type[Exception], editor: tgw.GraphEditor, requests: RequestHandler
+) -> None:
+    for request in (p.Inputs(source), p.Add(source, "more")):
+        with pytest.raises(error):
+            requests.handle(request)
+    assert editor.lines == ()

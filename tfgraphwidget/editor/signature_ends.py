@@ -1,0 +1,79 @@
+"""The keys of a signature for the body that computes it, which calls may name and order in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from tfgraphwidget.editor.body_target import BodyTarget
+from tfgraphwidget.graph import IDENTITY, GraphIndex
+from tfgraphwidget.naming import split_tensor
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.graph_view import GraphView
+    from tfgraphwidget.sources import Signature
+
+
+class SignatureEnds(NamedTuple):
+    """Argument's tensor → key of the signature, and key → result's tensor; of a body."""
+
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+
+
+def signature_ends(signature: Signature, view: GraphView) -> SignatureEnds:
+    """The ends of a signature, followed through the calls that lead to a body.
+
+    Args:
+        signature: A signature of the graph that was opened.
+        view: The view of the body.
+
+    Returns:
+        The ends in the body. What a call on the way does not pass on unchanged is left out.
+    """
+    calls: list[BodyTarget] = []
+    target: object = view.target
+    while isinstance(target, BodyTarget):
+        calls.insert(0, target)
+        target = target.outer
+    ends = SignatureEnds({tensor: key for key, tensor in signature.inputs}, dict(signature.outputs))
+    for call in calls:
+        ends = _inside(call, ends)
+    return ends
+
+
+def _inside(call: BodyTarget, ends: SignatureEnds) -> SignatureEnds:
+    """The same ends in the function that is called."""
+    index = call.outer.index
+    if call.call not in index.ids:
+        return SignatureEnds({}, {})
+    node = index.nodes[index.ids[call.call]]
+    passed = [_origin(index, text) for text in node.input if text[:1] != "^"]
+    arguments = [argument.name for argument in call.edition.opened.signature.input_arg]
+    results = list(call.edition.ends[1].values())
+    ports = {key: split_tensor(_origin(index, tensor)) for key, tensor in ends.outputs.items()}
+    return SignatureEnds(
+        {
+            f"{name}:0": ends.inputs[tensor]
+            for name, tensor in zip(arguments, passed, strict=False)
+            if tensor in ends.inputs
+        },
+        {
+            key: results[port or 0]
+            for key, (op, port) in ports.items()
+            if op == call.call and (port or 0) < len(results)
+        },
+    )
+
+
+def _origin(index: GraphIndex, tensor: str) -> str:
+    """The tensor that a tensor is, but for ops that pass it on."""
+    op, port = split_tensor(tensor)
+    visited = set[str]()
+    while op in index.ids and op not in visited:
+        visited.add(op)
+        node = index.nodes[index.ids[op]]
+        if node.op not in IDENTITY or not node.input:
+            break
+        op, port = split_tensor(node.input[0])
+    return f"{op}:{port or 0}"

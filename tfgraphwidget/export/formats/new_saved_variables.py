@@ -1,0 +1,153 @@
+"""Variables that edits have brought into a SavedModel of TensorFlow 2: saved objects, values and initial values.
+
+Each becomes an attribute of the saved object, with a value in the checkpoint. A session restores what the model's Saver
+knows, which is the old variables; so the init op, which it runs next, assigns the new ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.graph import CONSTANTS, GraphIndex, VariableDef, definitions, handles
+from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import NodeDef, Session
+
+OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_VALUE = "VARIABLE_VALUE"
+_NO_NAME = re.compile(r"\W")
+
+
+class CannotHold(Exception):
+    """A variable cannot become a saved object; the text ends a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class NewVariable:
+    """A variable that a SavedModel did not have.
+
+    Attributes:
+        definition: The variable in the graph.
+        attribute: Its name as an attribute of the saved object.
+        number: The number of its saved object.
+        value: Its value.
+    """
+
+    definition: VariableDef
+    attribute: str
+    number: int
+    value: Any
+
+    @property
+    def key(self) -> str:
+        """The name of its value in the checkpoint."""
+        return f"{self.attribute}/.ATTRIBUTES/{_VALUE}"
+
+
+def new_variables(meta: Any, before: GraphIndex, after: GraphIndex, session: Session | None) -> list[NewVariable]:
+    """The variables of an edited graph that a SavedModel does not have, with their values.
+
+    Args:
+        meta: The MetaGraphDef as it was opened.
+        before: Its graph.
+        after: The graph after the edits.
+        session: The session with the values; None for the initial values.
+
+    Raises:
+        CannotHold: A variable is one of TensorFlow 1, or has no value.
+    """
+    known = {node.name for node in meta.graph_def.node} | set(before.names)
+    found = definitions(after, [i for i in handles(after) if after.names[i] not in known]).values()
+    nodes = meta.object_graph_def.nodes
+    taken = {child.local_name.lower() for child in nodes[0].children} if nodes else set()
+    made: list[NewVariable] = []
+    for variable in found:
+        if not variable.resource or not variable.initializer:
+            raise CannotHold(f"{variable.handle!r} is a new variable without an initial value of its own")
+        attribute = free_name(_NO_NAME.sub("_", variable.handle), taken)
+        taken.add(attribute.lower())
+        made.append(NewVariable(variable, attribute, len(nodes) + len(made), _value(after, variable, session)))
+    return made
+
+
+def _value(index: GraphIndex, variable: VariableDef, session: Session | None) -> Any:
+    if session is not None and variable_values.has_value(session, variable.snapshot or variable.name):
+        return np.asarray(session.run(variable.snapshot or variable.name))
+    first = index.ids.get(split_tensor(variable.initial_value or "")[0])
+    if first is None or index.types[first] not in CONSTANTS:
+        raise CannotHold(f"{variable.handle!r} is a new variable without a value")
+    return tf.make_ndarray(index.nodes[first].attr["value"].tensor)
+
+
+def add_objects(objects: Any, variables: Iterable[NewVariable], index: GraphIndex) -> None:
+    """Add variables to the saved objects, as attributes of the root.
+
+    Args:
+        objects: The SavedObjectGraph, which is changed.
+        variables: The variables, in the order of their numbers.
+        index: Their graph.
+    """
+    for new in variables:
+        handle = index.nodes[index.ids[new.definition.handle]]
+        saved = objects.nodes.add().variable
+        saved.dtype, saved.name = handle.attr["dtype"].type, new.definition.handle
+        saved.shape.CopyFrom(handle.attr["shape"].shape)
+        saved.trainable = index.defined_variables.get(new.definition.handle, new.definition).trainable
+        objects.nodes[0].children.add(node_id=new.number, local_name=new.attribute)
+
+
+def initialized(nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init: str) -> list[NodeDef]:
+    """NodeDefs of which the init op assigns the present values of new variables.
+
+    Args:
+        nodes: The NodeDefs of the file.
+        variables: The new variables.
+        init: The name of the op that sessions run after the restoration; "" if there is none.
+
+    Raises:
+        CannotHold: There is no such op.
+    """
+    if not variables:
+        return list(nodes)
+    if init not in {node.name for node in nodes}:
+        raise CannotHold(f"{variables[0].definition.handle!r} is a new variable, and the model has no init op")
+    taken = {node.name.lower() for node in nodes}
+    assigns = {new.definition.initializer: new for new in variables}
+    found = []
+    for node in nodes:
+        changed = type(node)()
+        changed.CopyFrom(node)
+        if node.name == init:
+            changed.input.extend(f"^{name}" for name in assigns)
+        elif node.name in assigns:
+            value = assigns[node.name].value
+            name = free_name(f"{assigns[node.name].definition.handle}/saved_value", taken)
+            const = type(node)(name=name, op="Const")
+            const.attr["dtype"].type = node.attr["dtype"].type
+            const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape))
+            changed.input[1] = name
+            found.append(const)
+        found.append(changed)
+    return found
+
+
+def checkpoint_values(reader: Any, variables: Sequence[NewVariable]) -> Mapping[str, Any]:
+    """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
+    if not variables:
+        return {}
+    objects = tf_protos.TrackableObjectGraph.FromString(reader.get_tensor(OBJECTS))
+    for new in variables:
+        while len(objects.nodes) <= new.number:
+            objects.nodes.add()
+        node = objects.nodes[new.number]
+        node.attributes.add(name=_VALUE, full_name=new.definition.handle, checkpoint_key=new.key)
+        node.has_checkpoint_values.value = True
+        objects.nodes[0].children.add(node_id=new.number, local_name=new.attribute)
+    return {OBJECTS: objects.SerializeToString(), **{new.key: new.value for new in variables}}

@@ -1,0 +1,355 @@
+"""The op types that can be called on tensors, and the parameters of each: what forms ask for and calls are checked by.
+
+An op type is called as in `tf.raw_ops`, by its OpDef's inputs and attributes, under their names in Python ("axis", not
+"reduction_indices"). The types in `_ADAPTED` are called by TensorFlow's functions of one tensor.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.graph import attr_value
+from tfgraphwidget.naming import did_you_mean, names_text
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.describe.docs import documentation
+from tfgraphwidget.sources.inference.dtypes import dtype_name
+from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.tensorflow_modules import tf
+
+Kind = Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
+_KINDS = ("bool", "int", "float", "string", "type", "shape")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an op type or of a Python function, besides the tensors that it is called on.
+
+    Attributes:
+        name: Its name in Python.
+        kind: What it takes; "tensor" is a value that becomes a constant, "any" is checked by the function.
+        many: Whether it takes a list of these.
+        required: Whether it has no default.
+        default: The default as Python; "" without one.
+        allowed: The only values, if only some are allowed.
+        minimum: The smallest number, or the least length of a list; None for any.
+        about: TensorFlow's documentation of it.
+    """
+
+    name: str
+    kind: Kind
+    many: bool = False
+    required: bool = False
+    default: str = ""
+    allowed: tuple[str, ...] = ()
+    minimum: int | None = None
+    about: str = ""
+
+
+_ADAPTED: Mapping[str, tuple[Parameter, ...]] = {
+    "Cast": (Parameter("dtype", "type", required=True, about="The dtype to cast to."),),
+    "CheckNumerics": (Parameter("message", "string", default="''", about="Prefix of the error message."),),
+    "Identity": (),
+    "Print": (
+        Parameter("message", "string", default="''", about="A text that is printed first."),
+        Parameter("summarize", "int", default="3", about="How many elements of each dimension are printed."),
+    ),
+    "Reshape": (Parameter("shape", "shape", required=True, about="The new shape; one size can be -1."),),
+    "Transpose": (Parameter("perm", "int", many=True, default="None", about="A permutation of the dimensions."),),
+}
+ADAPTED = frozenset(_ADAPTED)
+"""Op types that are called by one of TensorFlow's functions."""
+
+
+@dataclass(frozen=True)
+class _Input:
+    """An input of an OpDef: its name in Python, how many tensors it takes, and its dtypes."""
+
+    name: str
+    is_list: bool
+    dtypes: frozenset[str]
+
+
+@functools.cache
+def op_types() -> tuple[str, ...]:
+    """The op types that take and give tensors, in alphabetical order."""
+    return tuple(name for name in dir(tf.raw_ops) if not name.startswith("_") and _is_computation(name))
+
+
+def _is_computation(name: str) -> bool:
+    definition = tf_protos.registered_op(name)
+    return definition is not None and bool(definition.input_arg) and bool(definition.output_arg)
+
+
+@functools.cache
+def _names(op_type: str) -> dict[str, str]:
+    """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from inputs have none."""
+    definition = tf_protos.registered_op(op_type)
+    known = [name for name in inspect.signature(getattr(tf.raw_ops, op_type)).parameters if name != "name"]
+    inputs, attributes = ([arg.name for arg in args] for args in (definition.input_arg, definition.attr))
+    found = {name: name for name in (*inputs, *attributes) if name in known}
+    renamed = iter([name for name in known if name not in found])
+    return {**found, **{name: new for name in inputs if name not in found and (new := next(renamed, ""))}}
+
+
+@functools.cache
+def _inputs(op_type: str) -> tuple[_Input, ...]:
+    definition, names = tf_protos.registered_op(op_type), _names(op_type)
+    allowed = {attr.name: frozenset(map(dtype_name, attr.allowed_values.list.type)) for attr in definition.attr}
+    return tuple(
+        _Input(
+            names[arg.name],
+            bool(arg.number_attr or arg.type_list_attr),
+            frozenset([dtype_name(arg.type)]) if arg.type else allowed.get(arg.type_attr, frozenset()),
+        )
+        for arg in definition.input_arg
+    )
+
+
+@functools.cache
+def parameters(op_type: str, tensors: int = 1, given: tuple[str, ...] = ()) -> tuple[Parameter, ...]:
+    """The parameters of an op type that is called on so many tensors: further inputs, then attributes.
+
+    Args:
+        op_type: The op type.
+        tensors: How many tensors it is called on.
+        given: Names of inputs that are given as parameters, so that the tensors are the others.
+
+    Returns:
+        The parameters, the required ones first.
+
+    Raises:
+        GraphEditError: There is no such op type, or it takes fewer tensors.
+    """
+    if op_type in _ADAPTED and tensors == 1:
+        return _ADAPTED[op_type]
+    definition, names = definition_of(op_type), _names(op_type)
+    texts = {name: text for _, name, text in documentation(op_type, definition).arguments}
+    called = set(_called_inputs(op_type, tensors, given))
+    further = [
+        Parameter(each.name, "tensor", many=each.is_list, required=True, about=texts.get(each.name, ""))
+        for each in _inputs(op_type)
+        if each.name not in called
+    ]
+    attributes = [
+        _attribute(attr, names[attr.name], texts.get(names[attr.name], ""))
+        for attr in definition.attr
+        if attr.name in names
+    ]
+    return (*further, *sorted((each for each in attributes if each), key=lambda each: not each.required))
+
+
+def definition_of(op_type: str) -> Any:
+    """The OpDef of an op type that takes and gives tensors. Raises GraphEditError."""
+    known = op_type.isidentifier() and not op_type.startswith("_") and hasattr(tf.raw_ops, op_type)
+    if not known or not _is_computation(op_type):
+        raise GraphEditError(f"{op_type!r} is no op type that takes a tensor.{did_you_mean(op_type, op_types())}")
+    return tf_protos.registered_op(op_type)
+
+
+def _called_inputs(op_type: str, tensors: int, given: Collection[str] = ()) -> list[str]:
+    """The inputs that tensors are passed to, one name for each tensor: a list takes all that are left."""
+    free = [each for each in _inputs(op_type) if each.name not in given]
+    names: list[str] = []
+    for each in free:
+        names += [each.name] * (tensors - len(names) if each.is_list else 1)
+    if tensors > len(names):
+        counts = f"{len(free)} tensor{'s' * (len(free) > 1)}, and here are {tensors}"
+        raise GraphEditError(f"{op_type!r} takes {counts}; choose an op type that takes as many.")
+    return names[:tensors]
+
+
+def call_arguments(op_type: str, tensors: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of `tf.raw_ops` for a call of an op type.
+
+    Args:
+        op_type: The op type.
+        tensors: The tensors that it is called on.
+        options: Its parameters by name.
+
+    Returns:
+        The arguments by name.
+
+    Raises:
+        GraphEditError: It takes fewer tensors.
+        InvalidArgument: It has no parameter of a name, or a value does not fit.
+    """
+    check_parameters(op_type, parameters(op_type, len(tensors), tuple(options)), options)
+    found: dict[str, Any] = {}
+    lists = {each.name for each in _inputs(op_type) if each.is_list}
+    for name, tensor in zip(_called_inputs(op_type, len(tensors), options), tensors, strict=True):
+        if name in lists:
+            found.setdefault(name, []).append(tensor)
+        else:
+            found[name] = tensor
+    return {**found, **options}
+
+
+def fits(op_type: str, dtypes: Sequence[str]) -> bool:
+    """Whether an op type can be called on tensors of these dtypes, with no further ones."""
+    if op_type in _ADAPTED:
+        return len(dtypes) == 1
+    try:
+        names = _called_inputs(op_type, len(dtypes))
+    except GraphEditError:
+        return False
+    inputs = {each.name: each for each in _inputs(op_type)}
+    return set(names) == set(inputs) and all(
+        not inputs[name].dtypes or dtype in inputs[name].dtypes for name, dtype in zip(names, dtypes, strict=True)
+    )
+
+
+def _attribute(attr: Any, name: str, about: str) -> Parameter | None:
+    """The parameter for an attribute; None for one that no form can ask for: a function, or a tensor."""
+    kind = attr.type.removeprefix("list(").removesuffix(")")
+    many = attr.type.startswith("list(")
+    if kind not in _KINDS:
+        return None
+    has_default = attr.HasField("default_value")
+    allowed = attr.allowed_values.list
+    words = [*map(dtype_name, allowed.type), *(text.decode() for text in allowed.s)]
+    return Parameter(
+        name,
+        cast("Kind", kind),
+        many,
+        not has_default,
+        _default_text(attr.default_value, kind, many=many) if has_default else "",
+        tuple(words),
+        attr.minimum if attr.has_minimum else None,
+        about,
+    )
+
+
+def _default_text(value: Any, kind: str, *, many: bool) -> str:
+    held = attr_value(value)
+    if many:
+        return repr([_plain(item, kind) for item in held] if isinstance(held, list | tuple) else [])
+    return repr(_plain(held, kind))
+
+
+def _plain(held: Any, kind: str) -> Any:
+    """A value of an AttrValue as Python has it."""
+    if kind == "shape":
+        return shape_from_proto(held)
+    if kind == "float":
+        return float(f"{held:.7g}")  # float32 in the OpDef
+    return held.decode(errors="replace") if isinstance(held, bytes) else held
+
+
+# Checks
+
+
+def check_parameters(op_type: str, known: Sequence[Parameter], options: Mapping[str, Any]) -> None:
+    """Check the parameters of a call.
+
+    Args:
+        op_type: What is called, for the error.
+        known: Its parameters.
+        options: Values by name.
+
+    Raises:
+        InvalidArgument: There is no parameter of a name, a value does not fit, or a required one is missing.
+    """
+    by_name = {each.name: each for each in known}
+    for name, value in options.items():
+        if name not in by_name:
+            names = f"its attributes are {names_text(list(by_name))}" if by_name else "it has none"
+            raise InvalidArgument(name, f"{op_type} has no attribute {name!r}; {names}.{did_you_mean(name, by_name)}")
+        check_value(op_type, by_name[name], value)
+    missing = [each.name for each in known if each.required and each.name not in options]
+    if missing:
+        raise InvalidArgument(
+            missing[0], f"{op_type} needs {names_text(missing)}; give a value: attributes={{{missing[0]!r}: …}}."
+        )
+
+
+def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
+    """Check one value. Raises InvalidArgument."""
+    items = value if parameter.many and isinstance(value, list | tuple) else [value]
+    if parameter.kind in ("tensor", "any") or (value is None and parameter.default == "None"):
+        return
+    if parameter.many and not isinstance(value, list | tuple):
+        _refuse(op_type, parameter, value, f"a list, such as [{_EXAMPLES[parameter.kind]}]")
+    if parameter.many and parameter.minimum is not None and len(items) < parameter.minimum:
+        _refuse(op_type, parameter, value, f"a list of at least {parameter.minimum}")
+    for item in items:
+        if not _is_kind(parameter.kind, item):
+            _refuse(op_type, parameter, item, _WORDS[parameter.kind])
+        if parameter.allowed and str(getattr(item, "name", item)) not in parameter.allowed:
+            _refuse(op_type, parameter, item, f"one of {', '.join(parameter.allowed)}")
+        if not parameter.many and parameter.minimum is not None and item < parameter.minimum:
+            _refuse(op_type, parameter, item, f"at least {parameter.minimum}")
+
+
+def _refuse(op_type: str, parameter: Parameter, value: Any, wanted: str) -> None:
+    raise InvalidArgument(parameter.name, f"{op_type}: {parameter.name} cannot be {value_text(value)}; give {wanted}.")
+
+
+_WORDS = {
+    "bool": "True or False",
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a text",
+    "type": "a dtype, such as float32",
+    "shape": "a shape, such as [None, 4]",
+}
+_EXAMPLES = {"bool": "True", "int": "1, 2", "float": "0.5", "string": "'a'", "type": "'float32'", "shape": "[None, 4]"}
+
+
+def _is_kind(kind: Kind, value: Any) -> bool:
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return is_int
+    if kind == "float":
+        return is_int or isinstance(value, float)
+    if kind == "string":
+        return isinstance(value, str | bytes)
+    if kind == "type":
+        return _is_dtype(value)
+    sizes = list(value) if isinstance(value, list | tuple) else [False] if value is not None else []
+    return all(size is None or (isinstance(size, int) and not isinstance(size, bool)) for size in sizes)
+
+
+def _is_dtype(value: Any) -> bool:
+    try:
+        tf.as_dtype(value)
+    except TypeError:
+        return False
+    return True
+
+
+# Python functions
+
+
+def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...]:
+    """The keyword parameters of a Python function that a form can ask for, behind the tensors that it is called on.
+
+    Args:
+        function: The function.
+        tensors: How many tensors it is called on.
+
+    Returns:
+        The parameters with a default of a plain type, and those without one; () where Python does not know them.
+    """
+    try:
+        known = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # built in
+        return ()
+    empty = inspect.Parameter.empty
+    positional = [p for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = [p for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p not in positional[:tensors]]
+    found = []
+    for each in named:
+        kinds = {bool: "bool", int: "int", float: "float", str: "string"}
+        kind = kinds.get(type(each.default), "any")
+        if each.default is empty or kind != "any" or each.default is None:
+            text = "" if each.default is empty else repr(each.default)
+            found.append(Parameter(each.name, cast("Kind", kind), required=each.default is empty, default=text))
+    return tuple(found)

@@ -1,0 +1,101 @@
+"""The table of costs: parameters, FLOPs, bytes and times of ops, and their sums by name scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.widget import protocol as p
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+Floats = npt.NDArray[np.float64]
+_MOST_ROWS = 1_000
+_UNKNOWN = -1.0
+_COLUMNS = ("parameters", "flops", "bytes", "time")
+
+
+class CostRequests:
+    """Answers to Costs. Columns are computed once for each graph, and times once for each measurement."""
+
+    def __init__(self, editor: GraphEditor) -> None:
+        self._editor = editor
+        self._known: tuple[tuple[object, ...], Mapping[str, Floats]] | None = None
+
+    def table(self, request: p.Costs) -> p.Costed:
+        """The first rows, sorted by a column, and the row of the current op or scope."""
+        index, columns = self._editor.index, self._columns()
+        if request.what == "scopes":
+            names = [f"{name}/" for name in index.scopes.names[1:]]
+            types = [""] * len(names)
+            columns = {by: self._scope_sums(column)[1:] for by, column in columns.items()}
+        else:
+            names, types = list(index.names), list(index.types)
+        order = _order(names, columns, request)
+        shown = order[: max(0, min(request.limit, _MOST_ROWS))]
+        current = self._row_of(request, names)
+        ranks = {row: rank for rank, row in enumerate(order, 1)}
+        if current is not None and current in ranks and current not in shown:
+            shown = [*shown, current]
+        measured = self._editor.core.evaluator.measured
+        times = "" if measured is None else measured.summary or "one run"
+        rows = tuple(p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row]) for row in shown)
+        whole = {by: np.array([_total(column)]) for by, column in self._columns().items()}
+        total = p.CostRow("", "", *_numbers(whole, 0), 0)
+        return p.Costed(rows, total, len(order), times, self._editor.core.coloring.batch_notice)
+
+    def _columns(self) -> Mapping[str, Floats]:
+        """Each column, (ops,), NaN where it is unknown."""
+        core = self._editor.core
+        key = (self._editor.index, core.evaluator.measured)
+        if self._known is None or any(a is not b for a, b in zip(self._known[0], key, strict=True)):
+            self._known = key, core.coloring.cost_columns()
+        return self._known[1]
+
+    def _scope_sums(self, column: Floats) -> Floats:
+        """The sums over all ops in each scope, (scopes,); NaN where none is known."""
+        scopes = self._editor.index.scopes
+        ordered = column[scopes.order]
+        known = np.concatenate([[0], np.cumsum(~np.isnan(ordered))])
+        sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(ordered))])
+        found = sums[scopes.stop] - sums[scopes.start]
+        return np.where(known[scopes.stop] > known[scopes.start], found, np.nan)
+
+    def _row_of(self, request: p.Costs, names: list[str]) -> int | None:
+        """The row of the current op or scope; among scopes that of the scope around an op."""
+        if not request.current:
+            return None
+        name = request.current
+        if request.what == "ops":
+            return self._editor.index.ids.get(split_tensor(name)[0])
+        while name and name not in names:
+            name = f"{name.rstrip('/').rpartition('/')[0]}/".lstrip("/")
+        return names.index(name) if name else None
+
+
+def _order(names: list[str], columns: Mapping[str, Floats], request: p.Costs) -> list[int]:
+    """The rows that cost anything, or all for a sort by name, sorted; unknown values are last."""
+    if request.by == "name":
+        return sorted(range(len(names)), key=names.__getitem__, reverse=not request.ascending)
+    column = columns[request.by]
+    value = np.where(np.isnan(column), np.inf if request.ascending else -np.inf, column)
+    order = np.argsort(value if request.ascending else -value, kind="stable")
+    costly = np.zeros(len(names), bool)
+    for known in columns.values():
+        costly |= np.nan_to_num(known) > 0
+    return [row for row in order.tolist() if costly[row]]
+
+
+def _total(column: Floats) -> float:
+    return float(np.nansum(column)) if not np.isnan(column).all() else float("nan")
+
+
+def _numbers(columns: Mapping[str, Floats], row: int) -> tuple[float, float, float, float]:
+    values = (float(columns[by][row]) for by in _COLUMNS)
+    parameters, flops, size, time = (_UNKNOWN if np.isnan(value) else value for value in values)
+    return parameters, flops, size, time

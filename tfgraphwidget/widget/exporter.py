@@ -1,0 +1,179 @@
+"""Exporter: the current graph as a file in a folder of the kernel, or as bytes that the browser downloads."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources import parse_path
+from tfgraphwidget.widget.save_formats import (
+    SaveFormat,
+    check_name,
+    find_save_format,
+    frozen_outputs,
+    is_saved_model,
+    list_save_formats,
+)
+from tfgraphwidget.writable import format_size
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+_MOST_BYTES = 200_000_000  # what a page can hold twice
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")  # a NUL, half of a character
+
+
+class FileExists(GraphEditError):
+    """The file or directory to save to exists."""
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """A file that was written.
+
+    Attributes:
+        path: The file, or the folder of a SavedModel.
+        relative: Its path in the exporter's folder, with "/" at the end of a folder; absolute for one elsewhere.
+        about: A sentence with the notices.
+    """
+
+    path: Path
+    relative: str
+    about: str
+
+
+class Exporter:
+    """Saves the current graph of an editor.
+
+    Attributes:
+        path: The file that was opened as a document; None in a notebook, where names are relative to the working
+            directory of the kernel.
+    """
+
+    def __init__(
+        self, editor: GraphEditor, path: Path | None = None, saved: Callable[[Path, SaveFormat], None] | None = None
+    ) -> None:
+        self.path = path
+        self._editor, self._saved = editor, saved
+
+    @property
+    def folder(self) -> Path:
+        """The directory to save in: that of the file, or of the SavedModel's directory; else the working directory."""
+        if self.path is None:
+            return Path.cwd()
+        inside = not self.path.is_dir() and is_saved_model(self.path)
+        return self.path.parent.parent if inside else self.path.parent
+
+    def formats(self) -> list[SaveFormat]:
+        """The formats that can be chosen, each with a name that is proposed, or with the reason why it cannot be."""
+        return list_save_formats(self._editor, self.path)
+
+    def save(self, kind: object, name: str, *, replace: bool = False) -> SavedFile:
+        """Save the current graph.
+
+        Args:
+            kind: The name of the format.
+            name: A path in `folder`.
+            replace: Whether an existing file is replaced.
+
+        Returns:
+            What was written.
+
+        Raises:
+            FileExists: For an existing file or directory, without `replace`.
+            GraphEditError: If it cannot be written; all files are unchanged then.
+        """
+        found = _format_named(kind)
+        target = self._target(check_name(name, found), found.suffix)
+        if found.kind == "frozen" and target == self.path:
+            raise GraphEditError(
+                f"{target.name} is the graph that is edited here, and a frozen one is less of it; give another name."
+            )
+        if os.path.lexists(target) and not replace:
+            what = "The folder" if target.is_dir() else "A file"
+            raise FileExists(f"{what} {target.name!r} is there already in {str(target.parent)!r}.")
+        written, notices = self._write(target, found)
+        if self._saved is not None:
+            self._saved(written, found)
+        ending = "/" if found.suffix == "/" else ""
+        relative = f"{_relative_name(written, self.folder)}{ending}"
+        about = " ".join([f"Saved as {relative}, {_size(written)}.", *notices])
+        return SavedFile(written, relative, about)
+
+    def download(self, kind: object) -> tuple[str, bytes, str]:
+        """Save the current graph in a temporary folder.
+
+        Args:
+            kind: The name of the format.
+
+        Returns:
+            A file name, the bytes of the file (of an archive for several files), and a sentence with the notices.
+
+        Raises:
+            GraphEditError: If it cannot be written, or is too large for a browser.
+        """
+        found = _format_named(kind)
+        name = next((one.name for one in self.formats() if one.kind == found.kind), f"graph{found.suffix}")
+        with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder:
+            written, notices = self._write(Path(folder, name.rstrip("/")), found)
+            files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
+            if sum(file.stat().st_size for file in files) > _MOST_BYTES:
+                raise GraphEditError(f"{name} is too large to be downloaded; save it in the folder of the kernel.")
+            if files == [written]:
+                data = written.read_bytes()
+            else:
+                name, data = f"{Path(name).stem}.zip", _archive(files, Path(folder))
+        return name, data, " ".join([f"Downloaded {name}, {format_size(len(data))}.", *notices])
+
+    def _write(self, target: Path, kind: SaveFormat) -> tuple[Path, list[str]]:
+        """Write a file; its path and the notices."""
+        frozen = kind.kind == "frozen"
+        outputs = frozen_outputs(self._editor) if frozen else None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ending = "/" if kind.suffix == "/" else ""
+            written = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen)
+        return written, [str(warning.message) for warning in caught if warning.category is UserWarning]
+
+    def _target(self, name: str, suffix: str) -> Path:
+        bare = name.rstrip("/") if suffix == "/" else name
+        if not bare.strip() or bare.endswith("/") or Path(bare).name in ("", "..") or _NO_TEXT.search(bare):
+            raise GraphEditError("A name is needed to save under; type one.")
+        path = self.folder / parse_path(bare, "name")
+        if suffix == "/":
+            return path
+        return path if path.suffix.lower() == suffix else path.with_name(path.name + suffix)
+
+
+def _format_named(kind: object) -> SaveFormat:
+    found = find_save_format(kind)
+    if found is None:
+        raise GraphEditError("This format is unknown; choose one of the list.")
+    return found
+
+
+def _archive(files: list[Path], folder: Path) -> bytes:
+    """A ZIP file of the files, by their paths in the folder."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            archive.write(file, file.relative_to(folder))
+    return data.getvalue()
+
+
+def _relative_name(written: Path, folder: Path) -> str:
+    return written.relative_to(folder).as_posix() if written.is_relative_to(folder) else str(written)
+
+
+def _size(written: Path) -> str:
+    files = [file for file in written.rglob("*") if file.is_file()] if written.is_dir() else [written]
+    return format_size(sum(file.stat().st_size for file in files))

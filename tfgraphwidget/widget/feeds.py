@@ -1,0 +1,142 @@
+"""Values for placeholders as a form describes them: zeros, ones, random numbers, a variable or a file."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.graph import Shape, shape_text
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sources import parse_path, tf_protos
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+_SEED = 0  # random numbers are the same each time, so that values before and after an edit can be compared
+_MOST_ELEMENTS = 1 << 28
+
+
+class FeedForms:
+    """Which placeholders need values, the values of a form, and what was fed last."""
+
+    def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
+        self._editor, self._namespace = editor, namespace
+        self._last: dict[str, p.Feed] = {}
+
+    def form(self, request: p.Feedable) -> p.Feeds:
+        """The placeholders that must be fed, each with what was fed last or a proposal."""
+        tensors = None if request.measure else self._tensors(request.name)
+        names = self._editor.core.evaluator.placeholders(tensors)
+        fields = (p.FeedField(name, *self._texts(name), self._last.get(name, self._proposal(name))) for name in names)
+        is_known = all(name in self._last for name in names)
+        return p.Feeds(tuple(fields), self._namespace.arrays()[:_MOST_NAMES], is_known)
+
+    def values(self, feeds: tuple[p.Feed, ...], name: str | None) -> dict[str, Any]:
+        """The values of a form by tensor, and for other placeholders those that were fed last.
+
+        Args:
+            feeds: The fields of the form, which are remembered.
+            name: The op that is looked at, "" for the selection, None for a measurement.
+
+        Raises:
+            InvalidArgument: A value does not fit.
+        """
+        needed = self._editor.core.evaluator.placeholders(None if name is None else self._tensors(name))
+        last = {tensor: self._last[tensor] for tensor in needed if tensor in self._last}
+        chosen = {**last, **{feed.tensor: feed for feed in feeds}}
+        values = {tensor: self._value(feed) for tensor, feed in chosen.items()}
+        self._last |= chosen
+        return values
+
+    def _tensors(self, name: str) -> Any:
+        if name:
+            return name
+        if self._editor.selection is None:
+            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        return self._editor.selection
+
+    def _spec(self, tensor: str) -> tuple[str, Shape]:
+        index, (op, port) = self._editor.index, split_tensor(tensor)
+        number = index.op(op)
+        return index.dtypes(number)[port or 0], index.shape(number, port or 0)
+
+    def _texts(self, tensor: str) -> tuple[str, str]:
+        dtype, shape = self._spec(tensor)
+        return dtype, shape_text(shape)
+
+    def _proposal(self, tensor: str) -> p.Feed:
+        dtype, shape = self._spec(tensor)
+        sizes = [1 if size is None else size for size in shape or ()]
+        is_random = dtype.startswith(("float", "bfloat", "half", "double"))
+        return p.Feed(tensor, "random" if is_random else "zeros", str(sizes), 0.0, 1.0, "")
+
+    def _value(self, feed: p.Feed) -> Any:
+        dtype, static = self._spec(feed.tensor)
+        if feed.kind == "variable":
+            value: Any = np.asarray(self._namespace.value(feed.source))
+        elif feed.kind == "file":
+            value = _from_file(feed)
+        else:
+            return _made(feed, dtype, _shape(feed, static))
+        _check_shape(feed, value.shape, static)
+        return value
+
+
+_MOST_NAMES = 100
+
+
+def _shape(feed: p.Feed, static: Shape) -> tuple[int, ...]:
+    """The shape that a form asks for."""
+    try:
+        found = ast.literal_eval(feed.shape.strip() or "()")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        found = None
+    sizes = (found,) if isinstance(found, int) else found
+    if not isinstance(sizes, list | tuple) or not all(type(size) is int and size >= 0 for size in sizes):
+        raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.shape[:80]!r} is not a shape; write it as [1, 4].")
+    if np.prod([float(size) for size in sizes]) > _MOST_ELEMENTS:
+        raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.shape[:80]} is too large to feed; take less.")
+    _check_shape(feed, tuple(sizes), static)
+    return tuple(sizes)
+
+
+def _check_shape(feed: p.Feed, shape: tuple[int, ...], static: Shape) -> None:
+    if static is None:
+        return
+    fits = len(shape) == len(static) and all(b is None or a == b for a, b in zip(shape, static, strict=True))
+    if not fits:
+        raise InvalidArgument(
+            feed.tensor, f"{feed.tensor}: shape {list(shape)} does not fit {shape_text(static)}; give one that does."
+        )
+
+
+def _made(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> Any:
+    """Zeros, ones or random numbers."""
+    kind = tf_protos.numpy_dtype(dtype)
+    if dtype == "string":
+        if feed.kind == "random":
+            raise InvalidArgument(feed.tensor, f"{feed.tensor} takes strings; feed zeros, a variable or a file.")
+        return np.full(shape, "" if feed.kind == "zeros" else "1", object)
+    if feed.kind != "random":
+        return np.full(shape, 0 if feed.kind == "zeros" else 1).astype(kind)
+    if not feed.low <= feed.high:
+        raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.low:g} is more than {feed.high:g}; swap the two.")
+    random = np.random.default_rng(_SEED)
+    if dtype == "bool":
+        return random.random(shape) < 0.5
+    if np.dtype(kind).kind in "iu":
+        return random.integers(int(feed.low), int(feed.high), shape, endpoint=True).astype(kind)
+    return random.uniform(feed.low, feed.high, shape).astype(kind)
+
+
+def _from_file(feed: p.Feed) -> Any:
+    try:
+        return np.load(parse_path(feed.source, "file"), allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        why = f"{feed.tensor}: {feed.source[:200]!r} cannot be read as .npy ({str(error)[:120]}); choose another file."
+        raise InvalidArgument(feed.tensor, why) from None

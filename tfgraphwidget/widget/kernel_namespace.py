@@ -1,0 +1,120 @@
+"""The variables of the notebook: functions that edits can use, arrays that can be fed, and names for values.
+
+No code of the user runs while variables are listed: functions are recognized by their types.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.errors import InvalidArgument, UnknownName
+from tfgraphwidget.naming import did_you_mean
+
+Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
+
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
+_MRO = type.__dict__["__mro__"].__get__
+
+
+def user_namespace() -> Namespace:
+    """The variables of the notebook's cells; empty without IPython."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return {} if shell is None else shell.user_ns
+
+
+class KernelNamespace:
+    """The variables of a notebook. `read` returns them, as they are at the time."""
+
+    def __init__(self, read: Callable[[], Namespace] = user_namespace) -> None:
+        self._read = read
+
+    def functions(self) -> tuple[str, ...]:
+        """The names of functions, Keras layers and models of the notebook, the newest first."""
+        hidden = _hidden_names()
+        found = (name for name, value in self._variables() if _is_function(value) and name not in hidden)
+        return tuple(found)[::-1]
+
+    def arrays(self) -> tuple[str, ...]:
+        """The names of variables that can be fed, the newest first."""
+        return tuple(name for name, value in self._variables() if _is_array(value))[::-1]
+
+    def value(self, name: str) -> Any:
+        """The value of a variable. Raises UnknownName."""
+        variables = self._read()
+        if name not in variables:
+            names = [known for known in variables if isinstance(known, str) and not known.startswith("_")]
+            raise UnknownName(f"The notebook has no variable {name!r}.{did_you_mean(name, names)}")
+        return variables[name]
+
+    def free_name(self, wanted: str) -> str:
+        """A name that no variable has: the wanted one, or with a number."""
+        variables = self._read()
+        name = wanted if wanted.isidentifier() and not keyword.iskeyword(wanted) else f"value_{wanted}"
+        names = (f"{name}_{k}" if k else name for k in range(len(variables) + 1))
+        return next(free for free in names if free not in variables)
+
+    def assign(self, name: str, value: Any, *, overwrite: bool = False) -> None:
+        """Make a value a variable of the notebook.
+
+        Args:
+            name: The name of the variable.
+            value: The value.
+            overwrite: Whether an existing variable is replaced.
+
+        Raises:
+            InvalidArgument: The name is not one of Python, or a variable has it.
+        """
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise InvalidArgument("name", f"{value_text(name)!r} is not a name in Python; use letters, digits and _.")
+        variables = self._read()
+        if name in variables and not overwrite:
+            raise InvalidArgument("name", f"The notebook has a variable {name!r}; choose another name, or replace it.")
+        variables[name] = value
+
+    def _variables(self) -> Iterator[tuple[str, Any]]:
+        for name, value in list(self._read().items()):
+            if isinstance(name, str) and not name.startswith("_"):
+                yield name, value
+
+
+def first_line(function: object) -> str:
+    """The first line of a Python function's documentation, or else its signature."""
+    if not isinstance(function, FunctionType):
+        return type(function).__name__
+    text = (function.__doc__ or "").strip().partition("\n")[0]
+    return text or f"{function.__name__}{inspect.signature(function)}"
+
+
+def _hidden_names() -> frozenset[str]:
+    """What IPython itself puts into the namespace: exit, quit, get_ipython."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return frozenset() if shell is None else frozenset(shell.user_ns_hidden)
+
+
+def _is_function(value: object) -> bool:
+    kind = type(value)
+    is_tf_function = _has(kind, "__call__") and kind.__module__.startswith("tensorflow.")
+    return isinstance(value, _FUNCTIONS) or is_tf_function or _is_layer(kind)
+
+
+def _is_layer(kind: type) -> bool:
+    """Whether a class of the user is one of Keras's layers or models."""
+    return any(cls.__qualname__ == "Layer" and cls.__module__.startswith("keras.") for cls in _MRO(kind))
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, int | float | list | np.generic) or _has(type(value), "__array__")
+
+
+def _has(kind: type, method: str) -> bool:
+    return any(method in vars(cls) for cls in _MRO(kind))

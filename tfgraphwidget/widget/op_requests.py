@@ -1,0 +1,128 @@
+"""Op types and functions that an op can be replaced by, or that can be inserted, and what their forms ask for."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.edits import Replace, registry
+from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sources import (
+    Parameter,
+    definition_of,
+    documentation,
+    fits,
+    function_parameters,
+    op_types,
+    parameters,
+)
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace, first_line
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+_LONGEST = 160  # characters of a summary
+_MOST = 200
+
+
+class OpRequests:
+    """Answers to Palette and Describe."""
+
+    def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
+        self._editor, self._namespace = editor, namespace
+
+    def palette(self, request: p.Palette) -> p.Listed:
+        """The op types and functions with a text in their names or summaries.
+
+        Functions of the notebook and types that take the tensors come first, then names that begin with the text.
+        """
+        text = request.text.strip().lower()
+        common = _common(request.verb) if text == "" else ()
+        dtypes = self._dtypes(request.verb, request.what)
+        ranked: list[tuple[tuple[bool | int | str, ...], p.OpType]] = []
+        for name in self._namespace.functions():
+            if text in name.lower():
+                summary = first_line(self._namespace.value(name))
+                found = p.OpType(name, "function", _short(summary), fits=True)
+                ranked.append(((-1, *_rank(name, text, is_fit=True)), found))
+        for name in op_types():
+            summary = ""
+            if text not in name.lower():
+                if len(text) < 3:
+                    continue
+                summary = documentation(name, definition_of(name)).summary
+                if text not in summary.lower():
+                    continue
+            is_fit = not dtypes or fits(name, dtypes)
+            place = common.index(name) if name in common else len(common)
+            ranked.append(((place, *_rank(name, text, is_fit=is_fit)), p.OpType(name, "op type", summary, fits=is_fit)))
+        ranked.sort(key=lambda pair: pair[0])
+        first = [each for _, each in ranked[: min(request.limit, _MOST)]]
+        return p.Listed(tuple(map(_with_summary, first)), len(ranked))
+
+    def describe(self, request: p.Describe) -> p.Described:
+        """What the form of an op type or a function asks for. Raises GraphEditError for an unknown one."""
+        dtypes = self._dtypes(request.verb, request.what)
+        function: Any = self._namespace.value(request.name) if request.function else request.name
+        if request.function:
+            summary, found = first_line(function), function_parameters(function, max(len(dtypes), 1))
+        else:
+            docs = documentation(request.name, definition_of(request.name))
+            summary, found = docs.summary, parameters(request.name, max(len(dtypes), 1))
+        scope = self._editor.core.arguments.free_scope_for(function, self._beside(request.verb, request.what))
+        return p.Described(request.name, summary, tuple(map(_parameter, found)), scope)
+
+    def _beside(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
+        """The ops, or the tensor, that new ops follow or replace."""
+        arguments = self._editor.core.arguments
+        if verb == "insert":
+            return tuple(map(arguments.output, what))
+        return arguments.ops_of(arguments.part(self._part(what), ops=True))
+
+    def _part(self, what: tuple[str, ...]) -> Any:
+        if what:
+            return what[0] if len(what) == 1 else what
+        if self._editor.selection is None:
+            raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        return self._editor.selection
+
+    def _dtypes(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
+        """The dtypes of the tensors that it is called on; () where there are none yet."""
+        arguments, index = self._editor.core.arguments, self._editor.index
+        if verb == "insert":
+            tensors = tuple(map(arguments.output, what))
+        elif verb == "replace":
+            tensors = Replace(arguments.part(self._part(what), ops=True), "").tensors(index)
+        else:
+            tensors = ()
+        ends = (split_tensor(name) for name in tensors)
+        return tuple(index.dtypes(index.ids[op])[port or 0].removesuffix("_ref") for op, port in ends)
+
+
+def _common(verb: str) -> tuple[str, ...]:
+    """The op types that a form proposes before anything is typed."""
+    registration = registry.registration_of(verb)
+    fields = () if registration is None or registration.button is None else registration.button.fields
+    return next((field.words for field in fields if field.op_type), ())
+
+
+def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]:
+    lower = name.lower()
+    return lower != text, text not in lower, not is_fit, not lower.startswith(text), len(name) if text else 0, lower
+
+
+def _with_summary(found: p.OpType) -> p.OpType:
+    if found.kind == "function":
+        return found
+    text = found.summary or documentation(found.name, definition_of(found.name)).summary
+    return dataclasses.replace(found, summary=_short(text))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _parameter(parameter: Parameter) -> p.Parameter:
+    return p.Parameter(**dataclasses.asdict(parameter))

@@ -1,0 +1,90 @@
+"""Other graphs, of files and of variables of the notebook: they are added to this one, or compared with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.editor import opened_navigator
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph import is_placeholder
+from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.sources import open_source
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edit_requests import tensor_type
+from tfgraphwidget.widget.kernel_namespace import user_namespace
+from tfgraphwidget.widget.notebook_variables import graphs_in
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.edits import Preview
+
+_MOST = 200  # variables and inputs: what a form can show
+
+
+class OtherGraphs:
+    """Answers what a page asks about other graphs, and adds them."""
+
+    def __init__(self, editor: GraphEditor) -> None:
+        self._editor = editor
+
+    def names(self) -> p.Sources:
+        """The variables of the notebook that hold another graph than this one."""
+        own = (self._editor, self._editor.core.source.graph, self._editor.core.source.session)
+        found = [p.Source(name, kind) for name, thing, kind in graphs_in(user_namespace()) if thing not in own]
+        return p.Sources(tuple(found[-_MOST:]))
+
+    def inputs(self, name: str) -> p.Joints:
+        """The inputs of another graph, each with the tensor of this one that may be read in its place.
+
+        Raises UnknownName, and what opening it raises.
+        """
+        thing, session = self._find(name)
+        core = getattr(thing, "core", None)  # of an editor
+        source = open_source(thing, session) if core is None else core.source
+        navigator = opened_navigator(source) if core is None else core.navigator
+        index = navigator.outermost.index
+        own = self._editor.index
+        outputs = self._editor.outputs
+        ends = [f"{index.names[i]}:0" for i in range(len(index)) if is_placeholder(index.types[i])]
+        if source.signature is not None:
+            ends = [tensor for _, tensor in source.signature.inputs]
+        joints = []
+        for tensor in ends[:_MOST]:
+            same = tensor if split_tensor(tensor)[0] in own.ids else ""
+            marked = outputs[0] if len(outputs) == len(ends) == 1 else ""
+            marked = f"{marked}:0" if marked in own.ids else marked
+            joints.append(p.Joint(tensor, tensor_type(index, tensor), marked or same))
+        return p.Joints(tuple(joints), self._editor.free_scope(Path(name).stem if "." in name else name))
+
+    def add(self, request: p.Add) -> tuple[str, str]:
+        """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError."""
+        source, session = self._find(request.source)
+        pairs = dict(zip(request.inputs, request.tensors, strict=False))
+        connect = {tensor: given for tensor, given in pairs.items() if given}
+        copy = self._editor.add(source, request.into or None, connect, session=session)
+        report: Preview = copy.report
+        joined = f", {len(connect)} of its inputs joined" if connect else ""
+        return f"Added {len(report.ops):,} ops as {copy.scope!r}{joined}.", self._editor.reveal(copy.scope)
+
+    def comparable(self, name: str) -> Any:
+        """What a file or variable name stands for, as `editor.diff` takes it. Raises UnknownName."""
+        return self._find(name)[0]
+
+    def _find(self, name: str) -> tuple[Any, Any]:
+        """The graph, or the path of its file, and the session that runs it. Raises UnknownName."""
+        variables = {known: (thing, kind) for known, thing, kind in graphs_in(user_namespace())}
+        if name in variables:
+            thing, kind = variables[name]
+            if kind == "session":
+                return thing.graph, thing
+            sessions = (one for one, what in variables.values() if what == "session" and one.graph is thing)
+            return thing, next(sessions, None) if kind == "tf.Graph" else None
+        inside = name.lstrip("/")
+        for folder in (Path.cwd(), *Path.cwd().parents):  # the page's paths begin at the server's root
+            if inside and (folder / inside).exists():
+                return str(folder / inside), None
+        if not name:
+            raise GraphEditError("Which graph is meant? Choose a variable of the notebook, or type the path of a file.")
+        near = did_you_mean(name, variables)
+        raise UnknownName(f"There is no file and no graph in the notebook of the name {name!r}.{near}")

@@ -1,0 +1,178 @@
+"""The formats in which a graph can be saved, as its source allows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import handles
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+
+@dataclass(frozen=True)
+class SaveFormat:
+    """A format to save in: its label, its suffix, and a sentence on it.
+
+    Attributes:
+        kind: Its name in messages.
+        label: What menus call it.
+        suffix: The end of file names; "/" for a folder.
+        about: A sentence on it.
+        group: The heading that it is below in a menu.
+        keeps: Whether the edited graph can be restored from it.
+        name: A file name that is proposed.
+        refused: Why the graph cannot be saved in it now, or "".
+    """
+
+    kind: str
+    label: str
+    suffix: str
+    about: str
+    group: str
+    keeps: bool = False
+    name: str = ""
+    refused: str = ""
+
+
+_ALL = (
+    SaveFormat(
+        "saved_model",
+        "SavedModel",
+        "/",
+        "A folder with the graph, its signatures and the variables' values.",
+        "Model",
+        True,
+    ),
+    SaveFormat("frozen", "Frozen graph", ".pb", "{outputs}, with constants in place of variables.", "Model", True),
+    SaveFormat(
+        "graph", "GraphDef", ".pb", "Every op, in binary; the values of variables are not in it.", "Model", True
+    ),
+    SaveFormat(
+        "text",
+        "GraphDef as text",
+        ".pbtxt",
+        "Every op, to be read; the values of variables are not in it.",
+        "Model",
+        True,
+    ),
+    SaveFormat(
+        "meta", "MetaGraph", ".meta", "Every op and collection, and a checkpoint of the values beside.", "Model", True
+    ),
+    SaveFormat(
+        "script", "Python script", ".py", "The code that opens the graph and makes the same edits.", "Edits", True
+    ),
+    SaveFormat("edits", "Edits", ".json", "The edits alone, to be made again on this graph or another.", "Edits", True),
+    SaveFormat("page", "Web page", ".html", "One page to look around in, without Python and network.", "View"),
+    SaveFormat("svg", "Picture, SVG", ".svg", "The drawing as it is now, sharp at any size.", "View"),
+    SaveFormat("png", "Picture, PNG", ".png", "The drawing as it is now, in pixels.", "View"),
+    SaveFormat("pdf", "Picture, PDF", ".pdf", "The drawing as it is now, to be printed.", "View"),
+    SaveFormat("dot", "Graphviz", ".dot", "The ops and edges for Graphviz.", "Other tools"),
+    SaveFormat("graphml", "GraphML", ".graphml", "The ops and edges for yEd, Gephi and networkx.", "Other tools"),
+)
+_BY_NAME = {kind.kind: kind for kind in _ALL}
+_OWN = {kind.suffix: kind.kind for kind in _ALL if kind.kind in ("graph", "text", "meta")}
+_RUNNABLE = frozenset({"saved_model", "frozen", "meta"})
+_BARE = "Every op and collection; without a checkpoint, as the file came without the values of its variables."
+
+
+def find_save_format(name: object) -> SaveFormat | None:
+    """The format of that name, or None."""
+    return _BY_NAME.get(name) if isinstance(name, str) else None
+
+
+def check_name(name: str, kind: SaveFormat) -> str:
+    """The name; GraphEditError when it has the suffix of another format."""
+    path = PurePath(name)
+    ending = path.suffix.lower()
+    others = [each.label for each in _ALL if each.suffix == ending != kind.suffix]
+    if others:
+        raise GraphEditError(
+            f"{path.name!r} ends in {ending}, and the kind chosen is {kind.label}: choose the kind "
+            f"{' or '.join(others)}, or another name."
+        )
+    return name
+
+
+def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[SaveFormat]:
+    """The formats that can be written, the file's own first; those that need a user's choice first come last.
+
+    Args:
+        editor: The editor.
+        path: The file that was opened; None for what was opened in a notebook.
+
+    Returns:
+        The formats with a proposed name each.
+    """
+    stem, ending = (_notebook_stem(editor), "") if path is None else (output_stem(path), "_edited")
+    own = "saved_model" if path is None or is_saved_model(path) else _OWN.get(path.suffix.lower(), "graph")
+    ready, later = [], []
+    for kind in _ALL:
+        why, mendable = _refusal(editor, kind)
+        about = kind.about.format(outputs=_outputs_text(editor)) if kind.kind == "frozen" else kind.about
+        name = f"{stem}{'_frozen' if kind.kind == 'frozen' else ending}{kind.suffix}"
+        offered = replace(kind, name=name, refused=why, about=about)
+        if kind.kind == "meta" and editor.core.target.came_without_values():
+            offered = replace(offered, about=_BARE)
+        if not why:
+            ready.append(offered)
+        elif mendable:
+            later.append(offered)
+    ready.sort(key=lambda kind: kind.kind != own)
+    return [*ready, *later]
+
+
+def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
+    """The outputs that a frozen graph keeps where none are marked: those without consumers. None where some are."""
+    if editor.core.executor.in_function or editor.outputs or editor.signatures:
+        return None
+    return editor.core.arguments.outputs(None) or None
+
+
+def _outputs_text(editor: GraphEditor) -> str:
+    """The words "What y needs"; the outputs that were marked need no name."""
+    outputs = frozen_outputs(editor)
+    if outputs is None:
+        return "What the outputs need"
+    more = f" and {len(outputs) - 3} more" if len(outputs) > 3 else ""
+    return f"What {', '.join(outputs[:3])}{more} {'needs' if len(outputs) == 1 else 'need'}"
+
+
+def _notebook_stem(editor: GraphEditor) -> str:
+    """The beginning of proposed names for what is shown: "graph" for a graph without a name."""
+    title = PurePath(editor.breadcrumb[-1]).name
+    stem = next((title.removesuffix(kind.suffix) for kind in _ALL if title.endswith(kind.suffix)), title)
+    return re.sub(r"\W+", "_", stem).strip("_").lower() or "graph"
+
+
+def _refusal(editor: GraphEditor, kind: SaveFormat) -> tuple[str, bool]:
+    """Why a format cannot be written, or "", and whether the user can change that in the panel."""
+    executor = editor.core.executor
+    if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and not executor.in_function:
+        return stopped, False
+    valueless = handles(editor.index) and executor.default_init() != "current"
+    if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or executor.in_function):
+        return "the file has no checkpoint with the values of its variables", False
+    if kind.kind == "saved_model" and not executor.in_function and not (editor.outputs or editor.signatures):
+        return "mark its outputs in the drawing first", True
+    if kind.kind == "frozen" and frozen_outputs(editor) == ():
+        return "mark its outputs in the drawing first", True
+    if kind.kind in {"script", "edits"} and not editor.history.done:
+        return "there are no edits yet", False
+    return "", False
+
+
+def is_saved_model(path: Path) -> bool:
+    """Whether a path is a SavedModel's directory, or the saved_model.pb in it with variables beside it."""
+    return path.is_dir() or (path.stem == "saved_model" and (path.parent / "variables").is_dir())
+
+
+def output_stem(path: Path) -> str:
+    """The beginning of proposed file names: for a SavedModel, the directory's name."""
+    if path.stem == "saved_model" and is_saved_model(path):
+        return path.parent.name or path.stem
+    return path.name if path.is_dir() else path.stem
