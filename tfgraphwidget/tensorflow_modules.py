@@ -18,7 +18,22 @@ from tfgraphwidget.errors import TensorFlowMissing
 
 if TYPE_CHECKING:
     import tensorflow as tf
+    from tensorflow import Graph, Operation, Tensor, TensorSpec, Variable
     from tensorflow.compat import v1
+
+__all__ = [
+    "Graph",
+    "LazyModule",
+    "Operation",
+    "Tensor",
+    "TensorSpec",
+    "Variable",
+    "installed_folder",
+    "is_loaded",
+    "lazy_class",
+    "tf",
+    "v1",
+]
 
 
 class LazyModule:
@@ -44,14 +59,10 @@ class LazyModule:
         return f"<lazy module {self._name!r}>"
 
 
-class LazyClass:
-    """A class of TensorFlow, for `isinstance`, to be called, and for its attributes.
+class _LazyClass:
+    """A class that is looked up when it is used.
 
     As long as TensorFlow is not imported, no object is an instance of it, so that asking does not import TensorFlow.
-
-    Args:
-        module: The name of the class's module.
-        name: The name of the class in it, with dots.
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -89,16 +100,25 @@ def _import(name: str) -> Any:
         ) from None
 
 
+def lazy_class(module: str, name: str) -> Any:
+    """A class of TensorFlow, for `isinstance`, to be called, and for its attributes.
+
+    Args:
+        module: The name of the class's module.
+        name: The name of the class in it, with dots.
+    """
+    return _LazyClass(module, name)
+
+
 if not TYPE_CHECKING:
     tf = LazyModule("tensorflow")
     v1 = LazyModule("tensorflow.compat.v1")
-
-Graph = LazyClass("tensorflow", "Graph")
-Operation = LazyClass("tensorflow", "Operation")
-Tensor = LazyClass("tensorflow", "Tensor")
-TensorSpec = LazyClass("tensorflow", "TensorSpec")
-Variable = LazyClass("tensorflow", "Variable")
-"""Classes for `isinstance`, which does not import TensorFlow."""
+    # For `isinstance`, which does not import TensorFlow.
+    Graph = lazy_class("tensorflow", "Graph")
+    Operation = lazy_class("tensorflow", "Operation")
+    Tensor = lazy_class("tensorflow", "Tensor")
+    TensorSpec = lazy_class("tensorflow", "TensorSpec")
+    Variable = lazy_class("tensorflow", "Variable")
 
 
 def is_loaded() -> bool:

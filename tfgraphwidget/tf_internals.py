@@ -20,7 +20,7 @@ from operator import attrgetter, methodcaller
 from types import MappingProxyType
 from typing import Any, cast
 
-from tfgraphwidget.tensorflow_modules import LazyClass, LazyModule, tf
+from tfgraphwidget.tensorflow_modules import LazyModule, lazy_class, tf
 from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, MetaGraphDef, NodeDef, Session
 
 # All are imported when they are first used.
@@ -63,20 +63,20 @@ RUN_ON = "2.21"
 """The TensorFlow release that every function here was run on."""
 
 # Classes that TensorFlow returns, and has no public name for.
-BaseSession = LazyClass("tensorflow.python.client.session", "BaseSession")
-CondContext = LazyClass("tensorflow.python.ops.control_flow_ops", "CondContext")
-Function = LazyClass("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function")
-FuncGraph = LazyClass("tensorflow.python.framework.func_graph", "FuncGraph")
-PartitionedVariable = LazyClass("tensorflow.python.ops.variables", "PartitionedVariable")
-SavedModelLoader = LazyClass("tensorflow.python.saved_model.loader_impl", "SavedModelLoader")
-Trackable = LazyClass("tensorflow.python.trackable.base", "Trackable")
-WhileContext = LazyClass("tensorflow.python.ops.control_flow_ops", "WhileContext")
+BaseSession = lazy_class("tensorflow.python.client.session", "BaseSession")
+CondContext = lazy_class("tensorflow.python.ops.control_flow_ops", "CondContext")
+Function = lazy_class("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function")
+FuncGraph = lazy_class("tensorflow.python.framework.func_graph", "FuncGraph")
+PartitionedVariable = lazy_class("tensorflow.python.ops.variables", "PartitionedVariable")
+SavedModelLoader = lazy_class("tensorflow.python.saved_model.loader_impl", "SavedModelLoader")
+Trackable = lazy_class("tensorflow.python.trackable.base", "Trackable")
+WhileContext = lazy_class("tensorflow.python.ops.control_flow_ops", "WhileContext")
 
 # The last is the base of TensorFlow's debuggers.
 _WRAPPERS = (
-    LazyClass("tensorflow.python.training.monitored_session", "_MonitoredSession"),
-    LazyClass("tensorflow.python.training.monitored_session", "_WrappedSession"),
-    LazyClass("tensorflow.python.client.session", "SessionInterface"),
+    lazy_class("tensorflow.python.training.monitored_session", "_MonitoredSession"),
+    lazy_class("tensorflow.python.training.monitored_session", "_WrappedSession"),
+    lazy_class("tensorflow.python.client.session", "SessionInterface"),
 )
 
 _NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
@@ -1228,12 +1228,12 @@ def _function_by_type() -> Any:
     `typed_function`.
     """
 
-    class OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc]
+    class OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc,name-defined]
         """Options under which a trace is found by types alone."""
 
         input_signature = None
 
-    class FunctionByType(polymorphic_function.Function):  # type: ignore[misc]
+    class FunctionByType(polymorphic_function.Function):  # type: ignore[misc,name-defined]
         """A tf.function with such options."""
 
         input_signature = None

@@ -7,6 +7,8 @@ Importing this module does not import TensorFlow. The first use of a name does: 
 from __future__ import annotations
 
 import ast
+import inspect
+import json
 import lzma
 import re
 from functools import cache
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from tfgraphwidget.sources.tensor_values import tensor_array
 from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded
 from tfgraphwidget.tf_types import DataType
 
@@ -65,6 +68,14 @@ _NAMES = frozenset(
         *("TrackableObjectGraph", "VariableDef"),
     )
 )
+_RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
+_COLLECTIONS = {
+    **dict.fromkeys(("variables", "trainable_variables", "local_variables", "model_variables"), "VariableDef"),
+    **dict.fromkeys(("metric_variables", "moving_average_variables", "global_step"), "VariableDef"),
+    "while_context": "WhileContextDef",
+    "cond_context": "CondContextDef",
+    "savers": "SaverDef",
+}
 _REFERENCE = 100  # so much more is the DataType of a reference to a tensor
 _DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
     *("invalid", "float32", "float64", "int32", "uint8", "int16", "int8", "string", "complex64", "int64", "bool"),
@@ -103,6 +114,22 @@ def _op_definitions() -> dict[str, Any]:
     return {definition.name: definition for definition in _message("OpList").FromString(data).op}
 
 
+def op_docstring(op_type: str) -> str:
+    """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not TensorFlow's."""
+    if is_loaded():
+        text = getattr(getattr(import_module("tensorflow").raw_ops, op_type, None), "__doc__", None)
+        return inspect.cleandoc(text or "")
+    return _op_docstrings().get(op_type, "")
+
+
+@cache
+def _op_docstrings() -> dict[str, str]:
+    docstrings: dict[str, str] = json.loads(
+        lzma.decompress((Path(__file__).parent / "op_documentation.xz").read_bytes())
+    )
+    return docstrings
+
+
 @cache
 def dtype_names() -> dict[int, str]:
     """The number of each DataType → TensorFlow's name of it, "float32", references included."""
@@ -116,28 +143,34 @@ def numpy_dtype(name: str) -> Any:
 
 
 def array_of(tensor_proto: Any) -> Any:
-    """The numpy array of a TensorProto. Raises what TensorFlow raises for a damaged one."""
-    return import_module("tensorflow").make_ndarray(tensor_proto)
+    """The numpy array of a TensorProto. Raises TypeError or ValueError for a damaged one."""
+    return tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""))
 
 
 def string_tensor(text: str) -> Any:
     """The TensorProto of a scalar string."""
-    return import_module("tensorflow").make_tensor_proto(text)
+    tensor = _message("AttrValue")().tensor
+    tensor.dtype = STRING
+    tensor.tensor_shape.SetInParent()
+    tensor.string_val.append(text.encode())
+    return tensor
 
 
 def graph_def_version() -> int:
-    """The newest version of GraphDefs that this TensorFlow reads."""
-    return int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
+    """The newest version of GraphDefs that TensorFlow reads; as long as it is not imported, that of `_RELEASE`."""
+    return int(import_module("tensorflow").version.GRAPH_DEF_VERSION) if is_loaded() else _GRAPH_DEF_VERSION
 
 
 def tensorflow_version() -> str:
-    """The release of this TensorFlow, "2.21.0"."""
-    return str(import_module("tensorflow").__version__)
+    """The release of TensorFlow, "2.21.0"; as long as it is not imported, that of which this package has the ops."""
+    return str(import_module("tensorflow").__version__) if is_loaded() else _RELEASE
 
 
 def collection_message(key: str) -> Any:
     """The message class that the entries of a collection in a MetaGraphDef are, by the collection's key, or None."""
-    return import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+    if is_loaded():
+        return import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+    return _message(_COLLECTIONS[key]) if key in _COLLECTIONS else None
 
 
 def latest_checkpoint(folder: str) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
@@ -21,7 +21,7 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
 T = TypeVar("T")
-AttributeValue = "AttrValue | tf.DType | Sequence[tf.DType] | bool | int"
+AttributeValue: TypeAlias = "AttrValue | tf.DType | Sequence[tf.DType] | bool | int"
 """An attribute of a transfer op."""
 
 

@@ -14,12 +14,12 @@ from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
-from tfgraphwidget.tensorflow_modules import LazyClass, tf
+from tfgraphwidget.tensorflow_modules import lazy_class, tf
 from tfgraphwidget.tf_internals import FuncGraph, Function, flatten_with_paths, traces
 
 _MOST_LISTED = 5
 FUNCTION = Function
-CONCRETE = LazyClass("tensorflow.types.experimental", "ConcreteFunction")
+CONCRETE = lazy_class("tensorflow.types.experimental", "ConcreteFunction")
 
 
 def function_source(
