@@ -35,7 +35,6 @@ WITHOUT = {
     "Selection.ops": IN_CLASS,
     "Selection.outputs": IN_CLASS,
     "Selection.passthroughs": "a field of the value, as `tensors` is",
-    "Selection.shared": "what `clone` asks of a part",
     "Selection.variables": IN_CLASS,
     "Selection.whole": "is of v1 loops, and takes a model to be seen; `GraphEditor.loops` has a small one",
     "Selection.walk_with": "`upstream` and `downstream`, with options that were checked",

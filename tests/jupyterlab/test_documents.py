@@ -189,7 +189,7 @@ def test_a_meta_graph_comes_with_the_checkpoint_of_its_name(meta: Path) -> None:
 def test_a_saved_model_is_called_by_its_folder(saved_model: Path) -> None:
     document = open_at(saved_model)
     assert document.title == "model"
-    assert document.folder == saved_model.parents[1]
+    assert document.exporter.folder == saved_model.parents[1]
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None
     document.move({"path": "below/other.pb", "root": str(frozen.parent)})  # another page says so too
     told = document.status()
     assert (told["title"], told["count"], told["stamp"]) == ("other.pb", 1, stamp)
-    assert document.folder == moved.parent
+    assert document.exporter.folder == moved.parent
     assert documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
     assert document.save({"kind": "graph", "name": "edited.pb"})["path"] == str(moved.parent / "edited.pb")
     assert f'tgw.edit("{moved}")' in document.editor.code()
