@@ -300,7 +300,7 @@ def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
         ("sources/files/made_up.py", "import tensorflow", "may import tensorflow"),
         ("runtime/made_up.py", "import tensorflow as tf", "may import tensorflow"),
         ("edits/made_up.py", "from tfgraphwidget.tensorflow_modules import tf", "may import tensorflow_modules"),
-        ("runtime/made_up.py", "from tensorflow.python.framework import ops", "ops is internal"),
+        ("graph_editor/made_up.py", "from tensorflow.python.framework import ops", "ops is internal"),
         ("edits/made_up.py", "from tfgraphwidget.tf_internals import find_operation", "may import tf_internals"),
     ],
 )

@@ -16,13 +16,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-from tfgraphwidget.sources.tensor_values import tensor_array
 from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded
 from tfgraphwidget.tf_types import DataType
 
 if TYPE_CHECKING:
+    from google.protobuf.descriptor_pool import DescriptorPool
+
     AssetFileDef: Any
     AttrValue: Any
     ControlFlowContextDef: Any
@@ -144,6 +143,8 @@ def numpy_dtype(name: str) -> Any:
 
 def array_of(tensor_proto: Any) -> Any:
     """The numpy array of a TensorProto. Raises TypeError or ValueError for a damaged one."""
+    from tfgraphwidget.sources.tensor_values import tensor_array
+
     return tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""))
 
 
@@ -189,16 +190,20 @@ def checkpoint_reader(prefix: str) -> Any:
 
 @cache
 def _message(name: str) -> Any:
+    from google.protobuf import message_factory  # the command line's help needs none
+
     return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"tensorflow.{name}"))
 
 
 @cache
-def _pool() -> descriptor_pool.DescriptorPool:
+def _pool() -> DescriptorPool:
     """The pool of TensorFlow's messages: protobuf's own, with the files of the TensorFlow that is installed.
 
     They are read from its modules without importing it. Once TensorFlow is imported, it finds the same files in the
     pool, so that its classes of messages are these (tests/test_tensorflow_facts.py).
     """
+    from google.protobuf import descriptor_pool
+
     pool = descriptor_pool.Default()
     folder = installed_folder()
     if folder is not None:
@@ -208,8 +213,10 @@ def _pool() -> descriptor_pool.DescriptorPool:
     return pool
 
 
-def _add_file(pool: descriptor_pool.DescriptorPool, root: Path, name: str, read: set[str]) -> None:
+def _add_file(pool: DescriptorPool, root: Path, name: str, read: set[str]) -> None:
     """Add a file of messages to a pool, after the files that it imports."""
+    from google.protobuf import descriptor_pb2
+
     if name in read:
         return
     read.add(name)
