@@ -7,7 +7,7 @@ sessions. The caller's session object stays valid, also in `with session:`, as d
 
 State is read before the graph changes and loaded after it; until all of it is loaded the old session is unchanged. Only
 elements of queues cannot be read without removing them: they are moved last, when nothing can fail any more. State that
-cannot be transferred is listed in `lost`, a sentence each.
+cannot be transferred is listed in `losses`, a sentence each.
 
 A session on a server leaves variables, and state with a `shared_name`, on the server for the next session, unless
 `isolate_session_state` is set. That state is not transferred; other clients may be writing it.
