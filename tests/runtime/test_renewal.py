@@ -467,7 +467,7 @@ def test_a_queue_that_an_edit_makes_too_small_is_named(graph: tf.Graph, monkeypa
         renewal = Renewal.read(session, graph)
         queue.queue_ref.op._set_attr("capacity", tf.compat.v1.AttrValue(i=2))
         renewal.apply()
-        (lost,) = renewal.lost
+        (lost,) = renewal.losses
         assert lost.startswith("The elements of queue 'q' are not carried over, or not all of them: ")
         assert session.run(queue.size()) <= 2
 

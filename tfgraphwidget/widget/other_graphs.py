@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ class OtherGraphs:
             return thing, next(sessions, None) if kind == "tf.Graph" else None
         inside = name.lstrip("/")
         for folder in (Path.cwd(), *Path.cwd().parents):  # the page's paths begin at the server's root
-            if inside and (folder / inside).exists():
+            if inside and os.path.exists(folder / inside):  # noqa: PTH110  # Path.exists raises for a name too long
                 return str(folder / inside), None
         if not name:
             raise GraphEditError("Which graph is meant? Choose a variable of the notebook, or type the path of a file.")

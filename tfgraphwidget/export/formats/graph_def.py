@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import tensorflow as tf
 from google.protobuf import text_format
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import complete_graph_def
 from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, NodeDef
 
 LARGEST = (1 << 31) - 1  # bytes that protobuf can serialize; it checks only when it has written all

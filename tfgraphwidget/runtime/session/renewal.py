@@ -7,7 +7,7 @@ sessions. The caller's session object stays valid, also in `with session:`, as d
 
 State is read before the graph changes and loaded after it; until all of it is loaded the old session is unchanged. Only
 elements of queues cannot be read without removing them: they are moved last, when nothing can fail any more. State that
-cannot be transferred is listed in `lost`, a sentence each.
+cannot be transferred is listed in `losses`, a sentence each.
 
 A session on a server leaves variables, and state with a `shared_name`, on the server for the next session, unless
 `isolate_session_state` is set. That state is not transferred; other clients may be writing it.
@@ -27,8 +27,6 @@ import contextlib
 from collections.abc import Iterator, Set
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import HANDLES
@@ -45,6 +43,7 @@ from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, find_statefu
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text
 from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     BaseSession,
     close_c_session,
