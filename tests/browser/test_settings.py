@@ -32,12 +32,13 @@ GROUND = """(root, wanted) => {
 HINT = """(root) => [getComputedStyle(root.querySelector('.tgw-search-input'), '::placeholder').color,
     getComputedStyle(root.querySelector('.tgw-search-icon')).color]"""
 WHITE, BLACK, THEME_DARK = "255 255 255", "17 20 24", "33 33 33"
-# Where an item is, frame by frame, until `stop`.
+# Where on the canvas an item is, frame by frame, until SEEN; the notebook around it may scroll meanwhile.
 WATCH = """(root, name) => {
     root.places = new Set();
     const look = () => {
         const place = root.tfgraphwidget.screenPosition(name);
-        if (place) root.places.add(`${place.x} ${place.y}`);
+        const {left, top} = root.querySelector('.tgw-stage canvas').getBoundingClientRect();
+        if (place) root.places.add(`${(place.x - left).toFixed(1)} ${(place.y - top).toFixed(1)}`);
         root.watching = requestAnimationFrame(look);
     };
     look();
