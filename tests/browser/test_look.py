@@ -15,14 +15,6 @@ from tests.browser.test_widget import shown
 pytestmark = pytest.mark.one_page
 
 
-def menu(widget: Widget, item: str) -> None:
-    """Choose from the View menu."""
-    widget.root.get_by_role("button", name="View").click()
-    widget.root.get_by_role("menuitem", name=item).or_(
-        widget.root.get_by_role("menuitemcheckbox", name=item)
-    ).first.click()
-
-
 def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "colours")
     root = widget.root
@@ -81,16 +73,14 @@ def test_the_drawing_turns_and_control_edges_can_be_left_out(page: Page, jupyter
     shoot(widget.root, "to_the_right")
 
 
-@pytest.mark.parametrize(("kind", "start"), [("SVG", b"<?xml"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF")])
-def test_a_picture_is_downloaded(
-    page: Page, jupyter_server: JupyterServer, tmp_path: Path, kind: str, start: bytes
-) -> None:
-    widget = shown(page, jupyter_server, f"picture_{kind}")
-    widget.root.get_by_role("button", name="View").click()
-    shoot(widget.root, f"view_menu_{kind}")
-    with page.expect_download() as download:
-        widget.root.locator("[role=menu] [role^=menuitem]").filter(has_text=kind).first.click()
-    path = tmp_path / "picture"
-    download.value.save_as(path)
-    assert download.value.suggested_filename.endswith(kind.lower())
-    assert path.read_bytes().startswith(start)
+def test_a_picture_is_downloaded(page: Page, jupyter_server: JupyterServer, tmp_path: Path) -> None:
+    widget = shown(page, jupyter_server, "picture")
+    for kind, start in (("SVG", b"<?xml"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF")):
+        widget.root.get_by_role("button", name="Export").click()
+        widget.root.get_by_role("menuitem", name=f"Picture, {kind}").click()
+        with page.expect_download() as download:
+            widget.root.get_by_role("form").get_by_role("button", name="Download").click()
+        path = tmp_path / "picture"
+        download.value.save_as(path)
+        assert download.value.suggested_filename.endswith(kind.lower())
+        assert path.read_bytes().startswith(start)

@@ -53,6 +53,7 @@ def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(page: Page, 
     notebook.kernel_eval("0", before=NOTED)
     revision = notebook.kernel_eval("editor.widget.revision")
 
+    widget.tab("Clone")
     scope = root.get_by_role("textbox", name="scope")
     scope.fill("tower")
     preview_of(widget, "tower")
@@ -65,12 +66,14 @@ def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(page: Page, 
     assert asked(widget) == ["preview", "clone", "preview"]
     assert notebook.kernel_eval("plans") == ["tower", "copy"]
     assert notebook.kernel_eval("editor.widget.revision") == revision + 1
+    widget.tab("Op")
     # The inspector has the new consumers, by the reply to the click.
     expect(root.locator(".tgw-inspector")).to_have_attribute("data-name", "x")
     expect(root.locator(".tgw-inspector").get_by_text("tower/").first).to_be_visible()
     shoot(page, "one_click")
 
     # A refused click: one request, nothing else.
+    widget.tab("Clone")
     scope.fill("tower")
     expect(root.locator(".tgw-preview")).to_contain_text("'tower'")
     before = asked(widget)

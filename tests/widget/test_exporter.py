@@ -101,3 +101,17 @@ def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> N
     kinds = [one.kind for one in reply.formats]
     assert "edits" not in kinds  # there are none yet
     assert kinds[-1] == "saved_model"  # its outputs must be marked first
+
+
+@pytest.mark.parametrize("values", [(), (1.0, 2.0)])
+def test_a_graph_without_a_result_has_a_list_of_formats(tmp_path: Path, values: tuple[float, ...]) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        for value in values:
+            tf.constant(value)
+    exporter = Exporter(tgw.edit(graph), tmp_path / "graph.pb")
+    refused = {one.kind: one.refused for one in exporter.formats() if one.refused}
+    assert refused["frozen"] == "mark its outputs in the drawing first"
+    assert exporter.save("graph", "copy.pb").path == tmp_path / "copy.pb"
+    with pytest.raises(GraphEditError, match=r"name them|[Nn]o ops|outputs"):
+        exporter.save("frozen", "frozen.pb")

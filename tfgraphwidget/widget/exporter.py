@@ -137,7 +137,7 @@ class Exporter:
     def _write(self, target: Path, kind: SaveFormat) -> tuple[Path, list[str]]:
         """Write a file; its path and the notices."""
         frozen = kind.kind == "frozen"
-        outputs = frozen_outputs(self._editor) if frozen else None
+        outputs = (frozen_outputs(self._editor) or None) if frozen else None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""

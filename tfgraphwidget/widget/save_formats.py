@@ -130,13 +130,16 @@ def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
     """The outputs that a frozen graph keeps where none are marked: those without consumers. None where some are."""
     if editor.core.executor.in_function or editor.outputs or editor.signatures:
         return None
-    return editor.core.arguments.outputs(None) or None
+    try:
+        return editor.core.arguments.outputs(None)
+    except GraphEditError:  # no op looks like a result, as in a graph of constants
+        return ()
 
 
 def _outputs_text(editor: GraphEditor) -> str:
     """The words "What y needs"; the outputs that were marked need no name."""
     outputs = frozen_outputs(editor)
-    if outputs is None:
+    if not outputs:
         return "What the outputs need"
     more = f" and {len(outputs) - 3} more" if len(outputs) > 3 else ""
     return f"What {', '.join(outputs[:3])}{more} {'needs' if len(outputs) == 1 else 'need'}"

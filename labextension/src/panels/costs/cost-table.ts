@@ -85,6 +85,7 @@ export function createCostTable(parts: Parts): HTMLElement {
     const most = Math.max(...answer.rows.map((row) => costOf(row, request.by)), 0);
     body.replaceChildren(...answer.rows.map((row) => rowOf(row, request.by, most, parts)));
     foot.replaceChildren(totalOf(answer.total));
+    table.toggleAttribute("data-measured", answer.measured !== "");
     for (const cell of head.children)
       setAttributes(cell, { "aria-sort": sortOf(cell.firstElementChild?.getAttribute("data-by"), request) });
     for (const kind of kinds)
@@ -164,7 +165,7 @@ function rowOf(row: CostRow, by: By, most: number, parts: Parts): HTMLElement {
 
 function totalOf(total: CostRow): HTMLElement {
   const cells = COLUMNS.slice(1).map(({ by }) => element("td", {}, costText(costOf(total, by), by)));
-  return element("tr", {}, element("th", { scope: "row" }, "Whole graph"), ...cells);
+  return element("tr", {}, element("th", { scope: "row" }, "Total"), ...cells);
 }
 
 const PREFIXES = ["", "k", "M", "G", "T", "P"];

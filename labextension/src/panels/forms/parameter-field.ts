@@ -102,7 +102,7 @@ function controlOf(parameter: Parameter): Control {
 }
 
 function switchControl({ default: preset }: Parameter): Control {
-  const box = element("input", { type: "checkbox", role: "switch", class: "tgw-switch" });
+  const box = element("input", { type: "checkbox", role: "switch" });
   box.checked = preset === "True";
   const text = () => (box.checked ? "True" : "False");
   return { input: box, others: [], initial: preset, text };
