@@ -210,7 +210,7 @@ def test_an_editor_may_ask_who_interrupts_and_have_its_line_inserted(empty: Open
     # dispatchEvent gives false when somebody has dealt with it.
     assert cell.evaluate(ask, ["interrupt", {"ask": True}]) is False
     assert empty.page.locator("body").evaluate(ask, ["interrupt", {"ask": True}]) is True
-    assert cell.evaluate(ask, ["insert", {"text": "'); import os # <b>"}]) is False
+    assert cell.evaluate(ask, ["host", {"text": "'); import os # <b>"}]) is False
     expect(empty.panel.locator(".jp-CodeCell")).to_have_count(3)
     expect(empty.cell(1).locator(".cm-content")).to_have_text("'); import os # <b>")
 
@@ -220,7 +220,8 @@ def test_settings_answer_what_views_ask(empty: OpenNotebook) -> None:
         document.dispatchEvent(new CustomEvent("tfgraphwidget:settings", { detail }));
         return detail; }"""
     told = empty.page.evaluate(ask)
-    assert told == {"direction": "down", "animation": True, "softwareCanvas": True, "colours": "theme"}
+    defaults = {"direction": "down", "animation": True, "softwareCanvas": True, "colours": "theme", "wheel": "focused"}
+    assert told == defaults
 
 
 def test_the_panel_is_in_the_right_area_of_notebook_7(page: Page, jupyter_server: JupyterServer) -> None:
