@@ -10,7 +10,7 @@ from google.protobuf import text_format
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import complete_graph_def
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, NodeDef
 
 LARGEST = (1 << 31) - 1  # bytes that protobuf can serialize; it checks only when it has written all
@@ -88,7 +88,7 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
 
 def read_graph_def(path: Path) -> GraphDef:
     """The GraphDef of a file."""
-    graph_def: GraphDef = tf.compat.v1.GraphDef()
+    graph_def: GraphDef = tf_protos.GraphDef()
     if path.suffix.lower() == ".pb":
         graph_def.ParseFromString(path.read_bytes())
     elif path.stat().st_size > LARGEST:
