@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import tensorflow as tf
 
-from tfgraphwidget.tensorflow_modules import tf, v1
+v1 = tf.compat.v1
 
 
 def network() -> tuple[tf.Graph, tf.compat.v1.Session]:

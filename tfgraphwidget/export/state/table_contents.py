@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -21,7 +22,6 @@ from tfgraphwidget.graph import (
     users,
 )
 from tfgraphwidget.naming import free_name
-from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 _EXPORT = "LookupTableExportV2"

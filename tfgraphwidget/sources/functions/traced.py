@@ -6,6 +6,8 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, cast
 
+import tensorflow as tf
+
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources.functions.call_structure import CallStructure
 from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
@@ -14,12 +16,11 @@ from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
-from tfgraphwidget.tensorflow_modules import lazy_class, tf
-from tfgraphwidget.tf_internals import FuncGraph, Function, flatten_with_paths, traces
+from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
 
 _MOST_LISTED = 5
-FUNCTION = Function
-CONCRETE = lazy_class("tensorflow.types.experimental", "ConcreteFunction")
+FUNCTION = type(tf.function(lambda: None))
+CONCRETE = tf.types.experimental.ConcreteFunction
 
 
 def function_source(

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.source import Body
-from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Session
 
 
@@ -54,6 +53,8 @@ def parse_device(device: str) -> Any:
     Args:
         device: The name, "/device:GPU:0".
     """
+    import tensorflow as tf
+
     try:
         return tf.DeviceSpec.from_string(device)
     except ValueError:
@@ -71,6 +72,8 @@ def available_devices(session: Session | None) -> list[Any]:
     Args:
         session: The session, or None.
     """
+    import tensorflow as tf
+
     from tfgraphwidget.tf_internals import is_closed
 
     if session is not None and not is_closed(session) and hasattr(session, "list_devices"):
