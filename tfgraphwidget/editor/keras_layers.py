@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget.editor import function_bodies
-from tfgraphwidget.edits import Trainable
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import TRAINABLE
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import functional_ends, functional_model, functional_nodes, is_keras_model, layer_outputs
 
@@ -33,13 +33,19 @@ def edited_model(executor: EditExecutor) -> Any:
         )
     layers = _Layers.of(model, executor.source.body)
     for step in executor.history.done:
-        if isinstance(step.command, Trainable):
+        if _sets_trainable(step.patch):
             raise _refusal(step.line, "the new model has the layers of the one that was opened, which stays as it is")
         if step.patch.traced is not None or step.patch.changed or step.patch.add.nodes or step.patch.remove.nodes:
             layers.follow(step, is_root=step.place is executor.target)
     new = layers.model()
     _check_same(new, executor)
     return new
+
+
+def _sets_trainable(patch: Patch) -> bool:
+    """Whether an edit changes which variables are trainable, and adds or removes none."""
+    members = (*patch.add.members, *patch.remove.members)
+    return not (patch.add.nodes or patch.remove.nodes) and any(key == TRAINABLE for key, _ in members)
 
 
 def _refusal(line: str, why: str) -> GraphEditError:
