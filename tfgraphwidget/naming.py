@@ -159,7 +159,7 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 def names_text(names: Sequence[str]) -> str:
     """Names as a list in words; of many the first three.
 
-    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    >>> names_text(["a", "b"]), names_text(["a", "b", "c", "d", "e"])
     ("'a' and 'b'", "'a', 'b', 'c' and 2 more")
     """
     some = [repr(name) for name in names[:3]] + ([f"{len(names) - 3:,} more"] if len(names) > 3 else [])

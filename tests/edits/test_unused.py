@@ -7,6 +7,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.widget.edit_requests import EditRequests
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 DROPOUT = (
     "dropout/Const", "dropout/Mul", "dropout/Shape", "dropout/random_uniform/RandomUniform", "dropout/GreaterEqual/y",
@@ -34,7 +35,7 @@ def test_what_is_bypassed_is_unused_and_the_offer_removes_all_of_it() -> None:
     scene = editor.scene()
     drawn = {name for name, idle in zip(scene.names, editor.core.paint(scene).unused.tolist(), strict=True) if idle}
     assert drawn >= {"dropout"}
-    requests = EditRequests(editor)
+    requests = EditRequests(editor, KernelNamespace())
     (offer,) = requests.offers()
     assert offer.text == "Remove 8 unused ops"
     assert requests.apply_fix(offer.line) == "8 ops removed."
