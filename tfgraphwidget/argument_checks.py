@@ -125,7 +125,7 @@ def check(
 def value_text(value: object) -> str:
     """A value in a sentence: short, whatever it is and whatever its `repr` does.
 
-    >>> shown(list(range(1000))), shown(1.5)
+    >>> value_text(list(range(1000))), value_text(1.5)
     ('[0, 1, 2, 3, 4, 5, ...]', '1.5')
     """
     try:
