@@ -58,7 +58,7 @@ MAY_IMPORT_INTERNALS = (
     *ALLOWED["tensorflow"],
     "sources.describe.origins",
     "jupyterlab.namespace",
-    "widget.notebook_variables",
+    "widget.kernel_namespace",
 )
 
 # Who may name TensorFlow's internal modules otherwise, as strings.
@@ -67,7 +67,7 @@ MAY_NAME_INTERNAL_MODULES = {
     "tf_types": "imports messages for a type checker only",
     "sources.tf_protos": "loads messages on first use, so that importing it does not import TensorFlow",
     "jupyterlab.namespace": "asks for the default graph of a kernel, without importing TensorFlow",
-    "widget.notebook_variables": "knows variables by the names of their classes, without importing TensorFlow",
+    "widget.kernel_namespace": "knows variables by the names of their classes, without importing TensorFlow",
 }
 
 # Private names of other libraries: of named tuples, threads and protocols of Python, and of ipykernel.

@@ -293,7 +293,7 @@ def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_one
     editor.enter(found(editor, op_type), label)
     notes = " ".join(bypass_relu(editor).notes)
     assert "gradients/" in notes
-    assert "as it was before the edit; make them again: tf.gradients" in notes
+    assert "before the edit; add the gradient of the edited function: tf.gradients" in notes
     assert np.allclose(session.run(y, FEED), wanted)
     assert np.isfinite(session.run(old, FEED)).all()
     with graph.as_default():

@@ -13,8 +13,7 @@ from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
-from tfgraphwidget.widget.kernel_namespace import user_namespace
-from tfgraphwidget.widget.notebook_variables import graphs_in
+from tfgraphwidget.widget.kernel_namespace import graphs_in, user_namespace
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

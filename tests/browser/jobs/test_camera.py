@@ -1,4 +1,4 @@
-"""The camera follows the hand: what is opened, cloned or laid out anew comes into view, and nothing lies over it."""
+"""The viewport shows what was expanded, cloned or laid out, and no control covers it."""
 
 from __future__ import annotations
 

@@ -361,8 +361,8 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
     attributes = graph.extras.function(function).attr
     if scopes:
         notes.append(
-            f"The gradient ops in {names_text(list(scopes))} are those of {op!r} as it was before the edit; make them "
-            "again: tf.gradients(ys, xs)."
+            f"{names_text(list(scopes))} computes the gradient of {op!r} before the edit; add the gradient of the "
+            "edited function: tf.gradients(ys, xs)."
         )
     elif _BACKWARD in attributes:
         notes.append(
