@@ -43,9 +43,11 @@ def edited_model(executor: EditExecutor) -> Any:
 
 
 def _sets_trainable(patch: Patch) -> bool:
-    """Whether an edit changes which variables are trainable, and adds or removes none."""
+    """Whether all that an edit changes is which variables are trainable."""
     members = (*patch.add.members, *patch.remove.members)
-    return not (patch.add.nodes or patch.remove.nodes) and any(key == TRAINABLE for key, _ in members)
+    if patch.changed or patch.add.nodes or patch.remove.nodes:
+        return False
+    return any(key == TRAINABLE for key, _ in members)
 
 
 def _refusal(line: str, why: str) -> GraphEditError:
