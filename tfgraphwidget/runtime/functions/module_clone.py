@@ -31,11 +31,10 @@ from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_n
 from tfgraphwidget.runtime.functions.body_import import (
     OwnNodes,
     branches,
-    called_definitions,
     import_part,
     load_with_gradients,
 )
-from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
+from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
