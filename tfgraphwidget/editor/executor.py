@@ -243,7 +243,7 @@ class EditExecutor:
         command: Command,
         patch: Patch,
         target: EditTarget | None,
-        results: tuple[Any, ...],
+        results: tuple[object, ...],
         lost: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:

@@ -15,6 +15,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
+from tfgraphwidget.tf_types import Graph, Session
 
 
 class FileAPI(Checked):
@@ -25,7 +26,7 @@ class FileAPI(Checked):
     # The graph
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The `tf.Graph`. A file is imported into one now. A function's graph is only to be read.
 
         Raises NotRunnable if TensorFlow cannot import the file.
@@ -38,7 +39,7 @@ class FileAPI(Checked):
         return self._core.graph
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session | None:
         """The session that runs the graph, or None; for a file, one with the values of its checkpoint.
 
         >>> import tfgraphwidget as tgw
@@ -233,7 +234,7 @@ class FileAPI(Checked):
         """
         return records_of(self._core.executor.history.done)
 
-    def replay(self, edits: Any) -> int:
+    def replay(self, edits: object) -> int:
         """Make edits on the current graph that `edits()` or `save` wrote: all of them, or none.
 
         No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.

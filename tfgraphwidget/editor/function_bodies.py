@@ -27,7 +27,7 @@ _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
 def edited_state(
-    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, Any] = _NONE
+    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, object] = _NONE
 ) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import Member, Typing, VariableDef
-from tfgraphwidget.tf_types import DType, FunctionDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, DType, FunctionDef, GraphDef, MetaGraphDef, NodeDef
 
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time
@@ -69,13 +69,13 @@ class Body(Protocol):
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """The outermost v1 control flow contexts; see `graph.extras`."""
 
     def runners(self) -> tuple[tuple[str, Any], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
 
 
@@ -115,7 +115,7 @@ class StoredData(Protocol):
     def value(self, handle: str) -> Any:
         """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""
 
-    def meta(self) -> Any:
+    def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
 
     def folder(self) -> Path | None:

@@ -88,7 +88,7 @@ def numpy_dtype(name: str) -> Any:
     return import_module("tensorflow").as_dtype(name).as_numpy_dtype
 
 
-def array_of(tensor_proto: Any) -> Any:
+def array_of(tensor_proto: object) -> Any:
     """The numpy array of a TensorProto. Raises what TensorFlow raises for a damaged one."""
     return import_module("tensorflow").make_ndarray(tensor_proto)
 

@@ -34,7 +34,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     if kind not in _ADAPTERS:
         choices = ", ".join(map(repr, _ADAPTERS))
         raise GraphEditError(f"mend={kind!r} is not known; it is one of {choices}.")
-    adapters: dict[tuple[Tensor, Any], int] = {}
+    adapters: dict[tuple[Tensor, object], int] = {}
     for slot, old, new in moves.changed_inputs():
         setting = _ADAPTERS[kind](moves, old, new)
         if setting is not None:

@@ -268,7 +268,7 @@ def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping
             )
 
 
-def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) -> None:
+def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object]) -> None:
     """Raise unless the signatures compute what the graph computes; local variables get their current values."""
     if not request.signatures:
         return
@@ -285,7 +285,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
             variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
             session.run(list(state.starters))
 
-            def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+            def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
                 fed = dict(signature.inputs)
                 values: dict[str, Any] = session.run(
                     dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
@@ -297,7 +297,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
     check(GraphReference(request, state), _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
 
 
-def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, Any]) -> None:
+def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, object]) -> None:
     """Raise for state that the signatures need and the file does not have."""
     ids = request.index.ids
     if any(name not in ids for name in state.starters):

@@ -18,7 +18,7 @@ from tfgraphwidget.graph import CONSTANTS, GraphIndex, VariableDef, definitions,
 from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, Session
 
 OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
@@ -51,7 +51,9 @@ class NewVariable:
         return f"{self.attribute}/.ATTRIBUTES/{_VALUE}"
 
 
-def new_variables(meta: Any, before: GraphIndex, after: GraphIndex, session: Session | None) -> list[NewVariable]:
+def new_variables(
+    meta: MetaGraphDef, before: GraphIndex, after: GraphIndex, session: Session | None
+) -> list[NewVariable]:
     """The variables of an edited graph that a SavedModel does not have, with their values.
 
     Args:

@@ -136,7 +136,7 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     return copy
 
 
-def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, Any]) -> dict[str, Any]:
+def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, Any]:
     tensors = dict(signature.inputs)
     values = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
     return dict(zip((key for key, _ in signature.outputs), values, strict=True))

@@ -188,7 +188,7 @@ def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
         meta = v1.saved_model.load(session, list(tags), str(path))
 
-        def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+        def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
             proto = meta.signature_def[signature.name]
             inputs, outputs = dict(tensor_names(proto.inputs)), dict(tensor_names(proto.outputs))
             fetches = {key: outputs[key] for key, _ in signature.outputs}
@@ -215,7 +215,7 @@ def _load_eagerly(path: Path) -> Iterator[Run]:
         yield run
 
 
-def _output(key: str, outputs: Mapping[str, Any]) -> Any:
+def _output(key: str, outputs: Mapping[str, object]) -> Any:
     name, _, part = key.rpartition("/")
     return outputs[key] if key in outputs else getattr(outputs[name], part)
 

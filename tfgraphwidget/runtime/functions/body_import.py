@@ -29,7 +29,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FuncGraph, NodeDef
 
 # What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -76,7 +76,7 @@ _UNCHANGED = OwnNodes()
 
 
 def load_with_gradients(
-    functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
+    functions: Mapping[str, object], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
 ) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef.
 
@@ -131,7 +131,7 @@ def import_part(
     tensors_in: Mapping[str, Any],
     scope: str,
     own: OwnNodes = _UNCHANGED,
-) -> list[Any]:
+) -> list[NodeDef]:
     """Add the ops of a part to the default graph.
 
     Args:
@@ -171,7 +171,7 @@ def import_part(
     return [added[name] for name in names]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
+def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[NodeDef]:
     """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
 
     `gradients` are the names of the gradients of single ops.
@@ -199,7 +199,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
     return copies
 
 
-def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:
+def _finish(part: Excerpt, functions: Mapping[str, Any], graph: FuncGraph, scope: str) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

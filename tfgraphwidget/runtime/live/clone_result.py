@@ -18,30 +18,30 @@ from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources import unwrap_session
 from tfgraphwidget.tf_internals import is_slice
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import Operation, Session
 
 
 class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
     """A Saver whose ops are in one graph, whatever graph is the default one where it is used."""
 
-    def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
+    def __init__(self, graph: tf.Graph, variables: object, **options: object) -> None:
         check_open(graph)
         self._graph = graph
         with graph.as_default():
             super().__init__(variables, **options)
 
-    def save(self, *arguments: Any, **options: Any) -> Any:
+    def save(self, *arguments: object, **options: object) -> Any:
         """As `tf.compat.v1.train.Saver.save`."""
         with self._graph.as_default():
             return super().save(*arguments, **options)
 
-    def restore(self, *arguments: Any, **options: Any) -> Any:
+    def restore(self, *arguments: object, **options: object) -> Any:
         """As `tf.compat.v1.train.Saver.restore`."""
         with self._graph.as_default():
             return super().restore(*arguments, **options)
 
 
-def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: Any) -> tf.compat.v1.train.Saver:
+def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: object) -> tf.compat.v1.train.Saver:
     """Return a Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
 
     Raises:
@@ -153,7 +153,7 @@ class Copy(Checked):
         self._sync(session).sync(tau)
 
     @property
-    def sync_op(self) -> Any:
+    def sync_op(self) -> Operation:
         """One op that copies the originals' values whenever it is run, for a training loop; made on first use.
 
         Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
@@ -169,7 +169,7 @@ class Copy(Checked):
         """
         return self._sync(None).op()
 
-    def mix_op(self, tau: Any) -> Any:
+    def mix_op(self, tau: object) -> Operation:
         """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor.
 
         >>> import tfgraphwidget as tgw
@@ -263,7 +263,7 @@ class Copy(Checked):
             self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
         return self._syncs[id(session)]
 
-    def saver(self, /, **options: Any) -> Any:
+    def saver(self, /, **options: object) -> Any:
         """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
 
         So a checkpoint of the original restores the copy, and one of the copy the original. The Saver adds its ops to

@@ -42,7 +42,7 @@ def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
 
     The ops must be in the graph. A runner in several collections is one object.
     """
-    runners_by_proto: dict[bytes, Any] = {}
+    runners_by_proto: dict[bytes, object] = {}
     with graph.as_default():  # not eager, where queue runners are refused
         for key, proto in runners:
             key_bytes = proto.SerializeToString(deterministic=True)
@@ -167,7 +167,9 @@ def collections_of(graph: tf.Graph) -> dict[str, list[Any]]:
     return {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
 
 
-def restore_collections(graph: tf.Graph, previous: Mapping[str, list[Any]], is_own: Callable[[str, Any], bool]) -> None:
+def restore_collections(
+    graph: tf.Graph, previous: Mapping[str, list[object]], is_own: Callable[[str, Any], bool]
+) -> None:
     """Restore the collections of a graph, and keep what other threads have added since.
 
     Args:

@@ -41,7 +41,7 @@ from tfgraphwidget.tf_internals import (
     output_of_c_operation,
     used_names,
 )
-from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, LibraryFunction, NodeDef
 
 Ends = Mapping[tuple[str, int], Any]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
@@ -179,7 +179,7 @@ def serialize_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], library: Function
     return b"".join(parts)
 
 
-def as_supported(graph: tf.Graph, node: NodeDef) -> Any:
+def as_supported(graph: tf.Graph, node: NodeDef) -> NodeDef:
     """Return a NodeDef as a graph of this GraphDef version takes it.
 
     TensorFlow removed PlaceholderV2 in version 23; Placeholder means the same since.
@@ -212,7 +212,7 @@ def external_inputs(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[t
     return tuple(sorted(end for end in map(split_input, set(texts) - inside) if end[0] not in inside))
 
 
-def run_import(c_graph: Any, validated: ValidatedNodes, ends: Ends) -> None:
+def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
     """Add ops to a C graph.
 
     Args:
@@ -241,7 +241,7 @@ def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
 
 def _new_functions(
     graph: tf.Graph, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
-) -> tuple[Any, ...]:
+) -> tuple[LibraryFunction, ...]:
     """Return functions as TensorFlow's Python objects, in no graph; those that the graph has are left out."""
     missing = {f.signature.name: f for f in functions if not _has_function(graph, f)}
     pairs = [pair for pair in gradients if pair[0] in missing]
@@ -262,7 +262,7 @@ def _new_functions(
     return tuple(f for f in new if f.name in missing)
 
 
-def _has_function(graph: tf.Graph, definition: Any) -> bool:
+def _has_function(graph: tf.Graph, definition: FunctionDef) -> bool:
     """Return whether the graph has the function. Raises NameTaken if it has another one of that name."""
     name = definition.signature.name
     library = graph_functions(graph)
@@ -356,7 +356,7 @@ def _check_outside(graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tup
         )
 
 
-def _stand_ins(sandbox: Any, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
+def _stand_ins(sandbox: object, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
     """Add a placeholder to the sandbox graph for each tensor and control input from outside."""
     names = dict(zip(validated.outside, _other_names(validated.names), strict=False))
     nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in validated.outside]

@@ -9,12 +9,13 @@ from tfgraphwidget.graph import GraphIndex, Shape, shape_text
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.tf_types import FunctionDef
 
 SignatureLine = tuple[str, str, str]
 """("argument" or "result", name, "float32 (None, 3)")"""
 
 
-def definition_signature(definition: Any, results: Sequence[Shape] = ()) -> Iterator[SignatureLine]:
+def definition_signature(definition: FunctionDef, results: Sequence[Shape] = ()) -> Iterator[SignatureLine]:
     """The signature of a FunctionDef, which does not have the shapes of its results.
 
     Args:

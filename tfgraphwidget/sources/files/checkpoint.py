@@ -131,7 +131,7 @@ class Checkpoint:
             )
         return self._read(lambda reader: reader.get_tensor(name))
 
-    def _read(self, what: Callable[[Any], Any]) -> Any:
+    def _read(self, what: Callable[[Any], object]) -> Any:
         try:
             return what(self.reader)
         except Exception as error:  # of damaged files TensorFlow raises IndexError, KeyError, MemoryError too

@@ -21,6 +21,7 @@ from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
 from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
+from tfgraphwidget.tf_types import Message
 
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -74,7 +75,7 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
         _load(file, file.checkpoint, graph, session)
 
 
-def _copy(proto: Any) -> Any:
+def _copy(proto: Message) -> Any:
     """A copy of a message."""
     copy = type(proto)()
     copy.CopyFrom(proto)

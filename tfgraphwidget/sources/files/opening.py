@@ -107,7 +107,7 @@ def _import(file: FileGraph) -> ImportedGraph:
     return import_file(file)
 
 
-def _meta_graph(proto: Any, tags: Any, where: str) -> Any:
+def _meta_graph(proto: Any, tags: object, where: str) -> Any:
     """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one. Others as they are."""
     if proto.DESCRIPTOR.name != "SavedModel":
         if tags is not None:

@@ -22,7 +22,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 )
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
-from tfgraphwidget.tf_types import DType
+from tfgraphwidget.tf_types import DType, MetaGraphDef
 
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -67,7 +67,7 @@ class FileStoredData:
         value = checkpoint.value(key)
         return np.asarray(value if variable is None else variable_slice(value, variable))
 
-    def meta(self) -> Any:
+    def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
         return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
 

@@ -17,12 +17,12 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.sources.files.output_ops import find_output_ops
 from tfgraphwidget.sources.files.summary_schema import dtype_of
-from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SignatureDef
+from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef, SignatureDef, TensorShapeProto
 
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
 
 
-def summarize_graph(graph: Any, meta: MetaGraphDef | None = None) -> dict[str, Any]:
+def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[str, Any]:
     """Count what a graph and its function library hold.
 
     Args:
@@ -73,7 +73,7 @@ def _tensor(node: NodeDef) -> dict[str, Any]:
     return {"name": node.name, "dtype": dtype_of(node.attr["dtype"].type), "shape": shape}
 
 
-def _shape(shape: Any) -> list[int | None] | None:
+def _shape(shape: TensorShapeProto) -> list[int | None] | None:
     return None if shape.unknown_rank else [None if dim.size < 0 else dim.size for dim in shape.dim]
 
 

@@ -17,6 +17,7 @@ from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
+from tfgraphwidget.tf_types import ConcreteFunction
 
 _MOST_LISTED = 5
 FUNCTION = type(tf.function(lambda: None))
@@ -84,7 +85,7 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     return results
 
 
-def find_trace(function: Any, signature: object, title: str) -> Any:
+def find_trace(function: Any, signature: object, title: str) -> ConcreteFunction:
     """Return the trace of a tf.function that a user chooses.
 
     Args:
@@ -131,7 +132,7 @@ def _choices(title: str, concrete_functions: Sequence[Any]) -> str:
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
-def _trace(function: Any, signature: object, title: str) -> Any:
+def _trace(function: Any, signature: object, title: str) -> ConcreteFunction:
     positional: object = () if isinstance(signature, Mapping) else signature
     keywords: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
     if isinstance(positional, str) or not isinstance(positional, Iterable):
@@ -139,7 +140,8 @@ def _trace(function: Any, signature: object, title: str) -> Any:
             f"{title} has no signature {shorten(signature)}; give the number of a trace or a list of tf.TensorSpec."
         )
     try:
-        return function.get_concrete_function(*positional, **keywords)
+        result: ConcreteFunction = function.get_concrete_function(*positional, **keywords)
+        return result
     except Exception as error:
         raise GraphEditError(
             f"{title} cannot be traced with signature={shorten(signature)}: {first_line(error)}; call it once on "
