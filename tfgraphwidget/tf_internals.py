@@ -93,7 +93,7 @@ _WRAPPERS = (
 # For a type checker: types-tensorflow has no private names of classes.
 _Operation: Any = tf.Operation
 
-_NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
+_NO_INPUTS: Mapping[tuple[str, int], object] = MappingProxyType({})
 
 # Graphs: ops by name
 
@@ -452,12 +452,12 @@ operation_number: Callable[[tf.Operation], int] = attrgetter("_id")
 
 Private: `Operation._id`. `Graph.get_operations` has the same order, but takes as long as the graph is large."""
 
-forward_operation: Callable[[tf.Operation], Any] = attrgetter("_original_op")
+forward_operation: Callable[[tf.Operation], Operation | None] = attrgetter("_original_op")
 """The op whose gradient an op computes, or None.
 
 Private: `Operation._original_op`. `tf.errors.OpError` shows it; there is no public attribute."""
 
-gradient_function: Callable[[tf.Operation], Any] = attrgetter("_gradient_function")
+gradient_function: Callable[[tf.Operation], Callable[..., object] | None] = attrgetter("_gradient_function")
 """The function that computes the gradient of a call of a tf.function, or None.
 
 Private: `Operation._gradient_function`. There is no public attribute."""
@@ -1404,7 +1404,7 @@ def import_meta_graph(meta: MetaGraphDef) -> None:
     meta_graph.import_scoped_meta_graph(meta)
 
 
-def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[Any]) -> None:
+def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[object]) -> None:
     """Add entries of a collection to a MetaGraphDef. Entries that have no proto are left out.
 
     Args:

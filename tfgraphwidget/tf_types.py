@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.attr_value_pb2 import NameAttrList as NameAttrList
     from tensorflow.core.framework.function_pb2 import FunctionDef as FunctionDef
     from tensorflow.core.framework.function_pb2 import FunctionDefLibrary as FunctionDefLibrary
+    from tensorflow.core.framework.function_pb2 import GradientDef as GradientDef
     from tensorflow.core.framework.graph_debug_info_pb2 import GraphDebugInfo as GraphDebugInfo
     from tensorflow.core.framework.graph_pb2 import GraphDef as GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef as NodeDef
@@ -131,6 +132,21 @@ if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """What TensorFlow has beside it."""
+
+    class CheckpointReader(Protocol):
+        """TensorFlow's reader of a checkpoint, which is written in C++."""
+
+        def get_tensor(self, tensor_str: str) -> Any:
+            """The value of that name, as a numpy array or bytes."""
+
+        def has_tensor(self, tensor_str: str) -> bool:
+            """Whether there is a value of that name."""
+
+        def get_variable_to_dtype_map(self) -> dict[str, DType]:
+            """The dtype of each value by its name."""
+
+        def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+            """The shape of each value by its name."""
 
     class KerasModel(Protocol):
         """What is used of a `keras.Model`, or of a layer; Keras ships no types of its own."""

@@ -46,7 +46,7 @@ class GraphSession:
     index: GraphIndex
     graph: Graph
     session: Session | None
-    fresh: Callable[[], Mapping[str, Any]] | None = None
+    fresh: Callable[[], Mapping[str, object]] | None = None
     ends: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -689,7 +689,7 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
                 names.setdefault(key, new_name)
         return names
 
-    def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+    def share(items: tuple[object, ...], k: int) -> tuple[Any, ...]:
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
     for k, scope in enumerate(preview.scopes):

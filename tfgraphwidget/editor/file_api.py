@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.graph_editor import GraphEditor
+
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -84,7 +89,7 @@ class FileAPI(Checked):
 
     # Parts and other forms
 
-    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:
+    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> GraphEditor:
         """Copy a part into a separate graph, with the values of its variables.
 
         Ops keep their names, and inputs become placeholders. The graph of this editor does not change. Of a function's
@@ -132,9 +137,10 @@ class FileAPI(Checked):
         extracted = editor(source, core.show)
         there = extracted.index.ids
         extracted.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
-        return extracted
+        result: GraphEditor = extracted
+        return result
 
-    def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Any:
+    def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> GraphEditor:
         """An editor of a part of the current function, as a function with its own variables."""
         core = self._core
         command = core.arguments.clone(inputs, outputs, "part", {})
@@ -142,7 +148,8 @@ class FileAPI(Checked):
         editor: Any = type(self)
         part = editor(open_source(module.run), core.show)
         part.core.extracted = module
-        return part
+        result: GraphEditor = part
+        return result
 
     def networkx(self) -> Any:
         """Convert the current graph to networkx.

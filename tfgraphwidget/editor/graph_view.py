@@ -452,7 +452,7 @@ def _is_in_parts(argument: object) -> bool:
     return hasattr(argument, "as_tensor") and hasattr(argument, "__iter__")
 
 
-def _name(item: Any, index: GraphIndex, body: Body) -> str:
+def _name(item: object, index: GraphIndex, body: Body) -> str:
     name = str(item) if isinstance(item, str) else _name_of(item, getattr(body, "graph", None))
     if not isinstance(name, str):
         raise UnknownName(f"{value_text(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
@@ -464,7 +464,7 @@ def _name(item: Any, index: GraphIndex, body: Body) -> str:
     return op_name if port is None else f"{op_name}:{port}"
 
 
-def _name_of(item: Any, mine: object) -> Any:
+def _name_of(item: object, mine: object) -> Any:
     """The name of a tensor, an op or a variable; None for what is none of these."""
     name, graph = getattr(item, "name", None), getattr(item, "graph", None)
     if graph is None:  # an `Op` of ours; of no graph are also the variables that functions capture

@@ -112,7 +112,7 @@ class _Layers:
             if old != new:
                 self._move(line, old, new)
 
-    def _add(self, line: str, patch: Patch, layer: Any, command: Any) -> None:
+    def _add(self, line: str, patch: Patch, layer: Any, command: object) -> None:
         if not is_keras_model(layer):
             raise _refusal(line, "the function is no keras.layers.Layer")
         scope, outputs = patch.scopes[0], patch.traced.outputs

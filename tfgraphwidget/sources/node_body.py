@@ -14,7 +14,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, NodeDef, QueueRunnerDef
 
 
 class Library(Protocol):
@@ -113,7 +113,7 @@ class NodeBody:
         """None: a file is imported before it is edited."""
         return ()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None: a file is imported before it is edited."""
         return ()
 

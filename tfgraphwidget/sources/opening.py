@@ -99,10 +99,10 @@ def _open(thing: object, session: Session | None, options: OpenOptions) -> Sourc
     return _function_source(thing, options)
 
 
-def _copy(proto: Message) -> Any:
+def _copy(proto: Message) -> Message:
     """A copy of a message, so that the caller's later changes do not reach the source."""
     kind = _PROTOS[proto.DESCRIPTOR.full_name]
-    copy = kind()
+    copy: Message = kind()
     if isinstance(proto, kind):
         copy.CopyFrom(proto)
     else:  # of another protobuf package than TensorFlow's

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import Member, Typing, VariableDef
-from tfgraphwidget.tf_types import ContextDef, DType, FunctionDef, GraphDef, MetaGraphDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, DType, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time
@@ -72,7 +72,7 @@ class Body(Protocol):
     def contexts(self) -> tuple[ContextDef, ...]:
         """The outermost v1 control flow contexts; see `graph.extras`."""
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
 
     def envelope(self) -> GraphDef:
@@ -172,7 +172,7 @@ class Source:
     stored: StoredData | None = field(default=None, repr=False)
     model: Any = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
-    initial_values: Callable[[bool], Mapping[str, Any]] | None = field(default=None, repr=False)
+    initial_values: Callable[[bool], Mapping[str, object]] | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.

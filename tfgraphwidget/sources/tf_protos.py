@@ -10,24 +10,26 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tfgraphwidget.tf_types import DataType
+import numpy as np
+
+from tfgraphwidget.tf_types import CheckpointReader, DataType, Message, TensorProto
 
 if TYPE_CHECKING:
-    AssetFileDef: Any
-    AttrValue: Any
-    ControlFlowContextDef: Any
-    FunctionDef: Any
-    FunctionDefLibrary: Any
-    GradientDef: Any
-    GraphDebugInfo: Any
-    GraphDef: Any
-    MetaGraphDef: Any
-    NodeDef: Any
-    OpDef: Any
-    SavedModel: Any
-    SignatureDef: Any
-    TrackableObjectGraph: Any
-    VariableDef: Any
+    from tfgraphwidget.tf_types import AssetFileDef as AssetFileDef
+    from tfgraphwidget.tf_types import AttrValue as AttrValue
+    from tfgraphwidget.tf_types import ControlFlowContextDef as ControlFlowContextDef
+    from tfgraphwidget.tf_types import FunctionDef as FunctionDef
+    from tfgraphwidget.tf_types import FunctionDefLibrary as FunctionDefLibrary
+    from tfgraphwidget.tf_types import GradientDef as GradientDef
+    from tfgraphwidget.tf_types import GraphDebugInfo as GraphDebugInfo
+    from tfgraphwidget.tf_types import GraphDef as GraphDef
+    from tfgraphwidget.tf_types import MetaGraphDef as MetaGraphDef
+    from tfgraphwidget.tf_types import NodeDef as NodeDef
+    from tfgraphwidget.tf_types import OpDef as OpDef
+    from tfgraphwidget.tf_types import SavedModel as SavedModel
+    from tfgraphwidget.tf_types import SignatureDef as SignatureDef
+    from tfgraphwidget.tf_types import TrackableObjectGraph as TrackableObjectGraph
+    from tfgraphwidget.tf_types import VariableDef as VariableDef
 
 # Keys of collections, as in tf.compat.v1.GraphKeys (tests/sources/test_tf_protos.py compares them).
 GLOBAL_VARIABLES = "variables"
@@ -61,7 +63,7 @@ class MessageClasses(NamedTuple):
 
     GraphDef: Any
     MetaGraphDef: Any
-    SavedModel: Any
+    SavedModel: type[Any]
 
 
 @cache
@@ -72,7 +74,8 @@ def message_classes() -> MessageClasses:
 
 def registered_op(op_type: str) -> Any:
     """The OpDef that is registered for an op type, or None."""
-    return import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+    definition: OpDef | None = import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+    return definition
 
 
 @cache
@@ -88,14 +91,16 @@ def numpy_dtype(name: str) -> Any:
     return import_module("tensorflow").as_dtype(name).as_numpy_dtype
 
 
-def array_of(tensor_proto: object) -> Any:
+def array_of(tensor_proto: object) -> np.ndarray[Any, Any]:
     """The numpy array of a TensorProto. Raises what TensorFlow raises for a damaged one."""
-    return import_module("tensorflow").make_ndarray(tensor_proto)
+    array: np.ndarray[Any, Any] = import_module("tensorflow").make_ndarray(tensor_proto)
+    return array
 
 
-def string_tensor(text: str) -> Any:
+def string_tensor(text: str) -> TensorProto:
     """The TensorProto of a scalar string."""
-    return import_module("tensorflow").make_tensor_proto(text)
+    proto: TensorProto = import_module("tensorflow").make_tensor_proto(text)
+    return proto
 
 
 def graph_def_version() -> int:
@@ -108,9 +113,10 @@ def tensorflow_version() -> str:
     return str(import_module("tensorflow").__version__)
 
 
-def collection_message(key: str) -> Any:
+def collection_message(key: str) -> type[Message] | None:
     """The message class that the entries of a collection in a MetaGraphDef are, by the collection's key, or None."""
-    return import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+    result: type[Message] | None = import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+    return result
 
 
 def latest_checkpoint(folder: str) -> str | None:
@@ -119,12 +125,13 @@ def latest_checkpoint(folder: str) -> str | None:
     return None if prefix is None else str(prefix)
 
 
-def checkpoint_reader(prefix: str) -> Any:
+def checkpoint_reader(prefix: str) -> CheckpointReader:
     """TensorFlow's reader of a checkpoint. Raises what TensorFlow raises.
 
     `tf.train.load_checkpoint` would take a prefix for the directory of that name, if there is one.
     """
-    return import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
+    result: CheckpointReader = import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
+    return result
 
 
 @cache

@@ -149,7 +149,7 @@ def _set_dtype(moves: EdgeMoves, node: NodeDef, attribute: str, dtype: str) -> N
     node.attr[attribute].type = moves.index.typing.number(dtype)
 
 
-_ADAPTERS: dict[str, Callable[[EdgeMoves, Tensor, Tensor], Any]] = {
+_ADAPTERS: dict[str, Callable[[EdgeMoves, Tensor, Tensor], object]] = {
     "Cast": _cast,
     "Reshape": _reshape,
     "Transpose": _transpose,

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
@@ -36,7 +36,7 @@ from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
-from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
 _INIT = "__saved_model_init_op"
@@ -268,7 +268,8 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
     kind = tf_protos.collection_message(key)
     if kind is None or kind.DESCRIPTOR.name != "VariableDef":
         return True
-    return split_tensor(kind.FromString(entry).variable_name)[0] in names
+    definition = cast("VariableDef", kind.FromString(entry))
+    return split_tensor(definition.variable_name)[0] in names
 
 
 def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:

@@ -107,14 +107,14 @@ def add_collections(
     return lost
 
 
-def _is_shown(item: Any, index: GraphIndex) -> bool:
+def _is_shown(item: object, index: GraphIndex) -> bool:
     """Whether the index has all ops that an item of a collection refers to."""
     member = Member.of(item)
     names = [member.name] if member is not None else _op_names(item)
     return all(split_tensor(name)[0] in index.ids for name in names)
 
 
-def _op_names(item: Any) -> list[str]:
+def _op_names(item: object) -> list[str]:
     """The ops and tensors that a control flow context, a queue runner or a Saver refers to."""
     pivot = getattr(item, "pivot", None)
     queue = getattr(item, "queue", None)

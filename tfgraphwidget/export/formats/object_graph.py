@@ -30,7 +30,15 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.sources import Signature, open_source, saved_variables, tf_protos
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, FunctionDefLibrary, MetaGraphDef, NodeDef, TensorShapeProto
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    FunctionDef,
+    FunctionDefLibrary,
+    MetaGraphDef,
+    NodeDef,
+    QueueRunnerDef,
+    TensorShapeProto,
+)
 
 _SIGNATURES = "signatures"
 _EMPTY_OBJECT = "_generic_user_object"
@@ -483,7 +491,7 @@ class _FunctionLookup:
         """None."""
         return ()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None."""
         return ()
 

@@ -282,7 +282,7 @@ def _little_endian(array: npt.NDArray[Any]) -> tuple[bytes, str]:
 class PageTables(NamedTuple):
     """One graph of a page: its JSON document, and its arrays by name."""
 
-    head: dict[str, Any]
+    head: dict[str, object]
     numbers: dict[str, npt.NDArray[Any]]
 
 

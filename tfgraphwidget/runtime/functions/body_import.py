@@ -29,7 +29,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import FuncGraph, NodeDef
+from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, Tensor
 
 # What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -76,7 +76,7 @@ _UNCHANGED = OwnNodes()
 
 
 def load_with_gradients(
-    functions: Mapping[str, object], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
+    functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
 ) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef.
 
@@ -117,7 +117,7 @@ def load_with_gradients(
     return functions_by_name
 
 
-def _tensor(body: Any, op: str, name: str) -> Any:
+def _tensor(body: FuncGraph, op: str, name: str) -> Tensor:
     """A tensor of a loaded function, by the name that `called_gradients` has for it, for the gradient of an op."""
     if name[0] == "^":
         return body.get_operation_by_name(op).inputs[int(name[1:])]

@@ -368,7 +368,7 @@ def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.Tens
     return specs
 
 
-def _function(body: Callable[..., Any], structure: CallStructure) -> Any:
+def _function(body: Callable[..., object], structure: CallStructure) -> Any:
     """A tf.function that is called like this."""
     body.__signature__ = inspect.Signature(structure.parameters)  # type: ignore[attr-defined]
     return typed_function(body, structure.parameters, structure.specs)

@@ -38,7 +38,7 @@ from tfgraphwidget.tf_internals import (
     set_body_graph,
     set_gradient_function,
 )
-from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FuncGraph, FunctionDef, LibraryFunction, NodeDef
 
 _DIFFERENTIATED = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 
@@ -104,7 +104,7 @@ class CallGradient:
         return self._gradient(op, *gradients)
 
 
-def _library(graph: FuncGraph | None) -> Mapping[str, Any]:
+def _library(graph: FuncGraph | None) -> Mapping[str, LibraryFunction]:
     """The functions that ops of a graph can call, by name: those of the graph, and of the graphs around it."""
     graphs = []
     while graph is not None:

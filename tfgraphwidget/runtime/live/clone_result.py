@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfgraphwidget.argument_checks import Checked, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
@@ -89,7 +90,7 @@ class Copy(Checked):
     graph: tf.Graph = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
     _keys: Callable[[], Mapping[str, str]] = field(repr=False)
-    _pairs: Callable[[], tuple[Any, ...]] = field(repr=False)
+    _pairs: Callable[[], tuple[tuple[VariableDef, VariableDef], ...]] = field(repr=False)
     _models: tuple[Model, Model] = field(repr=False)
     _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
 

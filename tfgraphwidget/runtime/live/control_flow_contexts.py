@@ -248,7 +248,7 @@ def _is_gradient_loop(context: ControlFlowContext) -> bool:
     return context.IsWhileContext() and context.GetControlPivot().op.type not in IDENTITY
 
 
-def _holds(contexts: list[Any], context: ControlFlowContext) -> bool:
+def _holds(contexts: list[ControlFlowContext], context: ControlFlowContext) -> bool:
     return any(other is context for other in contexts)
 
 

@@ -151,7 +151,7 @@ def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, val
 class _State:
     """What an edit changes besides ops; `library` are the functions of the graph, `functions` the hidden ones."""
 
-    collections: dict[str, list[Any]]
+    collections: dict[str, list[object]]
     hidden: frozenset[str]
     functions: frozenset[str]
     library: frozenset[str]
@@ -186,7 +186,7 @@ def restore_collections(
                 delete_collection(graph, key)
 
 
-def op_of_entry(item: Any) -> str:
+def op_of_entry(item: object) -> str:
     """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue."""
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
@@ -199,7 +199,7 @@ def op_of_entry(item: Any) -> str:
 def is_entry_of(new_ops: Collection[str]) -> Callable[[str, Any], bool]:
     """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops."""
 
-    def is_own(_: str, item: Any) -> bool:
+    def is_own(_: str, item: object) -> bool:
         op = op_of_entry(item)
         # A variable without a name is one that another thread is just making.
         return op in new_ops or not (op or isinstance(item, tf.Variable))

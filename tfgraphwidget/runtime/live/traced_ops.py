@@ -149,7 +149,7 @@ _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
 Options = Mapping[str, Any]
-_ADAPTED: dict[str, Callable[..., Any]] = {
+_ADAPTED: dict[str, Callable[..., object]] = {
     "Cast": tf.cast,
     "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
     "Identity": tf.identity,

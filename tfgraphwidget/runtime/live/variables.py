@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -60,8 +60,8 @@ def proto_of(definition: VariableDef) -> tf_types.VariableDef:
         snapshot_name=definition.snapshot or definition.name,
         trainable=definition.trainable,
         is_resource=definition.resource,
-        synchronization=definition.synchronization,
-        aggregation=definition.aggregation,
+        synchronization=cast("Any", definition.synchronization),  # an int, which the field takes
+        aggregation=cast("Any", definition.aggregation),
     )
     if definition.slice_info is not None:
         proto.save_slice_info_def.CopyFrom(definition.slice_info)

@@ -27,7 +27,7 @@ _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.
 _NOT_PLACED = (tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
 # What each session on servers was sent last: the graph's version.
-_sent_versions: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+_sent_versions: WeakKeyDictionary[object, int] = WeakKeyDictionary()
 
 
 class TimedSession:

@@ -207,7 +207,7 @@ def fits(op_type: str, dtypes: Sequence[str]) -> bool:
     )
 
 
-def _attribute(attr: Any, name: str, about: str) -> Parameter | None:
+def _attribute(attr: OpDef.AttrDef, name: str, about: str) -> Parameter | None:
     """The parameter for an attribute; None for one that no form can ask for: a function, or a tensor."""
     kind = attr.type.removeprefix("list(").removesuffix(")")
     many = attr.type.startswith("list(")

@@ -78,7 +78,7 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
     )
 
 
-def _attribute(name: str, value: Any) -> AttributeDescription:
+def _attribute(name: str, value: AttrValue) -> AttributeDescription:
     text = attribute_text(value)
     is_python = value.WhichOneof("value") not in _NOT_SETTABLE and not (value.list.func or value.list.tensor)
     is_whole = text != _UNREADABLE and len(text) < _LONGEST
@@ -124,7 +124,7 @@ def attribute_text(value: AttrValue) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _text(value: Any) -> str:
+def _text(value: AttrValue) -> str:
     kind = value.WhichOneof("value")
     if kind == "tensor":
         return _constant(value.tensor)

@@ -26,7 +26,7 @@ class FileForm:
         """The NodeDefs of the imported graph in the file's form."""
         return [self._node(node, self._nodes.get(node.name)) for node in nodes]
 
-    def envelope(self, imported: Any) -> GraphDef:
+    def envelope(self, imported: GraphDef) -> GraphDef:
         """The versions and the library of the imported graph in the file's form: functions keep name and body."""
         graph_def = self._body.envelope()
         live = {function.signature.name: function for function in imported.library.function}

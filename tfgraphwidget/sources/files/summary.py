@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfgraphwidget.graph import (
@@ -17,7 +18,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.sources.files.output_ops import find_output_ops
 from tfgraphwidget.sources.files.summary_schema import dtype_of
-from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef, SignatureDef, TensorShapeProto
+from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef, SignatureDef, TensorInfo, TensorShapeProto
 
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
 
@@ -56,7 +57,7 @@ def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[s
     }
 
 
-def _control_flow(every: list[Any]) -> dict[str, int]:
+def _control_flow(every: Sequence[Iterable[NodeDef]]) -> dict[str, int]:
     kinds = Counter(node.op.removeprefix("Ref") for nodes in every for node in nodes)
     counts = {
         "while loops": sum(kinds[kind] for kind in WHILE_LOOPS),
@@ -86,7 +87,7 @@ def _bytes(tensor: dict[str, Any]) -> int:
 
 
 def _signature(name: str, signature: SignatureDef) -> dict[str, Any]:
-    def side(infos: Any) -> dict[str, Any]:
+    def side(infos: Mapping[str, TensorInfo]) -> dict[str, Any]:
         return {
             key: {"tensor": info.name, "dtype": dtype_of(info.dtype), "shape": _shape(info.tensor_shape)}
             for key, info in sorted(infos.items())

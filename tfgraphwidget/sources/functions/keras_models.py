@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tf_internals import eager_mode, functional_ends, functional_model, functional_nodes
-from tfgraphwidget.tf_types import KerasModel
+from tfgraphwidget.tf_types import KerasModel, TensorSpec
 
 __all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the editor, which imports no TensorFlow
 
@@ -128,7 +129,7 @@ def _parameters(model: KerasModel, count: int) -> list[inspect.Parameter]:
     return [inspect.Parameter(name, kind) for name in names]
 
 
-def _input_specs(model: KerasModel, title: str) -> list[Any]:
+def _input_specs(model: KerasModel, title: str) -> list[TensorSpec]:
     """A structure of TensorSpecs for each argument of the model's call; the batch dimension is free."""
     utils = importlib.import_module("keras.src.export.export_utils")
     tree = sys.modules["keras"].tree
@@ -148,7 +149,7 @@ def _required(model: KerasModel) -> list[str]:
     return [p.name for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty]
 
 
-def _call(model: KerasModel, specs: list[object]) -> str:
+def _call(model: KerasModel, specs: Sequence[object]) -> str:
     """The Python that opens a model of which Keras has recorded these arguments only."""
 
     def text(spec: Any) -> str:
@@ -158,7 +159,7 @@ def _call(model: KerasModel, specs: list[object]) -> str:
     return f"tgw.edit(model, signature=[{', '.join([*map(text, specs), *left])}])"
 
 
-def _given_specs(model: KerasModel, title: str, signature: object) -> list[Any]:
+def _given_specs(model: KerasModel, title: str, signature: object) -> list[TensorSpec]:
     """The same as the caller says it."""
     tree = sys.modules["keras"].tree
     names = list(inspect.signature(model.call).parameters)

@@ -233,7 +233,7 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
     return FunctionNodes(nodes, tuple(arg.name for arg in signature.input_arg), returns)
 
 
-def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, AttrValue]) -> NodeDef:
+def _placeholder(arg: OpDef.ArgDef, argument: Any, attributes: Mapping[str, AttrValue]) -> NodeDef:
     """The op that represents an argument."""
     node = tf.compat.v1.NodeDef(name=arg.name, op="Placeholder")
     dtype = arg.type or (attributes[arg.type_attr].type if arg.type_attr in attributes else 0)

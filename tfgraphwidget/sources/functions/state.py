@@ -307,7 +307,7 @@ class EditedState:
         return _export_table(self.new[name], dtypes) if name in self.new else self.original.table(name, dtypes)
 
 
-def _export_table(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
+def _export_table(table: Tensor, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
     """Keys and values of a lookup table; None for other ops and dtypes, and for a table that is not filled."""
     for keys, values in dtypes:
         with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):

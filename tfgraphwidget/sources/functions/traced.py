@@ -125,7 +125,7 @@ def _number(signature: object) -> int | None:
         return None
 
 
-def _choices(title: str, concrete_functions: Sequence[Any]) -> str:
+def _choices(title: str, concrete_functions: Sequence[ConcreteFunction]) -> str:
     first = enumerate(concrete_functions[:_MOST_LISTED])
     choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
     more = f", of {len(concrete_functions)}" if len(concrete_functions) > _MOST_LISTED else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef, OpDef
@@ -105,7 +105,7 @@ class OpTypes:
         return dtypes
 
 
-def _dtypes(arg: Any, node: NodeDef, definition: OpDef) -> tuple[str, ...]:
+def _dtypes(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> tuple[str, ...]:
     """The dtypes of the tensors of one output argument."""
     ref = "_ref" if arg.is_ref else ""
     if arg.type_list_attr:

@@ -22,7 +22,7 @@ from tfgraphwidget.tf_internals import (
     is_complete,
     nested_contexts,
 )
-from tfgraphwidget.tf_types import ContextDef, ControlFlowContext
+from tfgraphwidget.tf_types import ContextDef, ControlFlowContext, Message
 
 _KINDS = (WhileContext, CondContext)
 
@@ -69,8 +69,8 @@ def _proto(context: ControlFlowContext, own: dict[Any, list[tf.Operation]]) -> C
     values.values.extend(op.name for op in own.get(context, ()) if op.name not in named_ops)
     for inner in _nested_contexts(context):
         nested = tf_protos.ControlFlowContextDef()
-        is_loop = isinstance(inner, WhileContext)
-        (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(_proto(inner, own))
+        part: Message = nested.while_ctxt if isinstance(inner, WhileContext) else nested.cond_ctxt
+        part.CopyFrom(_proto(inner, own))
         proto.nested_contexts.append(nested)
     return proto
 

@@ -151,7 +151,7 @@ class GraphBody:
         joined = {key: (*collections.get(key, ()), *members) for key, members in captured.items()}
         return {**collections, **joined}, (*definitions.values(), *variables)
 
-    def _member(self, item: Any) -> Member | None:
+    def _member(self, item: object) -> Member | None:
         """What an entry of a collection is; None for entries without a graph, or of the graph around a FuncGraph."""
         member = Member.of(item)
         owner = getattr(item, "graph", None)
@@ -175,7 +175,7 @@ class GraphBody:
         """The outermost v1 control flow contexts, of gradient loops too."""
         return control_flow_contexts(self.graph)
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
         return queue_runners(self.graph)
 
@@ -196,7 +196,7 @@ class GraphBody:
         return cached[1]
 
 
-def queue_runners(graph: tf.Graph) -> tuple[tuple[str, Any], ...]:
+def queue_runners(graph: tf.Graph) -> tuple[tuple[str, QueueRunnerDef], ...]:
     """(collection key, QueueRunnerDef) of every queue runner in the collections, in their order."""
     return tuple(
         (key, runner_def(item, graph))
