@@ -379,7 +379,6 @@ def with_an_other_dtype(path: Path) -> GraphEditor:
     [
         lambda e: e.clone("x:0", "net/logits:0", into="c", init="none"),
         lambda e: e.clone(e.between("x:0", "net/logits:0"), into="c", init="none"),
-        lambda e: e.clone([], ["net/logits:0"], into="c", init="none", device={"x": "/cpu:0"}),
         lambda e: (e.mark("x:0", "net/logits:0"), e.clone(into="c", init="none"))[1],
     ],
 )
