@@ -10,17 +10,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
 from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, find_op, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import static_shape
+from tfgraphwidget.tensorflow_modules import lazy_class, tf
 from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session
 
-_UNSET = (tf.errors.FailedPreconditionError, tf.errors.AbortedError)  # what was never filled; tables say Aborted
+# What was never filled; tables say Aborted.
+_UNSET = (lazy_class("tensorflow.errors", "FailedPreconditionError"), lazy_class("tensorflow.errors", "AbortedError"))
 _UNREADABLE = (DT_RESOURCE, DT_VARIANT)
 _IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow's dataset_options.proto
 
