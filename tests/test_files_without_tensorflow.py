@@ -47,3 +47,32 @@ def test_a_file_that_has_its_shapes_is_opened_drawn_edited_and_saved(source: str
     with tf.Graph().as_default() as again:
         tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "edited.pb").read_bytes()), name="")
         assert len(again.get_operations()) == int(run.stdout)
+
+
+BOUND = """
+import sys
+import tfgraphwidget as tgw
+from tfgraphwidget.tensorflow_modules import _Lazy
+tgw.edit(sys.argv[1]).scene()
+assert "tensorflow" not in sys.modules
+if sys.argv[2] == "graph":
+    import tensorflow as tf
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(tf.compat.v1.GraphDef.FromString(open(sys.argv[1], "rb").read()), name="")
+    tgw.edit(graph)
+else:
+    tgw.edit(sys.argv[1]).clone(["x:0"], ["net/logits:0"], into="copy")
+assert "tensorflow" in sys.modules
+ours = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "tfgraphwidget"}
+assert "tfgraphwidget.tf_internals" in ours
+print([(name, key) for name, module in ours.items() for key, value in vars(module).items() if type(value) is _Lazy])
+"""
+
+
+@pytest.mark.parametrize("first", ["graph", "clone"])
+def test_once_tensorflow_is_imported_every_module_has_tensorflow_itself(first: str, tmp_path: Path) -> None:
+    """Else Python of ours would run under TensorFlow's locks, which an interrupt then leaves held."""
+    path = tmp_path / "graph.pb"
+    path.write_bytes(build_mlp(resource=True).as_graph_def(add_shapes=True).SerializeToString())
+    run = subprocess.run([sys.executable, "-c", BOUND, path, first], capture_output=True, text=True, check=False)
+    assert run.stdout == "[]\n", run.stderr[-2000:]

@@ -20,44 +20,43 @@ from operator import attrgetter, methodcaller
 from types import MappingProxyType
 from typing import Any, cast
 
-from tfgraphwidget.tensorflow_modules import LazyModule, lazy_class, tf
+from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
 from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, MetaGraphDef, NodeDef, Session
 
 # All are imported when they are first used.
-trace_type = LazyModule("tensorflow.core.function.trace_type")
-function_type = LazyModule("tensorflow.core.function.polymorphism.function_type")
-graph_view = LazyModule("tensorflow.python.checkpoint.graph_view")
-c_api = LazyModule("tensorflow.python.client.pywrap_tf_session")
-client_session = LazyModule("tensorflow.python.client.session")
-context = LazyModule("tensorflow.python.eager.context")
-polymorphic_concrete_function = LazyModule("tensorflow.python.eager.polymorphic_function.concrete_function")
-function_type_utils = LazyModule("tensorflow.python.eager.polymorphic_function.function_type_utils")
-polymorphic_function = LazyModule("tensorflow.python.eager.polymorphic_function.polymorphic_function")
-tracing_compilation = LazyModule("tensorflow.python.eager.polymorphic_function.tracing_compilation")
-c_api_util = LazyModule("tensorflow.python.framework.c_api_util")
-func_graph = LazyModule("tensorflow.python.framework.func_graph")
-function = LazyModule("tensorflow.python.framework.function")
-kernels = LazyModule("tensorflow.python.framework.kernels")
-meta_graph = LazyModule("tensorflow.python.framework.meta_graph")
-ops = LazyModule("tensorflow.python.framework.ops")
-convert_to_constants = LazyModule("tensorflow.python.framework.convert_to_constants")
-cond_v2 = LazyModule("tensorflow.python.ops.cond_v2")
-control_flow_ops = LazyModule("tensorflow.python.ops.control_flow_ops")
-control_flow_state = LazyModule("tensorflow.python.ops.control_flow_state")
-control_flow_util_v2 = LazyModule("tensorflow.python.ops.control_flow_util_v2")
-custom_gradient = LazyModule("tensorflow.python.ops.custom_gradient")
-handle_data_util = LazyModule("tensorflow.python.ops.handle_data_util")
-ref_variable = LazyModule("tensorflow.python.ops.ref_variable")
-resource_variable_ops = LazyModule("tensorflow.python.ops.resource_variable_ops")
-session_ops = LazyModule("tensorflow.python.ops.session_ops")
-variable_scope = LazyModule("tensorflow.python.ops.variable_scope")
-variables = LazyModule("tensorflow.python.ops.variables")
-while_v2 = LazyModule("tensorflow.python.ops.while_v2")
-function_deserialization = LazyModule("tensorflow.python.saved_model.function_deserialization")
-loader_impl = LazyModule("tensorflow.python.saved_model.loader_impl")
-trackable_base = LazyModule("tensorflow.python.trackable.base")
-monitored_session = LazyModule("tensorflow.python.training.monitored_session")
-nest = LazyModule("tensorflow.python.util.nest")
+trace_type = lazy_module("tensorflow.core.function.trace_type")
+function_type = lazy_module("tensorflow.core.function.polymorphism.function_type")
+graph_view = lazy_module("tensorflow.python.checkpoint.graph_view")
+c_api = lazy_module("tensorflow.python.client.pywrap_tf_session")
+client_session = lazy_module("tensorflow.python.client.session")
+context = lazy_module("tensorflow.python.eager.context")
+polymorphic_concrete_function = lazy_module("tensorflow.python.eager.polymorphic_function.concrete_function")
+function_type_utils = lazy_module("tensorflow.python.eager.polymorphic_function.function_type_utils")
+polymorphic_function = lazy_module("tensorflow.python.eager.polymorphic_function.polymorphic_function")
+tracing_compilation = lazy_module("tensorflow.python.eager.polymorphic_function.tracing_compilation")
+c_api_util = lazy_module("tensorflow.python.framework.c_api_util")
+func_graph = lazy_module("tensorflow.python.framework.func_graph")
+function = lazy_module("tensorflow.python.framework.function")
+kernels = lazy_module("tensorflow.python.framework.kernels")
+meta_graph = lazy_module("tensorflow.python.framework.meta_graph")
+ops = lazy_module("tensorflow.python.framework.ops")
+convert_to_constants = lazy_module("tensorflow.python.framework.convert_to_constants")
+cond_v2 = lazy_module("tensorflow.python.ops.cond_v2")
+control_flow_ops = lazy_module("tensorflow.python.ops.control_flow_ops")
+control_flow_state = lazy_module("tensorflow.python.ops.control_flow_state")
+control_flow_util_v2 = lazy_module("tensorflow.python.ops.control_flow_util_v2")
+custom_gradient = lazy_module("tensorflow.python.ops.custom_gradient")
+handle_data_util = lazy_module("tensorflow.python.ops.handle_data_util")
+ref_variable = lazy_module("tensorflow.python.ops.ref_variable")
+resource_variable_ops = lazy_module("tensorflow.python.ops.resource_variable_ops")
+session_ops = lazy_module("tensorflow.python.ops.session_ops")
+variable_scope = lazy_module("tensorflow.python.ops.variable_scope")
+variables = lazy_module("tensorflow.python.ops.variables")
+while_v2 = lazy_module("tensorflow.python.ops.while_v2")
+function_deserialization = lazy_module("tensorflow.python.saved_model.function_deserialization")
+loader_impl = lazy_module("tensorflow.python.saved_model.loader_impl")
+trackable_base = lazy_module("tensorflow.python.trackable.base")
+nest = lazy_module("tensorflow.python.util.nest")
 
 RUN_ON = "2.21"
 """The TensorFlow release that every function here was run on."""
@@ -72,12 +71,10 @@ SavedModelLoader = lazy_class("tensorflow.python.saved_model.loader_impl", "Save
 Trackable = lazy_class("tensorflow.python.trackable.base", "Trackable")
 WhileContext = lazy_class("tensorflow.python.ops.control_flow_ops", "WhileContext")
 
-# The last is the base of TensorFlow's debuggers.
-_WRAPPERS = (
-    lazy_class("tensorflow.python.training.monitored_session", "_MonitoredSession"),
-    lazy_class("tensorflow.python.training.monitored_session", "_WrappedSession"),
-    lazy_class("tensorflow.python.client.session", "SessionInterface"),
-)
+# Classes of what wraps a session; the last is the base of TensorFlow's debuggers.
+_MonitoredSession = lazy_class("tensorflow.python.training.monitored_session", "_MonitoredSession")
+_WrappedSession = lazy_class("tensorflow.python.training.monitored_session", "_WrappedSession")
+_SessionInterface = lazy_class("tensorflow.python.client.session", "SessionInterface")
 
 _NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
 
@@ -895,7 +892,7 @@ def is_session(thing: object) -> bool:
     Private: `monitored_session._MonitoredSession`, `_WrappedSession`, `SessionInterface`. Public classes are some of
     their subclasses.
     """
-    return isinstance(thing, (BaseSession, *_WRAPPERS))
+    return isinstance(thing, (BaseSession, _MonitoredSession, _WrappedSession, _SessionInterface))
 
 
 def wrapped_session(thing: Any) -> Any:
@@ -905,9 +902,9 @@ def wrapped_session(thing: Any) -> Any:
 
     Private: `_MonitoredSession._tf_sess`, `_WrappedSession._sess`. There is no public attribute.
     """
-    if isinstance(thing, monitored_session._MonitoredSession):
+    if isinstance(thing, _MonitoredSession):
         return thing._tf_sess()
-    return thing._sess if isinstance(thing, _WRAPPERS) and hasattr(thing, "_sess") else thing
+    return thing._sess if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess") else thing
 
 
 def is_closed(session: Session) -> bool:
