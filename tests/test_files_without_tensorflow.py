@@ -61,7 +61,7 @@ if sys.argv[2] == "graph":
         tf.import_graph_def(tf.compat.v1.GraphDef.FromString(open(sys.argv[1], "rb").read()), name="")
     tgw.edit(graph)
 else:
-    tgw.edit(sys.argv[1]).clone(["x:0"], ["net/logits:0"], into="copy")
+    tgw.edit(sys.argv[1]).clone(["x:0"], ["net/logits:0"], into="copy", init="initial")
 assert "tensorflow" in sys.modules
 ours = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "tfgraphwidget"}
 assert "tfgraphwidget.tf_internals" in ours
