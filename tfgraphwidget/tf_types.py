@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef as GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef as NodeDef
     from tensorflow.core.framework.op_def_pb2 import OpDef as OpDef
+    from tensorflow.core.framework.op_def_pb2 import OpList as OpList
     from tensorflow.core.framework.step_stats_pb2 import NodeExecStats as NodeExecStats
     from tensorflow.core.framework.step_stats_pb2 import StepStats as StepStats
     from tensorflow.core.framework.tensor_pb2 import TensorProto as TensorProto

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
@@ -36,6 +35,7 @@ from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
@@ -20,6 +18,7 @@ from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
 from tfgraphwidget.tf_types import Message
 
