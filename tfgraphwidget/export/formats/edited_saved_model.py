@@ -32,7 +32,7 @@ from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import TRAINABLE, GraphIndex, definitions, handles
-from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
@@ -184,19 +184,51 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
     added = set()
+    converted: list[str] = []  # ops that the model restores, and that freezing has replaced under their own names
     stack = _bookkeeping(original)
     if not original.object_graph_def.nodes and any(name not in nodes for name in stack):
         raise NotKept("ops of its Saver were removed")
     while stack:
         name = stack.pop()
         if name in nodes or name not in raw:
-            if name in nodes and name in raw and nodes[name].op != raw[name].op:
+            if name not in raw or name not in nodes or nodes[name].op == raw[name].op or name in converted:
+                continue
+            if not original.object_graph_def.nodes:
                 raise NotKept(f"{name!r} is a {nodes[name].op} now, and the model restores a {raw[name].op}")
+            converted.append(name)
+            stack += [split_input(text)[0] for text in raw[name].input]
             continue
         added.add(name)
         nodes[name] = raw[name]
         stack += [split_input(text)[0] for text in raw[name].input]
-    return [*(node for name, node in raw.items() if name in added), *(nodes[n] for n in nodes if n not in added)]
+    edited_nodes = _renamed([nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw})
+    added.update(converted)
+    return [*(node for name, node in raw.items() if name in added), *edited_nodes]
+
+
+def _renamed(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]) -> list[NodeDef]:
+    """NodeDefs of which some have other names, which their consumers read.
+
+    A frozen variable is a constant of the variable's name, and the objects of a SavedModel restore the variable itself.
+    """
+    taken = {name.lower() for name in used_names}
+    new_names: dict[str, str] = {}
+    for name in names:
+        new_names[name] = free_name(f"{name}_frozen", taken)
+        taken.add(new_names[name].lower())
+    if not new_names:
+        return list(nodes)
+    renamed = []
+    for node in nodes:
+        copy = type(node)()
+        copy.CopyFrom(node)
+        copy.name = new_names.get(node.name, node.name)
+        for place, text in enumerate(node.input):
+            name = split_input(text)[0]
+            if name in new_names:
+                copy.input[place] = text.replace(name, new_names[name], 1)
+        renamed.append(copy)
+    return renamed
 
 
 def _bookkeeping(meta: Any) -> list[str]:
@@ -306,7 +338,11 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
     session, index, stored = edited.session, edited.request.index, edited.stored
     if session is None:
         return {}
-    variables = [v for v in definitions(index, handles(index)).values() if v.snapshot or not v.resource]
+    before = edited.before
+    known = definitions(index, handles(index))
+    # The objects of a frozen model have the values that were frozen.
+    known = {**definitions(before, handles(before)), **known}
+    variables = [v for v in known.values() if v.snapshot or not v.resource]
     keys = {v.handle: stored.keys(v.handle) for v in variables}
     variables = [v for v in variables if keys[v.handle]]
     if not variables:
