@@ -586,8 +586,8 @@ def test_freeze_at_the_root_keeps_every_signature_and_the_objects(
         again.leave(0)
         assert [signature.name for signature in again.signatures] == list(signatures)
         again.strip_training()
-        again.save(tmp_path / "again" / folder.name)
-        check_identity(folder, tmp_path / "again" / folder.name)
+        again.save(tmp_path / f"{folder.name}_again")
+        check_identity(folder, tmp_path / f"{folder.name}_again")
     loaded = tf.saved_model.load(str(tmp_path / several.name))
     assert loaded.h(tf.constant([1.0, 1.0]))[1][0].numpy().tolist() == [1.0, -2.0]
     assert loaded.f(x)["y"].numpy().tolist() == [[4.0, 3.0]]
@@ -760,18 +760,6 @@ def test_an_edit_of_a_body_that_reads_an_unknown_op_is_refused_in_one_sentence(s
 
     with pytest.raises(GraphEditError, match="'Relu'") as refused:
         rename_and_save()
-    assert str(refused.value).count(". ") == 0
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_checkpoint_with_other_keys_is_refused_or_named_in_one_sentence(several: Path, tmp_path: Path) -> None:
-    path = tf.train.Checkpoint(other=tf.Variable([1.0, 2.0])).save(str(tmp_path / "other"))
-    editor = tgw.edit(several, signature="f", checkpoint=path)
-    (notice,) = [notice for notice in editor.notices if "has no value of" in notice]
-    assert "v/.ATTRIBUTES/VARIABLE_VALUE" in notice or "'v'" in notice
-    editor.bypass(editor.find("type:Relu").ops[0])
-    with pytest.raises(GraphEditError) as refused:
-        editor.save(tmp_path / "new/")
     assert str(refused.value).count(". ") == 0
     assert not (tmp_path / "new").exists()
 

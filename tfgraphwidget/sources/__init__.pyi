@@ -39,6 +39,7 @@ from .files.formats import recognize as recognize
 from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
+from .files.importing import write_checkpoint as write_checkpoint
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
 from .files.signature_defs import tensor_names as tensor_names

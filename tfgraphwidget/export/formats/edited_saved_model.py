@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
@@ -35,7 +35,7 @@ from tfgraphwidget.graph import TRAINABLE, GraphIndex, definitions, handles
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
+from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice, write_checkpoint
 from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
@@ -70,7 +70,8 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         meta, new = _rewrite(edited)
     except CannotHold as error:
         raise NotKept(str(error)) from error
-    values = _changed_values(edited)
+    values = {name: read() for name, read in edited.stored.other_values().items()}
+    values |= _changed_values(edited, values)
     if new:
         prefix = str(edited.folder / "variables" / "variables")
         values |= checkpoint_values(tf_protos.checkpoint_reader(prefix), new)
@@ -333,8 +334,11 @@ def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
 # Values
 
 
-def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
-    """The values that variables have in the session and did not have in the file, by their names in the checkpoint."""
+def _changed_values(edited: EditedSavedModel, others: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that variables have in the session and did not have in the file, by their names in the checkpoint.
+
+    `others` are those that came from another checkpoint.
+    """
     session, index, stored = edited.session, edited.request.index, edited.stored
     if session is None:
         return {}
@@ -355,10 +359,11 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
     # A variable that functions capture is the one that counts where two ops stand for one.
     for variable in sorted(variables, key=lambda v: len(keys[v.handle])):
         first, value = keys[variable.handle][0], np.asarray(now[variable.handle])
-        if variable_slice(np.asarray(reader.get_tensor(first)), variable).tobytes() == value.tobytes():
+        stored_value = np.asarray(others[first] if first in others else reader.get_tensor(first))
+        if variable_slice(stored_value, variable).tobytes() == value.tobytes():
             continue
         for key in keys[variable.handle]:
-            whole = changed.get(key, np.array(reader.get_tensor(key)))
+            whole = changed.get(key, np.array(others[key] if key in others else reader.get_tensor(key)))
             if variable.slice_info is None:
                 whole = value
             else:
@@ -370,17 +375,7 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
 def _write_values(old: Path, new: Path, values: Mapping[str, Any]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
-    names = sorted({*reader.get_variable_to_shape_map(), *values})
-    dtypes = {name: np.asarray(value).dtype for name, value in values.items()} | reader.get_variable_to_dtype_map()
+    readers = {name: partial(reader.get_tensor, name) for name in reader.get_variable_to_shape_map()}
     for file in new.parent.glob(f"{new.name}.*"):
         file.unlink()
-    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
-        fed = [tf.compat.v1.placeholder(dtypes[name]) for name in names]
-        saved = tf.raw_ops.SaveV2(prefix=str(new), tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed)
-        tensor_values = (values[name] if name in values else reader.get_tensor(name) for name in names)
-        session.run(saved, {tensor: _array(value) for tensor, value in zip(fed, tensor_values, strict=True)})
-
-
-def _array(value: Any) -> Any:
-    """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
-    return np.array(value, dtype=object) if isinstance(value, bytes) else value
+    write_checkpoint(str(new), {**readers, **{name: partial(values.__getitem__, name) for name in values}})
