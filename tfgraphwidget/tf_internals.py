@@ -13,64 +13,68 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from importlib import import_module
 from inspect import Parameter
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
 from typing import Any, cast
 
-import tensorflow as tf
-from tensorflow.core.function import trace_type  # type: ignore[attr-defined]
-from tensorflow.core.function.polymorphism import function_type
-from tensorflow.python.checkpoint import graph_view
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.client import session as client_session
-from tensorflow.python.eager import context
-from tensorflow.python.eager.polymorphic_function import concrete_function as polymorphic_concrete_function
-from tensorflow.python.eager.polymorphic_function import function_type_utils, polymorphic_function, tracing_compilation
-from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
-from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-from tensorflow.python.ops import (
-    cond_v2,
-    control_flow_ops,
-    control_flow_state,
-    control_flow_util_v2,
-    custom_gradient,
-    handle_data_util,
-    ref_variable,
-    resource_variable_ops,
-    session_ops,
-    variable_scope,
-    variables,
-    while_v2,
-)
-from tensorflow.python.profiler.internal import flops_registry  # noqa: F401  # fills the registry that `op_flops` asks
-from tensorflow.python.saved_model import function_deserialization, loader_impl
-from tensorflow.python.trackable import base as trackable_base
-from tensorflow.python.training import monitored_session
-from tensorflow.python.util import nest
-
+from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
 from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, MetaGraphDef, NodeDef, Session
+
+# All are imported when they are first used.
+trace_type = lazy_module("tensorflow.core.function.trace_type")
+function_type = lazy_module("tensorflow.core.function.polymorphism.function_type")
+graph_view = lazy_module("tensorflow.python.checkpoint.graph_view")
+c_api = lazy_module("tensorflow.python.client.pywrap_tf_session")
+client_session = lazy_module("tensorflow.python.client.session")
+context = lazy_module("tensorflow.python.eager.context")
+polymorphic_concrete_function = lazy_module("tensorflow.python.eager.polymorphic_function.concrete_function")
+function_type_utils = lazy_module("tensorflow.python.eager.polymorphic_function.function_type_utils")
+polymorphic_function = lazy_module("tensorflow.python.eager.polymorphic_function.polymorphic_function")
+tracing_compilation = lazy_module("tensorflow.python.eager.polymorphic_function.tracing_compilation")
+c_api_util = lazy_module("tensorflow.python.framework.c_api_util")
+func_graph = lazy_module("tensorflow.python.framework.func_graph")
+function = lazy_module("tensorflow.python.framework.function")
+kernels = lazy_module("tensorflow.python.framework.kernels")
+meta_graph = lazy_module("tensorflow.python.framework.meta_graph")
+ops = lazy_module("tensorflow.python.framework.ops")
+convert_to_constants = lazy_module("tensorflow.python.framework.convert_to_constants")
+cond_v2 = lazy_module("tensorflow.python.ops.cond_v2")
+control_flow_ops = lazy_module("tensorflow.python.ops.control_flow_ops")
+control_flow_state = lazy_module("tensorflow.python.ops.control_flow_state")
+control_flow_util_v2 = lazy_module("tensorflow.python.ops.control_flow_util_v2")
+custom_gradient = lazy_module("tensorflow.python.ops.custom_gradient")
+handle_data_util = lazy_module("tensorflow.python.ops.handle_data_util")
+ref_variable = lazy_module("tensorflow.python.ops.ref_variable")
+resource_variable_ops = lazy_module("tensorflow.python.ops.resource_variable_ops")
+session_ops = lazy_module("tensorflow.python.ops.session_ops")
+variable_scope = lazy_module("tensorflow.python.ops.variable_scope")
+variables = lazy_module("tensorflow.python.ops.variables")
+while_v2 = lazy_module("tensorflow.python.ops.while_v2")
+function_deserialization = lazy_module("tensorflow.python.saved_model.function_deserialization")
+loader_impl = lazy_module("tensorflow.python.saved_model.loader_impl")
+trackable_base = lazy_module("tensorflow.python.trackable.base")
+nest = lazy_module("tensorflow.python.util.nest")
 
 RUN_ON = "2.21"
 """The TensorFlow release that every function here was run on."""
 
 # Classes that TensorFlow returns, and has no public name for.
-BaseSession = client_session.BaseSession
-CondContext = control_flow_ops.CondContext
-FuncGraph = func_graph.FuncGraph
-PartitionedVariable = variables.PartitionedVariable
-SavedModelLoader = loader_impl.SavedModelLoader
-Trackable = trackable_base.Trackable
-WhileContext = control_flow_ops.WhileContext
+BaseSession = lazy_class("tensorflow.python.client.session", "BaseSession")
+CondContext = lazy_class("tensorflow.python.ops.control_flow_ops", "CondContext")
+Function = lazy_class("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function")
+FuncGraph = lazy_class("tensorflow.python.framework.func_graph", "FuncGraph")
+PartitionedVariable = lazy_class("tensorflow.python.ops.variables", "PartitionedVariable")
+SavedModelLoader = lazy_class("tensorflow.python.saved_model.loader_impl", "SavedModelLoader")
+Trackable = lazy_class("tensorflow.python.trackable.base", "Trackable")
+WhileContext = lazy_class("tensorflow.python.ops.control_flow_ops", "WhileContext")
 
-# The last is the base of TensorFlow's debuggers.
-_WRAPPERS = (
-    monitored_session._MonitoredSession,
-    monitored_session._WrappedSession,
-    client_session.SessionInterface,
-)
-# For a type checker: types-tensorflow has no private names of classes.
-_Operation: Any = tf.Operation
+# Classes of what wraps a session; the last is the base of TensorFlow's debuggers.
+_MonitoredSession = lazy_class("tensorflow.python.training.monitored_session", "_MonitoredSession")
+_WrappedSession = lazy_class("tensorflow.python.training.monitored_session", "_WrappedSession")
+_SessionInterface = lazy_class("tensorflow.python.client.session", "SessionInterface")
 
 _NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
 
@@ -123,7 +127,7 @@ def wrap_operations(graph: tf.Graph, c_operations: Iterable[Any]) -> None:
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
     """
-    wrap = _Operation._from_c_op
+    wrap = cast("Any", tf.Operation)._from_c_op
     for c_operation in c_operations:
         wrap(c_operation, graph)._colocation_code_locations = {}
 
@@ -150,7 +154,7 @@ def create_operation(
     Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
     """
     c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
-    operation: tf.Operation = _Operation._from_c_op(c_operation, graph)
+    operation: tf.Operation = cast("Any", tf.Operation)._from_c_op(c_operation, graph)
     return operation
 
 
@@ -888,7 +892,7 @@ def is_session(thing: object) -> bool:
     Private: `monitored_session._MonitoredSession`, `_WrappedSession`, `SessionInterface`. Public classes are some of
     their subclasses.
     """
-    return isinstance(thing, (BaseSession, *_WRAPPERS))
+    return isinstance(thing, (BaseSession, _MonitoredSession, _WrappedSession, _SessionInterface))
 
 
 def wrapped_session(thing: Any) -> Any:
@@ -898,9 +902,9 @@ def wrapped_session(thing: Any) -> Any:
 
     Private: `_MonitoredSession._tf_sess`, `_WrappedSession._sess`. There is no public attribute.
     """
-    if isinstance(thing, monitored_session._MonitoredSession):
+    if isinstance(thing, _MonitoredSession):
         return thing._tf_sess()
-    return thing._sess if isinstance(thing, _WRAPPERS) and hasattr(thing, "_sess") else thing
+    return thing._sess if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess") else thing
 
 
 def is_closed(session: Session) -> bool:
@@ -1017,10 +1021,14 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
     return True
 
 
-CALLABLE_AND_HANDLE = (BaseSession._Callable, session_ops.TensorHandle)
-"""The classes of objects that refer to one C session: callables made by options, and tensor handles.
+@cache
+def session_reference_classes() -> tuple[type, ...]:
+    """Return the classes of objects that refer to one C session: callables made by options, and tensor handles.
 
-Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private."""
+    Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private.
+    """
+    return BaseSession._Callable, session_ops.TensorHandle
+
 
 HANDLE_FIELD = "_handle"
 """The field of both that holds their number in the C session.
@@ -1209,34 +1217,37 @@ def traces(polymorphic: Any) -> list[Any]:
     return list(polymorphic._function_cache.values()) or list(getattr(polymorphic, "concrete_functions", ()))
 
 
-class _OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc]
-    """Options under which a trace is found by types alone.
+@cache
+def _function_by_type() -> Any:
+    """Return a class of tf.functions whose traces are found by types alone: a signature is of positional arguments.
 
-    Private: `TracingOptions`. See `_FunctionByType`.
+    Private: `TracingOptions`, `Function._generate_tracing_options`, `FunctionSpec._input_signature`. See
+    `typed_function`.
     """
 
-    input_signature = None
+    class OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc,name-defined]
+        """Options under which a trace is found by types alone."""
 
+        input_signature = None
 
-class _FunctionByType(polymorphic_function.Function):  # type: ignore[misc]
-    """A tf.function whose trace is found by types alone: an input signature is of positional arguments.
+    class FunctionByType(polymorphic_function.Function):  # type: ignore[misc,name-defined]
+        """A tf.function with such options."""
 
-    Private: `Function._generate_tracing_options`, `FunctionSpec._input_signature`. See `typed_function`.
-    """
+        input_signature = None
 
-    input_signature = None
+        @property
+        def function_spec(self) -> Any:
+            """What `tf.saved_model.save` writes."""
+            spec = super().function_spec
+            spec._input_signature = None
+            return spec
 
-    @property
-    def function_spec(self) -> Any:
-        """What `tf.saved_model.save` writes."""
-        spec = super().function_spec
-        spec._input_signature = None
-        return spec
+        def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
+            options = super()._generate_tracing_options(fn, scope_type)
+            options.__class__ = OptionsByType  # each copy that TensorFlow makes of them reads the signature again
+            return options
 
-    def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
-        options = super()._generate_tracing_options(fn, scope_type)
-        options.__class__ = _OptionsByType  # each copy that TensorFlow makes of them reads the signature again
-        return options
+    return FunctionByType
 
 
 def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], specs: Mapping[str, Any]) -> Any:
@@ -1252,7 +1263,9 @@ def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], sp
     """
     types = trace_type.InternalTracingContext(is_legacy_signature=True)
     by_type = any(p.kind is p.KEYWORD_ONLY for p in parameters)
-    new_function = (_FunctionByType if by_type else polymorphic_function.Function)(body, body.__name__, autograph=False)
+    new_function = (_function_by_type() if by_type else polymorphic_function.Function)(
+        body, body.__name__, autograph=False
+    )
     typed_parameters = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
     typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in typed_parameters]
     new_function._function_type = function_type.FunctionType(typed)
@@ -1265,7 +1278,7 @@ def freeze_function(concrete: Any) -> Any:
 
     Private: `convert_variables_to_constants_v2`. Public is a converter for TensorFlow Lite only.
     """
-    return convert_variables_to_constants_v2(concrete, lower_control_flow=False)
+    return convert_to_constants.convert_variables_to_constants_v2(concrete, lower_control_flow=False)
 
 
 def functional_model(model: Any) -> Any:
@@ -1339,11 +1352,16 @@ def trackable_variables(trackable: Any) -> dict[str, tf.Variable]:
 # FLOPs
 
 
+_FLOPS = "tensorflow.python.profiler.internal.flops_registry"
+"""The module whose import fills the registry of floating-point operations."""
+
+
 def has_flops(op_type: str) -> bool:
     """Whether TensorFlow's registry can tell the floating-point operations of an op type.
 
     Private: `ops._stats_registry`. `tf.compat.v1.profiler` needs a whole graph.
     """
+    import_module(_FLOPS)
     try:
         ops._stats_registry.lookup(f"{op_type},flops")
     except LookupError:
@@ -1360,6 +1378,7 @@ def op_flops(shapes: Any, node: NodeDef) -> float | None:
 
     Private: `ops.get_stats_for_node_def`, `flops_registry`. `tf.compat.v1.profiler` needs a whole graph.
     """
+    import_module(_FLOPS)
     count = ops.get_stats_for_node_def(shapes, node, "flops").value
     return None if count is None else float(count)
 

@@ -16,11 +16,12 @@ from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
-from tfgraphwidget.runtime.functions import body_graph, module_clone
+from tfgraphwidget.runtime.functions import body_graph
 from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
+    from tfgraphwidget.runtime.functions import module_clone
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
@@ -65,6 +66,8 @@ def clone_modules(
     Raises:
         GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
     """
+    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
+
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -137,6 +140,8 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
     Raises:
         GraphEditError: The part cannot be copied.
     """
+    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
+
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -155,6 +160,8 @@ def _copy_body(
 
     `index` is the body as edits have left it.
     """
+    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
+
     arguments, returns = ends
     arguments_left = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)

@@ -11,7 +11,6 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotAGraph
 from tfgraphwidget.graph import ChangedValue, build
-from tfgraphwidget.runtime.functions import ModuleCopy
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.runtime.sync import (
     EagerStore,
@@ -190,6 +189,8 @@ def store_of(model: Any, *, slots: bool = False) -> VariableStore:
     Raises:
         NotAGraph: The object is not a model.
     """
+    from tfgraphwidget.runtime.functions import ModuleCopy  # a tf.Module
+
     core = getattr(model, "core", None)
     if isinstance(core, EditorCore):
         return store_of_source(core.source, core.target.index)

@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.scene import Paint, Scene
 from tfgraphwidget.sources import Signature, StoredData, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Session
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import SignatureDef
 
 DEFAULT = "serving_default"

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, cast
 
-import tensorflow as tf
 from google.protobuf.message import Message
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
@@ -24,6 +23,7 @@ from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.live.shapes import dimensions
 from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
 from tfgraphwidget.sources.source import Source
+from tfgraphwidget.tensorflow_modules import Graph, TensorSpec, tf
 from tfgraphwidget.tf_internals import FuncGraph, is_session
 from tfgraphwidget.tf_types import Session
 
@@ -78,7 +78,7 @@ def open_source(
 
 
 def _open(thing: Any, session: Session | None, options: OpenOptions) -> Source:
-    if isinstance(thing, tf.Graph) and not isinstance(thing, FuncGraph):
+    if isinstance(thing, Graph) and not isinstance(thing, FuncGraph):
         _refuse_choices("A live graph", options, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)
     if session is not None:
@@ -129,7 +129,7 @@ def _live_source(graph: tf.Graph, session: Session | None) -> Source:
 
 
 def _is_session_like(thing: object) -> bool:
-    return hasattr(thing, "run") and isinstance(getattr(thing, "graph", None), tf.Graph)
+    return hasattr(thing, "run") and isinstance(getattr(thing, "graph", None), Graph)
 
 
 def _function_source(thing: Any, options: OpenOptions) -> Source:
@@ -141,7 +141,7 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
     if is_keras_model(thing):
         _refuse_choices("A Keras model", options, ("checkpoint", "tags"))
         return keras_source(thing, options.signature)
-    if isinstance(thing, CONCRETE | FuncGraph):
+    if isinstance(thing, (CONCRETE, FuncGraph)):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
         if isinstance(thing, FuncGraph):
             return function_source(thing, f"Function {thing.name!r}")
@@ -152,7 +152,7 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
 
 def _alternative(thing: Any) -> str:
     """What to pass instead of an object that holds no graph itself."""
-    if isinstance(_attribute(thing, "graph"), tf.Graph):
+    if isinstance(_attribute(thing, "graph"), Graph):
         return "give the graph it is in, tgw.edit(x.graph)"
     if _attribute(thing, "signatures") is not None:
         return "give the directory it was loaded from, or one of its .signatures"
@@ -223,7 +223,7 @@ def _call(first: list[str], options: Any) -> str:
 def _source_text(value: Any) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
-    if isinstance(value, tf.TensorSpec):
+    if isinstance(value, TensorSpec):
         name = f", name={value.name!r}" if value.name else ""
         shape = dimensions(value.shape)
         return f"tf.TensorSpec({shape if shape is None else list(shape)}, {value.dtype!r}{name})"

@@ -12,9 +12,8 @@ from tfgraphwidget.graph import Member, Typing, VariableDef
 from tfgraphwidget.tf_types import DType, FunctionDef, NodeDef
 
 if TYPE_CHECKING:
-    import tensorflow as tf  # noqa: TC004  # a string at run time
-
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
+    from tfgraphwidget.tensorflow_modules import tf  # noqa: TC004  # a string at run time
 
 Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
 

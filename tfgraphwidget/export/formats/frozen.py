@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.edits.freeze import ConvertedGraph
 from tfgraphwidget.edits.freeze import convert_variables as freeze
@@ -43,6 +42,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDefLibrary, TensorProto
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"

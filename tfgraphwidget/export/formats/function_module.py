@@ -11,8 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import DEFAULT
@@ -21,6 +19,7 @@ from tfgraphwidget.export.verification.round_trip import check_saved_model, firs
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import build
 from tfgraphwidget.sources import Signature, open_source, shape_from_proto
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode
 
 # They change state that the function shares with others and that cannot be restored after a run.

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import complete_graph_def
@@ -30,7 +29,8 @@ from tfgraphwidget.runtime.live import proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
 from tfgraphwidget.tf_types import Message, MetaGraphDef, Session
 
@@ -46,14 +46,14 @@ def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Message | N
                 (f"{scope}{end}" for end in ("control_dependency", "Identity") if scope + end in index.ids), ""
             )
             if saves and f"{scope}Const" in index.ids:
-                saver: Message = tf.compat.v1.train.SaverDef(
+                saver: Message = v1.train.SaverDef(
                     filename_tensor_name=f"{scope}Const:0",
                     save_tensor_name=f"{saves}:0",
                     restore_op_name=name,
                     max_to_keep=5,
                     keep_checkpoint_every_n_hours=10_000.0,
                     sharded=saves.endswith("Identity"),
-                    version=tf.compat.v1.train.SaverDef.V2,
+                    version=v1.train.SaverDef.V2,
                 )
                 return saver
     return None
@@ -76,7 +76,7 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
     return assigned == {v.handle for v in variables} and keys == set(map(key_of, variables))
 
 
-_GLOBAL = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
+_GLOBAL = tf_protos.GLOBAL_VARIABLES
 
 
 def add_collections(
@@ -124,13 +124,12 @@ def _op_names(item: Any) -> list[str]:
     return [name for name in names if isinstance(name, str) and name]
 
 
-v1 = tf.compat.v1
 _WAY_OUT = "make variables of these constants: their values go into the checkpoint beside"
 _BARE = (
     "The variables have no values here, as the file came without a checkpoint, so {!r} was written without one, and "
     "was not run."
 )
-_SAVEABLE = v1.GraphKeys.SAVEABLE_OBJECTS
+_SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
 
 

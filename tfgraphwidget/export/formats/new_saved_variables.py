@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, Session
 
 OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.request import ExportRequest
@@ -31,6 +30,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 

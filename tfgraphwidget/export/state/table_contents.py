@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -22,6 +21,7 @@ from tfgraphwidget.graph import (
     users,
 )
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 _EXPORT = "LookupTableExportV2"

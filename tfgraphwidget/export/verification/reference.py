@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.formats.function_library import library_of
@@ -20,6 +19,7 @@ from tfgraphwidget.graph import needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 ReferenceRun = tuple[Signature, dict[str, Any], dict[str, Any]]

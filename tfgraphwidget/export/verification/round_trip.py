@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import ReferenceRun
@@ -19,9 +18,9 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import error_text
 from tfgraphwidget.sources import Signature, tensor_names
+from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import eager_mode
 
-v1 = tf.compat.v1
 Run = Callable[[Signature, dict[str, Any]], dict[str, Any]]
 """Runs a signature of the written file: outputs by key for feeds by key."""
 

@@ -7,10 +7,10 @@ each run, so that a copy can be brought up to date with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
@@ -20,34 +20,31 @@ from tfgraphwidget.runtime.functions.body_import import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
 from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
-Feeds = Callable[[], Mapping[tf.Operation, Mapping[tf.Tensor, Any]]]
+Feeds = Callable[[], "Mapping[tf.Operation, Mapping[tf.Tensor, Any]]"]
 
 
-class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
-    """A session in which variables have the values that variables elsewhere have at each run."""
+@cache
+def _following_session() -> Any:
+    """A class of sessions in which variables have the values that variables elsewhere have at each run."""
 
-    def __init__(self, graph: tf.Graph, feeds: Feeds) -> None:
-        super().__init__(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
-        self._feeds = feeds
+    class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
+        """A session that assigns values to variables before each run."""
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values.
+        def __init__(self, graph: tf.Graph, feeds: Feeds) -> None:
+            super().__init__(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+            self._feeds = feeds
 
-        Args:
-            fetches: Tensors and ops, in any structure.
-            feed_dict: {tensor: value}, or None.
-            options: A RunOptions, or None.
-            run_metadata: The RunMetadata to be filled, or None.
+        def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+            """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values."""
+            for assign, feeds in self._feeds().items():
+                super().run(assign, feeds)
+            return super().run(fetches, feed_dict, options, run_metadata)
 
-        Returns:
-            The values, in the structure of `fetches`.
-        """
-        for assign, feeds in self._feeds().items():
-            super().run(assign, feeds)
-        return super().run(fetches, feed_dict, options, run_metadata)
+    return FollowingSession
 
 
 def body_source(
@@ -81,7 +78,7 @@ def body_source(
         _import(nodes, functions, {name: tensor for name, tensor in tensors.items() if split_tensor(name) in read})
         _set_shapes(graph, index)
         tables = graph.get_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
-    session = FollowingSession(graph, state.feeds)
+    session = _following_session()(graph, state.feeds)
     session.run(tables)
     source = open_source(graph, session)
     inputs = tuple((split_tensor(name)[0], name) for name in own)

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient, reseed
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     attach_body_graphs,
     call_gradient_function,

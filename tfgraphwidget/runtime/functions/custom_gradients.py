@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
 from tfgraphwidget.graph import BodyState, GraphIndex
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.edited_function import unedited_name
 from tfgraphwidget.sources import find_operation
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
 from tfgraphwidget.tf_types import FunctionDef, Tensor
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import Preview, State
 from tfgraphwidget.edits.clone import Excerpt, excerpt
@@ -40,6 +38,7 @@ from tfgraphwidget.runtime.functions.module_state import Init, States, Variables
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, CaptureInfo, is_same_variable, static_shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, typed_function, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources import static_shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Variables = str | Mapping[str, str]

@@ -13,8 +13,6 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import NodeChange
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -26,6 +24,7 @@ from tfgraphwidget.graph import (
     called_functions,
 )
 from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     body_graph,
     call_gradient_function,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from os import PathLike, fspath
-from typing import Any
-
-import tensorflow as tf
+from typing import Any, cast
 
 from tfgraphwidget.argument_checks import Checked, value_text
 from tfgraphwidget.edits import Preview
@@ -17,28 +16,35 @@ from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources import unwrap_session
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_slice
 from tfgraphwidget.tf_types import Session
 
 
-class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
-    """A Saver whose ops are in one graph, whatever graph is the default one where it is used."""
+@cache
+def _graph_saver() -> Any:
+    """A class of Savers whose ops are in one graph, whatever graph is the default one where they are used."""
 
-    def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
-        check_open(graph)
-        self._graph = graph
-        with graph.as_default():
-            super().__init__(variables, **options)
+    class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
+        """A Saver of one graph."""
 
-    def save(self, *arguments: Any, **options: Any) -> Any:
-        """As `tf.compat.v1.train.Saver.save`."""
-        with self._graph.as_default():
-            return super().save(*arguments, **options)
+        def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
+            check_open(graph)
+            self._graph = graph
+            with graph.as_default():
+                super().__init__(variables, **options)
 
-    def restore(self, *arguments: Any, **options: Any) -> Any:
-        """As `tf.compat.v1.train.Saver.restore`."""
-        with self._graph.as_default():
-            return super().restore(*arguments, **options)
+        def save(self, *arguments: Any, **options: Any) -> Any:
+            """As `tf.compat.v1.train.Saver.save`."""
+            with self._graph.as_default():
+                return super().save(*arguments, **options)
+
+        def restore(self, *arguments: Any, **options: Any) -> Any:
+            """As `tf.compat.v1.train.Saver.restore`."""
+            with self._graph.as_default():
+                return super().restore(*arguments, **options)
+
+    return GraphSaver
 
 
 def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: Any) -> tf.compat.v1.train.Saver:
@@ -53,7 +59,7 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: 
     if not by_key:
         raise NothingTo("The copy has no variables of its own, so there is nothing to save or restore.")
     sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in by_key.items()}
-    return GraphSaver(graph, sliced, **options)
+    return cast("tf.compat.v1.train.Saver", _graph_saver()(graph, sliced, **options))
 
 
 @dataclass(frozen=True, eq=False)

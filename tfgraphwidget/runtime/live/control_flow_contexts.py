@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import Change
 from tfgraphwidget.graph import EXIT, IDENTITY, MADE_OUTSIDE_CONTEXTS, SWITCH
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     CondContext,
     WhileContext,
@@ -32,8 +31,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_loop_state,
 )
 
-_KEYS = tf.compat.v1.GraphKeys
-COLLECTIONS = {"WhileContextDef": _KEYS.WHILE_CONTEXT, "CondContextDef": _KEYS.COND_CONTEXT}
+COLLECTIONS = {"WhileContextDef": "while_context", "CondContextDef": "cond_context"}  # tf.compat.v1.GraphKeys
 """The collection that each kind of outermost contexts is kept in."""
 
 
@@ -119,7 +117,7 @@ class _ContextBuilder:
         bare.ClearField("nested_contexts")
         set_control_flow_context(self.graph, outer)
         try:
-            if _key(proto) == _KEYS.COND_CONTEXT:
+            if _key(proto) == COLLECTIONS["CondContextDef"]:
                 bare.pred_name = _predicate(self.graph, proto) or proto.pred_name
                 return CondContext(context_def=bare, name=proto.context_name)
             # A loop that is built later under this scope is told apart by its frame's name.
@@ -239,7 +237,7 @@ def _predicate(graph: tf.Graph, proto: Any) -> str:
 
 def _is_undecided(graph: tf.Graph, proto: Any) -> bool:
     """Return whether a placeholder replaces the Switch of a copied conditional, so that its ops always run."""
-    return _key(proto) == _KEYS.COND_CONTEXT and not (proto.pred_name or _predicate(graph, proto))
+    return _key(proto) == COLLECTIONS["CondContextDef"] and not (proto.pred_name or _predicate(graph, proto))
 
 
 def _is_gradient_loop(context: Any) -> bool:

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import report_each
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
 from tfgraphwidget.tf_types import NodeDef
 

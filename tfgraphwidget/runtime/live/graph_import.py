@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import exclusive_access, record_of, wrap_new_operations
 from tfgraphwidget.runtime.sandbox.preflight import Ends, ValidatedNodes, external_inputs, run_import, serialize_nodes
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     add_function,
     c_end,

@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import NameTaken
@@ -33,6 +31,7 @@ from tfgraphwidget.runtime.live.static_attributes import copy_static_attributes
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import collections_lock, delete_collection, graph_functions, operations_by_name
 from tfgraphwidget.tf_types import NodeDef, Session
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
@@ -46,6 +46,7 @@ from tfgraphwidget.sources import (
     static_shape,
     wrap_tf_errors,
 )
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     PartitionedVariable,
     control_flow_context,
@@ -150,14 +151,19 @@ _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
 Options = Mapping[str, Any]
-_ADAPTED: dict[str, Callable[..., Any]] = {
-    "Cast": tf.cast,
-    "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
-    "Identity": tf.identity,
-    "Print": lambda x, *, message="", summarize=3: tf.print(message, x, summarize=summarize),
-    "Reshape": tf.reshape,
-    "Transpose": tf.transpose,
-}
+
+
+@cache
+def _adapted_functions() -> dict[str, Callable[..., Any]]:
+    """What calls the op types whose parameters are not those of their function in `tf.raw_ops`."""
+    return {
+        "Cast": tf.cast,
+        "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
+        "Identity": tf.identity,
+        "Print": lambda x, *, message="", summarize=3: tf.print(message, x, summarize=summarize),
+        "Reshape": tf.reshape,
+        "Transpose": tf.transpose,
+    }
 
 
 @wrap_tf_errors("call the function")
@@ -304,7 +310,7 @@ def _call_op_type(op_type: str, *tensors: Any, **options: Any) -> Any:
     """Call an op type on tensors, with its parameters by name."""
     if op_type in ADAPTED and len(tensors) == 1:
         check_parameters(op_type, parameters(op_type), options)
-        return _ADAPTED[op_type](*tensors, **options)
+        return _adapted_functions()[op_type](*tensors, **options)
     return getattr(tf.raw_ops, op_type)(**call_arguments(op_type, tensors, options))
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget import tf_types
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import static_shape, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import find_operation, resource_variable, set_constraint, variable_from_proto
 from tfgraphwidget.tf_types import NodeDef
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
@@ -30,6 +29,7 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import unfetchable_operations
 from tfgraphwidget.tf_types import Session
 

@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -26,6 +25,7 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
+from tfgraphwidget.tensorflow_modules import lazy_module, tf
 from tfgraphwidget.tf_types import NodeExecStats, Session, StepStats
 
 # TensorFlow runs a matrix product or a convolution, the addition after it and the activation as one op of a type like
@@ -279,7 +279,7 @@ def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
 
 
 def _planes(file: Path) -> Sequence[Any]:
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+    xplane_pb2 = lazy_module("tensorflow.tsl.profiler.protobuf.xplane_pb2")
 
     space = xplane_pb2.XSpace()
     try:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import tensorflow as tf
 from google.protobuf.message import EncodeError
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
@@ -26,6 +25,7 @@ from tfgraphwidget.graph import CONSTANTS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     c_end,
     copy_function,
@@ -48,7 +48,7 @@ Ends = Mapping[tuple[str, int], Any]
 
 _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
 _MOST_BYTES = (1 << 31) - 1  # of a message that protobuf reads
-_NODE_FIELD = tf.compat.v1.GraphDef.NODE_FIELD_NUMBER << 3 | 2  # the tag: the field's number, and 2 for "with length"
+_NODE_FIELD = 1 << 3 | 2  # the tag: GraphDef.NODE_FIELD_NUMBER, and 2 for "with length"
 _WITHOUT_PLACEHOLDER_V2 = 23  # GraphDef version
 CONSTRUCTION_CONTEXT = "_construction_context"
 _MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)

@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
 
-v1 = tf.compat.v1
 _PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
 
 

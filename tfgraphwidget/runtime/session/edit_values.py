@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import BodyState, GraphIndex, VariableDef, needed_ops
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 
 if TYPE_CHECKING:
     from tfgraphwidget.tf_types import NodeDef

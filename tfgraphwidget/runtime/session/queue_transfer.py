@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import runner_def, static_shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, Session
 
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has new_ops too small takes for ever

@@ -13,18 +13,15 @@ import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import extend_session, find_operation, session_config
 from tfgraphwidget.tf_types import Session
 
 PATIENCE = 60.0
 _PING_SECONDS = 8.0  # seconds for a server to say that it is there
 _NO_WORKERS = ["/job:nobody"]  # device filters that leave a session on its master alone
-_GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError)
-_NOT_PLACED = (tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
 # What each session on servers was sent last: the graph's version.
 _sent_versions: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
@@ -75,7 +72,7 @@ class TimedSession:
             if _sent_versions.get(self.session) != self.graph.version:
                 self.ping()
             values = self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
-        except _GONE as error:
+        except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
             tasks = _TASK.findall(str(error.message))
             who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"
             raise SessionRefused(self._no_answer_text(who, error)) from error
@@ -101,7 +98,7 @@ class TimedSession:
             if self.session not in _sent_versions:
                 who = "One of the servers behind"
                 self._open()
-        except _GONE as error:
+        except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
             raise SessionRefused(self._no_answer_text(f"{who} {self._target!r}", error)) from error
 
     def _open(self, **options: Any) -> None:
@@ -129,7 +126,7 @@ def can_grow(session: Session) -> bool:
     """
     try:
         extend_session(session)
-    except _NOT_PLACED:
+    except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError):
         return False
     except tf.errors.OpError:
         return True

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import RESOURCE_HANDLES, kind_of
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.sources import function_definition, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import graph_functions
 from tfgraphwidget.tf_types import AttrValue, NodeDef
 

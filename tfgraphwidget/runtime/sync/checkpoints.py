@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import Checkpoint, variable_slice
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.writable import check_place, unwritable, write_files
 
 _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")

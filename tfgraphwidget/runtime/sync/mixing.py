@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.graph import VariableDef
+from tfgraphwidget.tensorflow_modules import tf
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:

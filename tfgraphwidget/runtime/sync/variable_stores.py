@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -23,6 +22,7 @@ from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
 from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
 
 Array = np.ndarray[Any, Any]
@@ -254,7 +254,7 @@ def eager_store(model: Any) -> EagerStore | None:
     """
     if isinstance(model, tf.Variable):
         paths = {"": model}
-    elif isinstance(model, Trackable) and not isinstance(model, FUNCTION | CONCRETE):
+    elif isinstance(model, Trackable) and not isinstance(model, (FUNCTION, CONCRETE)):
         paths = _own(trackable_variables(model))
     else:
         return None

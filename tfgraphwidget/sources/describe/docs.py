@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.ops import attribute_text
 from tfgraphwidget.sources.inference.dtypes import dtype_name
@@ -54,8 +52,7 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
 def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Documentation:
 
     definition = tf_protos.OpDef.FromString(serialized)
-    text = getattr(getattr(tf.raw_ops, op_type, None), "__doc__", None) if registered else None
-    head, *sections = _SECTION.split(inspect.cleandoc(text or ""))
+    head, *sections = _SECTION.split(tf_protos.op_docstring(op_type) if registered else "")
     sections_by_name = dict(zip(sections[::2], sections[1::2], strict=False))
     summary, _, about = head.strip().partition("\n\n")
     return Documentation(

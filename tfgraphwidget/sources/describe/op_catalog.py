@@ -12,8 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import attr_value
@@ -22,6 +20,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.docs import documentation
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.tensorflow_modules import tf
 
 Kind = Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
 _KINDS = ("bool", "int", "float", "string", "type", "shape")

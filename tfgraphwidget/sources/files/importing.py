@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.progress import tell
@@ -26,6 +25,7 @@ from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
 
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions

@@ -12,13 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.sources.live.shapes import static_shape
+from tfgraphwidget.tensorflow_modules import tf
 
-_ANY = tf.TensorSpec(static_shape(None))
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -39,7 +37,7 @@ class CallStructure:
         """One tensor for each parameter; a tensor is the result, or a tuple of several."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
-        return cls(parameters, specs, _ANY if results == 1 else (_ANY,) * results)
+        return cls(parameters, specs, _any_tensor() if results == 1 else (_any_tensor(),) * results)
 
     @classmethod
     def of_tensors(cls, index: GraphIndex, tensors: Mapping[str, str], results: int) -> CallStructure:
@@ -104,8 +102,10 @@ class CallStructure:
             return self
         is_plain = type(self.results) in (tuple, list) and len(self.results) == self.result_count
         if is_plain or isinstance(self.results, tf.Tensor | tf.TensorSpec):
-            return CallStructure(self.parameters, self.specs, _ANY if len(keys) == 1 else (_ANY,) * len(keys))
-        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
+            return CallStructure(
+                self.parameters, self.specs, _any_tensor() if len(keys) == 1 else (_any_tensor(),) * len(keys)
+            )
+        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
 
     def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
         """The same with further tensors as keyword arguments, which an edit has added, by their names."""
@@ -133,7 +133,12 @@ class CallStructure:
         return CallStructure(self.parameters, now, self.results)
 
 
-class _ResultsByKey(dict[str, tf.TensorSpec]):
+def _any_tensor() -> tf.TensorSpec:
+    """What a tensor of any shape is described by."""
+    return tf.TensorSpec(static_shape(None))
+
+
+class _ResultsByKey(dict[str, "tf.TensorSpec"]):
     """Results that an edit has added to or taken from, in their order."""
 
 

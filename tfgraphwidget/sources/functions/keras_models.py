@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import names_text
@@ -18,6 +17,7 @@ from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, functional_ends, functional_model, functional_nodes
 
 __all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the editor, which imports no TensorFlow

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import (
     BRANCHES,
@@ -32,6 +30,7 @@ from tfgraphwidget.sources.node_body import Library, NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef, OpDef
 
 

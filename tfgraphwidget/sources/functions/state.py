@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -33,6 +31,7 @@ from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
 from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 
 

@@ -6,8 +6,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, cast
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources.functions.call_structure import CallStructure
 from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
@@ -16,11 +14,12 @@ from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
-from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
+from tfgraphwidget.tensorflow_modules import lazy_class, tf
+from tfgraphwidget.tf_internals import FuncGraph, Function, flatten_with_paths, traces
 
 _MOST_LISTED = 5
-FUNCTION = type(tf.function(lambda: None))
-CONCRETE = tf.types.experimental.ConcreteFunction
+FUNCTION = Function
+CONCRETE = lazy_class("tensorflow.types.experimental", "ConcreteFunction")
 
 
 def function_source(

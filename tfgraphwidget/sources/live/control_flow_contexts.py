@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     CondContext,
     WhileContext,

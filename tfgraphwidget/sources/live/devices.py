@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.source import Body
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Session
 
 
@@ -53,8 +54,6 @@ def parse_device(device: str) -> Any:
     Args:
         device: The name, "/device:GPU:0".
     """
-    import tensorflow as tf
-
     try:
         return tf.DeviceSpec.from_string(device)
     except ValueError:
@@ -72,8 +71,6 @@ def available_devices(session: Session | None) -> list[Any]:
     Args:
         session: The session, or None.
     """
-    import tensorflow as tf
-
     from tfgraphwidget.tf_internals import is_closed
 
     if session is not None and not is_closed(session) and hasattr(session, "list_devices"):

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import Member, ReshapedTyping, Shape, Shapes, Typing, VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
@@ -17,6 +15,7 @@ from tfgraphwidget.sources.live.shapes import tensor_shape
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
 from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
 
