@@ -18,6 +18,7 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     VariableDef,
+    definition_of,
     definitions,
     first_contents,
     initializers,
@@ -316,7 +317,7 @@ class FunctionValues(VariableValues):
         names: Iterable[str],
         fresh: Callable[[], Mapping[str, object]] | None,
     ) -> None:
-        super().__init__(index, init, {name: index.defined_variables[name] for name in names})
+        super().__init__(index, init, {name: definition_of(index, name) for name in names})
         self.body_state, self.fresh = body_state, fresh
 
     def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:

@@ -161,6 +161,11 @@ class Checkpoint:
         return sum(shard.stat().st_size for shard in shards) if shards else math.inf
 
 
+def value_type(checkpoint: Checkpoint, name: str) -> str:
+    """The dtype and the shape of a value, "float32 [2, 3]"."""
+    return f"{checkpoint.dtypes[name].name} {list(checkpoint.shapes[name])}"
+
+
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
     """Whether a path is a file, or a directory; false for unreadable places and impossible names."""
     try:
