@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
-
-import tensorflow as tf
+from typing import Any, cast
 
 from tfgraphwidget import tf_types
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import static_shape, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     find_operation,
     reference_variable,
@@ -66,8 +65,8 @@ def proto_of(definition: VariableDef) -> tf_types.VariableDef:
         snapshot_name=definition.snapshot or definition.name,
         trainable=definition.trainable,
         is_resource=definition.resource,
-        synchronization=definition.synchronization,
-        aggregation=definition.aggregation,
+        synchronization=cast("Any", definition.synchronization),  # an int, which the field takes
+        aggregation=cast("Any", definition.aggregation),
     )
     if definition.slice_info is not None:
         proto.save_slice_info_def.CopyFrom(definition.slice_info)
