@@ -27,8 +27,8 @@ from .files.checkpoint import is_checkpoint as is_checkpoint
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice
 from .files.container import Container as Container
+from .files.container import OpenOptions as OpenOptions
 from .files.file_form import FileForm as FileForm
-from .files.formats import OpenOptions as OpenOptions
 from .files.formats import SourceFormat as SourceFormat
 from .files.formats import describe_file as describe_file
 from .files.formats import file_suffixes as file_suffixes
