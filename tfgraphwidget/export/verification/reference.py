@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.formats.function_library import library_of
@@ -20,6 +19,7 @@ from tfgraphwidget.graph import needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 ReferenceRun = tuple[Signature, dict[str, Any], dict[str, Any]]
@@ -145,7 +145,7 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     return copy
 
 
-def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, Any]) -> dict[str, Any]:
+def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, Any]:
     tensors = dict(signature.inputs)
     values = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
     return dict(zip((key for key, _ in signature.outputs), values, strict=True))

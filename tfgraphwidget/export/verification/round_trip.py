@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import ReferenceRun
@@ -19,9 +18,9 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import error_text
 from tfgraphwidget.sources import Signature, tensor_names
+from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import eager_mode
 
-v1 = tf.compat.v1
 Run = Callable[[Signature, dict[str, Any]], dict[str, Any]]
 """Runs a signature of the written file: outputs by key for feeds by key."""
 
@@ -211,7 +210,7 @@ def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
         meta = v1.saved_model.load(session, list(tags), str(path))
 
-        def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+        def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
             proto = meta.signature_def[signature.name]
             inputs, outputs = dict(tensor_names(proto.inputs)), dict(tensor_names(proto.outputs))
             fetches = {key: outputs[key] for key, _ in signature.outputs}
@@ -238,7 +237,7 @@ def _load_eagerly(path: Path) -> Iterator[Run]:
         yield run
 
 
-def _output(key: str, outputs: Mapping[str, Any]) -> Any:
+def _output(key: str, outputs: Mapping[str, object]) -> Any:
     name, _, part = key.rpartition("/")
     return outputs[key] if key in outputs else getattr(outputs[name], part)
 
