@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     import tensorflow as tf
     from tensorflow import Graph, Operation, Tensor, TensorSpec, Variable
     from tensorflow.compat import v1
+    from tensorflow.errors import OpError
 
 __all__ = [
     "Graph",
+    "OpError",
     "Operation",
     "Tensor",
     "TensorSpec",
@@ -85,7 +87,7 @@ def _import(name: str) -> Any:
         if error.name != "tensorflow":
             raise
         raise TensorFlowMissing(
-            "This needs TensorFlow, which this environment does not have: pip install 'tfgraphwidget[tensorflow]'."
+            "This needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'."
         ) from None
 
 
@@ -138,6 +140,7 @@ if not TYPE_CHECKING:
     v1 = lazy_module("tensorflow.compat.v1")
     # For `isinstance`, which does not import TensorFlow.
     Graph = lazy_class("tensorflow", "Graph")
+    OpError = lazy_class("tensorflow", "errors.OpError")
     Operation = lazy_class("tensorflow", "Operation")
     Tensor = lazy_class("tensorflow", "Tensor")
     TensorSpec = lazy_class("tensorflow", "TensorSpec")
