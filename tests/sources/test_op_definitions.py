@@ -1,4 +1,4 @@
-"""Messages, OpDefs and documentation for where TensorFlow is not imported: `python -m tests.sources.test_op_definitions`."""
+"""Messages, OpDefs and documentation for where TensorFlow is not: `python -m tests.sources.test_op_definitions`."""
 
 from __future__ import annotations
 

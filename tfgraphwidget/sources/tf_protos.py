@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     AssetFileDef: Any
     AttrValue: Any
+    BundleEntryProto: Any
+    BundleHeaderProto: Any
     ControlFlowContextDef: Any
     FunctionDef: Any
     FunctionDefLibrary: Any
@@ -63,9 +65,9 @@ _FILES = (
 )
 _NAMES = frozenset(
     (
-        *("AssetFileDef", "AttrValue", "ControlFlowContextDef", "FunctionDef", "FunctionDefLibrary", "GradientDef"),
-        *("GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef", "OpList", "SavedModel", "SignatureDef"),
-        *("TrackableObjectGraph", "VariableDef"),
+        *("AssetFileDef", "AttrValue", "BundleEntryProto", "BundleHeaderProto", "ControlFlowContextDef", "FunctionDef"),
+        *("FunctionDefLibrary", "GradientDef", "GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef"),
+        *("OpList", "SavedModel", "SignatureDef", "TrackableObjectGraph", "VariableDef"),
     )
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
@@ -174,18 +176,22 @@ def collection_message(key: str) -> Any:
     return _message(_COLLECTIONS[key]) if key in _COLLECTIONS else None
 
 
-def latest_checkpoint(folder: str) -> str | None:
-    """The prefix of the newest checkpoint that the list in a directory names. Raises what TensorFlow raises."""
-    prefix = tf.train.latest_checkpoint(folder)
-    return None if prefix is None else str(prefix)
-
-
 def checkpoint_reader(prefix: str) -> Any:
     """TensorFlow's reader of a checkpoint. Raises what TensorFlow raises.
 
     `tf.train.load_checkpoint` would take a prefix for the directory of that name, if there is one.
     """
     return tf.compat.v1.train.NewCheckpointReader(prefix)
+
+
+class OldCheckpoint:
+    """A checkpoint as TensorFlow 0.x wrote it, in one file, which TensorFlow reads; else as `TensorBundle`."""
+
+    def __init__(self, prefix: str) -> None:
+        self._reader = checkpoint_reader(prefix)
+        self.shapes: dict[str, Any] = self._reader.get_variable_to_shape_map()
+        self.dtypes = {name: str(dtype.name) for name, dtype in self._reader.get_variable_to_dtype_map().items()}
+        self.value = self._reader.get_tensor
 
 
 @cache

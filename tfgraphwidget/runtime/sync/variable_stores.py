@@ -345,7 +345,7 @@ def _file_store(title: str, stored: StoredData, variables: Iterable[VariableDef]
         name, path = stored.variable_name(variable.handle), "" if key == variable.handle else key
         name = path if path and count[name] > 1 else name
         shape = tf.TensorShape(stored.shape(variable.handle))
-        variables_stored.append(StoredVariable(name, stored.dtype(variable.handle), shape, path, variable))
+        variables_stored.append(StoredVariable(name, tf.as_dtype(stored.dtype(variable.handle)), shape, path, variable))
     return FileStore(title, tuple(variables_stored), stored.value)
 
 
@@ -357,7 +357,9 @@ def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
     keys = (key for key in checkpoint.shapes if not key.startswith("_CHECKPOINTABLE"))
     of_name = _own({object_path(key) or key: key for key in sorted(keys, key=natural_order)})
     variables = tuple(
-        StoredVariable(name, checkpoint.dtypes[key], tf.TensorShape(checkpoint.shapes[key]), object_path(key))
+        StoredVariable(
+            name, tf.as_dtype(checkpoint.dtypes[key]), tf.TensorShape(checkpoint.shapes[key]), object_path(key)
+        )
         for name, key in of_name.items()
     )
     return FileStore(f"Checkpoint {checkpoint.prefix!r}", variables, lambda name: checkpoint.value(of_name[name]))
