@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     OpDef: Any
     OpList: Any
     SavedModel: Any
+    SaverDef: Any
     SignatureDef: Any
+    TensorInfo: Any
     TrackableObjectGraph: Any
     VariableDef: Any
 
@@ -67,7 +69,7 @@ _NAMES = frozenset(
     (
         *("AssetFileDef", "AttrValue", "BundleEntryProto", "BundleHeaderProto", "ControlFlowContextDef", "FunctionDef"),
         *("FunctionDefLibrary", "GradientDef", "GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef"),
-        *("OpList", "SavedModel", "SignatureDef", "TrackableObjectGraph", "VariableDef"),
+        *("OpList", "SaverDef", "SavedModel", "SignatureDef", "TensorInfo", "TrackableObjectGraph", "VariableDef"),
     )
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
