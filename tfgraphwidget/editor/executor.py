@@ -28,6 +28,8 @@ from tfgraphwidget.edits import (
     Step,
     check_called,
     rebind_selections,
+    rename_operands,
+    rename_tensor,
     reserved_names,
     track_boundary,
     track_signatures,
@@ -390,9 +392,20 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            plan, marking = partial(self._plans.plan, command), (command.inputs, command.outputs)
-            copies = self._copy(command, plan, self.target, target, steps, marking=marking)
+            planned = _planned_copy(partial(self._plan_clone, command, target), self.target, target)
+            marked = rename_operands(command, self.target.imported_names, self.index)
+            copies = self._carry_out(command, planned, target, steps, marking=(marked.inputs, marked.outputs))
         return copies[0] if command.times is None and not command.devices else list(copies)
+
+    def _plan_clone(self, command: Clone, target: LiveTarget, index: GraphIndex, into: GraphIndex) -> Patch:
+        """Plan a clone when all graphs are imported, whose ops may have got other names by that."""
+        present = rename_operands(command, self.target.imported_names, index)
+        if target is not self.target:
+            renames = target.imported_names
+            pairs = zip(present.replace, command.replace, strict=True)
+            read = tuple((name, rename_tensor(given, renames)) for (name, _), (_, given) in pairs)
+            present = replace(present, replace=read)
+        return self._plans.plan(present, index, into)
 
     def _clone_modules(self, command: Clone) -> tuple[Any, ...]:
         command.check_options()
@@ -455,20 +468,6 @@ class EditExecutor:
             return self.target
         return target_of(command.graph) or LiveTarget(open_source(command.graph, command.session))
 
-    def _copy(
-        self,
-        command: Command,
-        plan: _CopyPlan,
-        source: LiveTarget,
-        target: LiveTarget,
-        steps: Transaction,
-        *,
-        marking: Boundary = ((), ()),
-    ) -> tuple[Copy, ...]:
-        """Copy ops from one graph to another or the same, as `plan` says, and record it; mark that boundary."""
-        planned = _planned_copy(plan, source, target)
-        return self._carry_out(command, planned, target, steps, marking=marking)
-
     def _carry_out(
         self,
         command: Command,
@@ -497,7 +496,8 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             planned = self._planned_out(command, target) if self.in_function else None
-            origin, patch, load = planned or _planned_copy(partial(self._plans.plan, command), self.target, target)
+            plan = partial(self._plan_clone, command, target)
+            origin, patch, load = planned or _planned_copy(plan, self.target, target)
             with steps.without_interrupts():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
@@ -528,9 +528,11 @@ class EditExecutor:
                 signed = (name for s in opened.signatures for _, name in (*s.inputs, *s.outputs))
                 external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
                 context = IndexContext(index, target, has_values=opened.has_values, external_tensors=external)
-                return whole.plan(context)
+                renames = self.target.imported_names
+                read = tuple((name, rename_tensor(tensor, renames)) for name, tensor in connect)
+                return replace(whole, connect=read).plan(context)
 
-            return self._copy(command, plan, other, self.target, steps)[0]
+            return self._carry_out(command, _planned_copy(plan, other, self.target), self.target, steps)[0]
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""

@@ -442,7 +442,15 @@ class LiveTarget:
 
     def present_name(self, op: str) -> str:
         """The name that an op has now which an edit changed before the file was imported."""
-        return op if op in self.index.ids else self._imported_names.get(op, op)
+        return self.imported_names.get(op, op)
+
+    @property
+    def imported_names(self) -> dict[str, str]:
+        """The name that an op has now for each that an edit changed before the file was imported."""
+        if not self._imported_names:
+            return {}
+        ids = self.index.ids
+        return {old: new for old, new in self._imported_names.items() if old not in ids}
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
