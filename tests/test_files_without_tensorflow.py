@@ -133,7 +133,7 @@ relu = "net/two/out"
 for source in ("graph.pb", "graph.pbtxt", "model.meta", "saved", "saved/saved_model.pb"):
     editor = tgw.edit(source)
     assert len(editor.scene().box) and editor.find("type:MatMul") and editor.upstream(relu)
-    assert len(editor.table()) == len(editor.index)
+    assert len(editor.table()) == len(editor.index) == len(editor.cost())
     assert "Relu" in repr(editor.inspect(relu))
     before = editor.index.names
     editor.bypass(relu)
