@@ -198,8 +198,8 @@ COMMANDS = {
     "info model.meta": "variables",
     "show --html page.html graph.pb": "page.html",
     "diff graph.pb changed.pb": "renamed",
-    "code edits.json": "editor.rename(",
-    "export edits.json again.pbtxt": "again.pbtxt",
+    "code graph.pb edits.json": "editor.rename(",
+    "export graph.pb again.pbtxt --edits edits.json": "again.pbtxt",
     "export graph.pb again.svg": "again.svg",
 }
 """Arguments of the command -> what it prints."""
