@@ -28,7 +28,7 @@ _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
 def edited_state(
-    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, Any] = _NONE
+    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, object] = _NONE
 ) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
 
@@ -223,8 +223,22 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
     opened = executor.source.signature
     signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
     source = dataclasses.replace(executor.source, signature=signature)  # with the keys that edits have renamed
-    ends = arguments, _by_key(source, executor.view, returns)
-    return _copy_body(executor.state(), executor.index, ends, name, _structure(source, executor.view))
+    ends, state = (arguments, _by_key(source, executor.view, returns)), executor.state()
+    structure = _structure(source, executor.view)
+    if structure is not None:
+        structure = _with_arguments(structure, executor.index, state, executor.view.body.arguments, arguments)
+    return _copy_body(state, executor.index, ends, name, structure)
+
+
+def _with_arguments(
+    structure: CallStructure, index: GraphIndex, state: BodyState, before: Sequence[str], now: Sequence[str]
+) -> CallStructure:
+    """The structure of a function that edits have given further arguments, behind those that it has."""
+    further = [name for name in now[len(before) :] if split_tensor(name)[0] not in state.names]
+    if not further or tuple(now[: len(before)]) != tuple(before):
+        return structure
+    tensors = {identifier(split_tensor(name)[0]): name for name in further}
+    return structure.with_arguments(CallStructure.of_tensors(index, tensors, 1).specs)
 
 
 def _by_key(source: Source, view: GraphView, returns: Mapping[str, str]) -> dict[str, str]:

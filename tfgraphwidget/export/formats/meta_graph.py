@@ -33,12 +33,12 @@ from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import Signature, tf_protos
 from tfgraphwidget.tensorflow_modules import installed_folder, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
-from tfgraphwidget.tf_types import Message, MetaGraphDef, Session
+from tfgraphwidget.tf_types import MetaGraphDef, SaverDef, Session
 
 _RESTORES = "restore_all"
 
 
-def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Message | None:
+def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> SaverDef | None:
     """The SaverDef of the graph's last Saver that restores exactly these variables by their names, or None."""
     for name in reversed(index.names):
         if last_part(name) == _RESTORES and _restores(index, name, variables):
@@ -47,7 +47,7 @@ def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Message | N
                 (f"{scope}{end}" for end in ("control_dependency", "Identity") if scope + end in index.ids), ""
             )
             if saves and f"{scope}Const" in index.ids:
-                saver: Message = tf_protos.SaverDef(
+                saver: SaverDef = tf_protos.SaverDef(
                     filename_tensor_name=f"{scope}Const:0",
                     save_tensor_name=f"{saves}:0",
                     restore_op_name=name,
@@ -108,14 +108,14 @@ def add_collections(
     return lost
 
 
-def _is_shown(item: Any, index: GraphIndex) -> bool:
+def _is_shown(item: object, index: GraphIndex) -> bool:
     """Whether the index has all ops that an item of a collection refers to."""
     member = Member.of(item)
     names = [member.name] if member is not None else _op_names(item)
     return all(split_tensor(name)[0] in index.ids for name in names)
 
 
-def _op_names(item: Any) -> list[str]:
+def _op_names(item: object) -> list[str]:
     """The ops and tensors that a control flow context, a queue runner or a Saver refers to."""
     pivot = getattr(item, "pivot", None)
     queue = getattr(item, "queue", None)
@@ -299,7 +299,7 @@ def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping
             )
 
 
-def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) -> None:
+def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object]) -> None:
     """Raise unless the signatures compute what the graph computes; local variables get their current values."""
     if not request.signatures:
         return
@@ -316,7 +316,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
             variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
             session.run(list(state.starters))
 
-            def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+            def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
                 fed = dict(signature.inputs)
                 values: dict[str, Any] = session.run(
                     dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
@@ -328,7 +328,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
     check(GraphReference(request, state), _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
 
 
-def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, Any]) -> None:
+def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, object]) -> None:
     """Raise for state that the signatures need and the file does not have."""
     ids = request.index.ids
     if any(name not in ids for name in state.starters):

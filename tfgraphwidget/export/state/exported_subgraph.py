@@ -15,7 +15,7 @@ from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed_
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import Signature, tf_protos
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef
 
 Tensor = tuple[int, int]
 """Op and port."""
@@ -143,7 +143,7 @@ class _InputPlaceholders:
         self.nodes.append(node)
         return str(node.name)
 
-    def _number(self, tensor: Tensor) -> int:
+    def _number(self, tensor: Tensor) -> DataType.ValueType:
         return self.index.typing.number(self.index.dtypes(tensor[0])[tensor[1]].removesuffix("_ref"))
 
     def _free(self, base: str) -> str:

@@ -62,7 +62,7 @@ Kernel = tuple[str, str, tuple[tuple[str, frozenset[int]], ...]]
 """Device type, label, and for each attribute the dtypes that the kernel takes."""
 
 _registered: dict[str, tuple[Kernel, ...]] = {}  # of the op types that have been asked for
-_devices: WeakKeyDictionary[Any, tuple[Device, ...]] = WeakKeyDictionary()  # of each session
+_devices: WeakKeyDictionary[object, tuple[Device, ...]] = WeakKeyDictionary()  # of each session
 
 
 @dataclass(frozen=True)

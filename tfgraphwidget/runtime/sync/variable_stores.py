@@ -24,6 +24,7 @@ from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
 from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
+from tfgraphwidget.tf_types import KerasModel
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
@@ -272,7 +273,7 @@ def _own(paths: Mapping[str, T]) -> dict[str, T]:
     return {path: v for path, v in paths.items() if not (is_listed and path.startswith("_all_variables/"))}
 
 
-def keras_store(model: Any, *, slots: bool = False) -> EagerStore:
+def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
     """The variables of a Keras model or layer, by Keras's names of them, "sequential/dense/kernel".
 
     Args:

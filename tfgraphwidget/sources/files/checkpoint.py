@@ -131,7 +131,7 @@ class Checkpoint:
             )
         return self._read(lambda reader: reader.value(name))
 
-    def _read(self, what: Callable[[Any], Any]) -> Any:
+    def _read(self, what: Callable[[TensorBundle | tf_protos.OldCheckpoint], object]) -> Any:
         try:
             return what(self._reader)
         except GraphEditError:
@@ -145,7 +145,7 @@ class Checkpoint:
             ) from error
 
     @cached_property
-    def _reader(self) -> Any:
+    def _reader(self) -> TensorBundle | tf_protos.OldCheckpoint:
         """The reader of the values. TensorFlow reads the one file that TensorFlow 0.x wrote."""
         if _is(Path.is_file, Path(f"{self.prefix}.index")):
             return TensorBundle(self.prefix)
@@ -163,6 +163,11 @@ class Checkpoint:
         folder = Path(self.prefix).parent
         shards = [folder / name for name in _entries(folder) if self._shard(name)]
         return sum(shard.stat().st_size for shard in shards) if shards else math.inf
+
+
+def value_type(checkpoint: Checkpoint, name: str) -> str:
+    """The dtype and the shape of a value, "float32 [2, 3]"."""
+    return f"{checkpoint.dtypes[name]} {list(checkpoint.shapes[name])}"
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

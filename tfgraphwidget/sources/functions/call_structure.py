@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.sources.live.shapes import static_shape
 from tfgraphwidget.tensorflow_modules import tf
 
@@ -74,17 +74,17 @@ class CallStructure:
         """The number of tensors that the function returns."""
         return len(_leaves(self.results, (tf.Tensor, tf.TensorSpec)))
 
-    def tensors(self, values: Mapping[str, Any]) -> list[Any]:
+    def tensors(self, values: Mapping[str, object]) -> list[Any]:
         """The tensors in the values of parameters, in their order."""
         values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
         return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
 
-    def _parameter_tensors(self, name: str, value: Any) -> list[Any]:
+    def _parameter_tensors(self, name: str, value: object) -> list[Any]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
 
-    def pack(self, tensors: Iterable[Any]) -> Any:
+    def pack(self, tensors: Iterable[object]) -> Any:
         """The results as the function returns them."""
         if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
             return dict(zip(self.results, tensors, strict=True))
@@ -107,6 +107,14 @@ class CallStructure:
             )
         return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
 
+    def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
+        """The same with further tensors as keyword arguments, which an edit has added, by their names."""
+        taken = {parameter.name for parameter in self.parameters}
+        names = {name: free_name(name, taken) for name in specs}
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters = (*self.parameters, *(inspect.Parameter(names[name], kind) for name in specs))
+        return CallStructure(parameters, {**self.specs, **{names[n]: spec for n, spec in specs.items()}}, self.results)
+
     def with_specs(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
 
@@ -114,7 +122,7 @@ class CallStructure:
         """
         rest = iter(specs)
 
-        def refine(leaf: Any) -> Any:
+        def refine(leaf: object) -> object:
             count = len(_leaves(leaf, tf.TensorSpec))
             leaf_specs = [next(rest) for _ in range(count)]
             if isinstance(leaf, tf.TensorSpec):
@@ -177,7 +185,7 @@ def _parameter(traced: inspect.Parameter, spec: Any, declared: Mapping[str, insp
     return inspect.Parameter(traced.name, kind, default=default)
 
 
-def _fits(value: Any, spec: Any) -> bool:
+def _fits(value: object, spec: Any) -> bool:
     """Whether a default value is one of a structure of TensorSpecs."""
     try:
         tf.nest.assert_same_structure(value, spec, expand_composites=True)
