@@ -316,7 +316,7 @@ class AnalysisAPI(Checked):
             name: The name of the module.
 
         Returns:
-            An `runtime.functions.module_clone.ModuleCopy`, a tf.Module.
+            An `runtime.functions.ModuleCopy`, a tf.Module.
 
         Raises:
             GraphEditError: The current graph is not a function, or cannot run alone.

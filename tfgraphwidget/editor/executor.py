@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
     from tfgraphwidget.graph import BodyState, GraphIndex
-    from tfgraphwidget.runtime.functions import module_clone
+    from tfgraphwidget.runtime.functions import ModuleCopy
     from tfgraphwidget.sources import Signature, Source
 
 _STALE = (
@@ -375,10 +375,10 @@ class EditExecutor:
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
-    def clone(self, command: Clone) -> Copy | list[Copy] | module_clone.ModuleCopy:
+    def clone(self, command: Clone) -> Copy | list[Copy] | ModuleCopy:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
-        In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`, unless it goes into
+        In a function's body the clone is a tf.Module, `runtime.functions.ModuleCopy`, unless it goes into
         another graph.
         """
         command = rebind_selections(command, self.index)
