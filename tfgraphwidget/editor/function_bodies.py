@@ -13,14 +13,13 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.signature_ends import signature_ends
 from tfgraphwidget.edits import FunctionBoundary, Patch, Preview
 from tfgraphwidget.edits.clone import Clone, copied_devices
-from tfgraphwidget.errors import GraphEditError, NotClonable
+from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph, module_clone
-from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
+from tfgraphwidget.sources import Body, CallStructure, EditedState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.runtime.functions import ModuleCopy
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -67,9 +66,11 @@ def clone_modules(command: Clone, source: Source, state: BodyState, view: GraphV
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
+    saved_names = SavedNames(source, body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, Any]:
-        return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
+        fresh = _fresh(source, command)
+        return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
 
     modules = []
     for k, scope in enumerate(command.scopes):
@@ -204,22 +205,21 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
     return inputs, outputs, selection.ids, ()
 
 
-def edited_module(executor: EditExecutor, name: str) -> ModuleCopy:
-    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
-    if not executor.in_function:
-        raise GraphEditError(
-            "module: the current graph is not a function; run it in its session, or take a part as a separate "
-            "graph: editor.extract(inputs, outputs)."
-        )
-    arguments, returns = executor.function_ends()
-    opened = executor.source.signature
-    signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
-    source = dataclasses.replace(executor.source, signature=signature)  # with the keys that edits have renamed
-    ends, state = (arguments, _by_key(source, executor.view, returns)), executor.state()
-    structure = _structure(source, executor.view)
+def edited_module(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str) -> ModuleCopy:
+    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
+
+    Args:
+        source: What was opened, with the signature as edits have left it.
+        state: The state that the function reads.
+        view: The view of the function.
+        ends: The arguments and results of the function after the edits.
+        name: The name of the function.
+    """
+    arguments, returns = ends
+    structure = _structure(source, view)
     if structure is not None:
-        structure = _with_arguments(structure, executor.index, state, executor.view.body.arguments, arguments)
-    return _copy_body(state, executor.index, ends, name, structure)
+        structure = _with_arguments(structure, view.index, state, view.body.arguments, arguments)
+    return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, structure)
 
 
 def _with_arguments(
