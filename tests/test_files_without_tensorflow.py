@@ -159,7 +159,7 @@ assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.scene()
 editor = tgw.edit("model.meta", checkpoint="model")
-assert editor.core.source.stored.value("net/one/w").tolist() == json.loads(pathlib.Path("w.txt").read_text())
+assert editor.inspect("net/one/w").value.value.tolist() == json.loads(pathlib.Path("w.txt").read_text())
 refusals = []
 for call in (
     lambda: editor.graph, lambda: editor.insert("net/one/out:0", "Identity"), lambda: tgw.example(),
