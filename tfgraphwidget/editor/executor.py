@@ -43,7 +43,7 @@ from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
 from tfgraphwidget.runtime.sync import Model
-from tfgraphwidget.sources import GraphState, open_source
+from tfgraphwidget.sources import open_source
 
 if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
@@ -443,7 +443,9 @@ class EditExecutor:
 
     def _clonable_state(self) -> BodyState:
         """The state behind the ops of the current graph, of which a part becomes a function."""
-        return self.state() if self.in_function else GraphState(self.source, self.source.body)
+        if self.in_function:
+            return self.state()
+        return function_bodies.graph_state(self.source, self.index, self.patches())
 
     def _clone_out(self, command: Clone) -> tuple[Copy, ...]:
         """Clone a part of a function's body into a graph."""

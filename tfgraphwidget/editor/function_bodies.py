@@ -13,11 +13,11 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.signature_ends import signature_ends
 from tfgraphwidget.edits import FunctionBoundary, Patch, Preview
 from tfgraphwidget.edits.clone import Clone, copied_devices
-from tfgraphwidget.errors import GraphEditError, NotClonable
+from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph
-from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
+from tfgraphwidget.sources import Body, CallStructure, EditedState, GraphState, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -47,6 +47,20 @@ def edited_state(
     new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
     traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
     return EditedState(captured_state(source, body), index, new, traced)
+
+
+def graph_state(source: Source, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
+    """The state of an edited graph itself, for a part of it that becomes a function.
+
+    Args:
+        source: What was opened.
+        index: The graph as edits have left it.
+        patches: These edits, oldest first.
+    """
+    names: dict[str, str] = {}
+    for patch in patches:
+        names |= {new: names.pop(old, old) for old, new in patch.renamed}
+    return GraphState(source, source.body, index, names)
 
 
 def clone_modules(
@@ -214,11 +228,7 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
 
 def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
     """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
-    if not executor.in_function:
-        raise GraphEditError(
-            "module: the current graph is not a function; run it in its session, or take a part as a separate "
-            "graph: editor.extract(inputs, outputs)."
-        )
+    assert executor.in_function
     arguments, returns = executor.function_ends()
     opened = executor.source.signature
     signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
