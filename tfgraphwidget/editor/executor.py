@@ -364,10 +364,12 @@ class EditExecutor:
     def preview(self, command: Clone) -> Preview:
         """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
         if _function_executor(command.graph) is not None:
-            return function_bodies.preview(_alone(command), self.source, self._clonable_state(), self.view)
+            return function_bodies.preview(
+                _alone(command), self.source, self._clonable_state(), self.view, self.function_ends()
+            )
         target = self._target(command)
         if self.in_function and target is self.target:
-            return function_bodies.preview(command, self.source, self.state(), self.view)
+            return function_bodies.preview(command, self.source, self.state(), self.view, self.function_ends())
         if self.in_function:
             _, patch, _ = self._planned_out(command, target)
             return _with_notices(patch, target)
@@ -415,7 +417,7 @@ class EditExecutor:
         for scope in command.scopes:
             if scope in self.copies:
                 raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
-        modules = function_bodies.clone_modules(command, self.source, self.state(), self.view)
+        modules = function_bodies.clone_modules(command, self.source, self.state(), self.view, self.function_ends())
         with self.transaction() as steps, steps.without_interrupts():
             self._record(steps, command, Patch(), None, modules)
             self.listeners.notify()
@@ -427,7 +429,9 @@ class EditExecutor:
         It is an edit of the other editor. Raises NotClonable for an input that nothing in the function is given for.
         """
         read = dict(command.replace)
-        modules = function_bodies.clone_modules(_alone(command), self.source, self._clonable_state(), self.view)
+        modules = function_bodies.clone_modules(
+            _alone(command), self.source, self._clonable_state(), self.view, self.function_ends()
+        )
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
             raise NotClonable(

@@ -21,12 +21,12 @@ from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, needed_ops
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, split_tensor
-from tfgraphwidget.runtime.functions import module_clone
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.sources import Signature, Source, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Shape
+    from tfgraphwidget.runtime.functions import module_clone  # noqa: TC004  # a string at run time
     from tfgraphwidget.tf_types import NodeDef
 
 
@@ -209,6 +209,8 @@ def graph_module(
 def _module(
     joining: _Joining, inputs: Sequence[str], into: str, devices: Mapping[str, str] | None = None
 ) -> module_clone.ModuleCopy:
+    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
+
     def values(names: Sequence[str]) -> Mapping[str, Any]:
         state = joining.state
         return clone_values.FunctionValues(joining.index, joining.init, state, names, joining.fresh).values()
