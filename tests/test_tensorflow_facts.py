@@ -135,7 +135,8 @@ def test_the_inputs_that_are_seeds() -> None:
         inputs = [] if definition is None else [arg.name for arg in definition.input_arg]
         if slots := tuple(slot for slot, told in enumerate(inputs) if told in ("seed", "seed2")):
             found[name] = slots
-    assert found == SEED_INPUTS
+    assert found == {name: slots for name, slots in SEED_INPUTS.items() if hasattr(tf.raw_ops, name)}
+    assert len(found) >= len(SEED_INPUTS) - 1  # GlobalShuffleDataset came with TensorFlow 2.17
 
 
 def test_a_state_without_a_key_goes_by_the_name_of_its_op_but_for_variables() -> None:
@@ -332,10 +333,11 @@ def test_static_shapes_tell_what_set_shape_said_without_python_objects() -> None
         assert x._shape == ([None, 2], False)
 
 
-def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
-    graph = build_mlp(resource=True)
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_a_variable_is_made_as_tensorflow_makes_it(resource: bool) -> None:
+    graph = build_mlp(resource=resource)
     with graph.as_default():
-        v1.get_variable("still", dtype=tf.int64, initializer=np.arange(3), trainable=False)
+        v1.get_variable("still", dtype=tf.int64, initializer=np.arange(3), trainable=False, use_resource=resource)
         originals = v1.global_variables()
         for original in originals:
             proto = original.to_proto()

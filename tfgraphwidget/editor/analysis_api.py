@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.editor import function_bodies, keras_layers, synchronization
+from tfgraphwidget.editor import keras_layers, synchronization
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.joining import graph_module
 from tfgraphwidget.editor.saving import signature_or_apparent
@@ -18,6 +19,7 @@ from tfgraphwidget.graph import Difference
 from tfgraphwidget.runtime.measure import Comparison, Cost, Measured
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorsLike
 
 
 class AnalysisAPI(Checked):
@@ -27,7 +29,7 @@ class AnalysisAPI(Checked):
 
     # One op
 
-    def inspect(self, op: Any) -> Inspection:
+    def inspect(self, op: OpLike) -> Inspection:
         """Describe an op or a scope as the inspector of the panel does.
 
         Args:
@@ -54,7 +56,7 @@ class AnalysisAPI(Checked):
 
     # Differences
 
-    def diff(self, before: Any = None, *, values: bool = False) -> Difference:
+    def diff(self, before: object = None, *, values: bool = False) -> Difference:
         """Compare the current graph with its original state or with another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
@@ -109,7 +111,9 @@ class AnalysisAPI(Checked):
         self._core.evaluator.difference = value
         self._core.listeners.notify()
 
-    def compare(self, feeds: Mapping[Any, Any] | None = None, outputs: Any = None, other: Any = None) -> Comparison:
+    def compare(
+        self, feeds: Mapping[Any, object] | None = None, outputs: TensorsLike | None = None, other: object = None
+    ) -> Comparison:
         """Run the graph as it was opened and as it is now on the same feeds, and compare the outputs.
 
         Both run in separate sessions with the present values of the variables (from the session, the checkpoint or the
@@ -141,7 +145,7 @@ class AnalysisAPI(Checked):
 
     # Values
 
-    def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None = None) -> probing.Probe:
+    def probe(self, tensors: TensorsLike, feeds: Mapping[Any, object] | None = None) -> probing.Probe:
         """Run the graph and describe the values of tensors: range, mean, NaNs, histogram.
 
         The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
@@ -222,7 +226,12 @@ class AnalysisAPI(Checked):
         return self._core.coloring.cost_table(batch)
 
     def measure(
-        self, fetches: Any = None, feeds: Mapping[Any, Any] | None = None, runs: int = 1, *, metadata: Any = None
+        self,
+        fetches: TensorsLike | None = None,
+        feeds: Mapping[Any, object] | None = None,
+        runs: int = 1,
+        *,
+        metadata: RunMetadata | str | PathLike[str] | None = None,
     ) -> Measured:
         """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of each op.
 
@@ -297,7 +306,7 @@ class AnalysisAPI(Checked):
         """
         return self._core.executor.signatures
 
-    def module(self, name: str = "edited") -> Any:
+    def module(self, name: str = "edited") -> Module:
         """Make a tf.Module of the current function or graph as edited.
 
         It takes the function's arguments and returns its results, with keyword arguments, defaults and nested
@@ -329,10 +338,10 @@ class AnalysisAPI(Checked):
         """
         core = self._core
         if core.executor.in_function:
-            return function_bodies.edited_module(core.executor, name)
+            return core.executor.edited_module(name)
         return graph_module(core.source, core.index, core.executor.patches(), signature_or_apparent(core), name)
 
-    def keras(self) -> Any:
+    def keras(self) -> KerasModel:
         """Make a Keras model of an edited Functional or Sequential model, if the edits can be said in layers.
 
         These can: `insert`, `grow` and `replace` with a `keras.layers.Layer`, `bypass` and `reroute` from the output

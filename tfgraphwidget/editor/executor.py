@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -198,6 +199,13 @@ class EditExecutor:
             return target.edition.ends
         return track_boundary(body.arguments, body.returns, self.patches())
 
+    def edited_module(self, name: str) -> module_clone.ModuleCopy:
+        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
+        opened = self.source.signature
+        signature = next((s for s in self.signatures if opened is not None and s.name == opened.name), None)
+        source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
+        return function_bodies.edited_module(source, self.state(), self.view, self.function_ends(), name)
+
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
         return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches(), self._captured())
@@ -248,7 +256,7 @@ class EditExecutor:
         command: Command,
         patch: Patch,
         target: EditTarget | None,
-        results: tuple[Any, ...],
+        results: tuple[object, ...],
         lost: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
@@ -705,7 +713,7 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
                 names.setdefault(key, new_name)
         return names
 
-    def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+    def share(items: tuple[object, ...], k: int) -> tuple[Any, ...]:
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
     for k, scope in enumerate(preview.scopes):

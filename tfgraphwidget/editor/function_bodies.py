@@ -18,17 +18,16 @@ from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, traversal, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph
-from tfgraphwidget.sources import Body, CallStructure, EditedState, GraphState, Source, captured_state
+from tfgraphwidget.sources import Body, CallStructure, EditedState, GraphState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.runtime.functions import module_clone
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def edited_state(
-    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, Any] = _NONE
+    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, object] = _NONE
 ) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
 
@@ -88,9 +87,11 @@ def clone_modules(
     index, (arguments, returns) = view.index, ends
     structure = _edited_structure(source, view, state, arguments)
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
+    saved_names = SavedNames(source, view.body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, Any]:
-        return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
+        fresh = _fresh(source, command)
+        return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
 
     modules = []
     for k, scope in enumerate(command.scopes):
@@ -267,16 +268,21 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
     return inputs, outputs, selection.ids, ()
 
 
-def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
-    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
-    assert executor.in_function
-    arguments, returns = executor.function_ends()
-    opened = executor.source.signature
-    signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
-    source = dataclasses.replace(executor.source, signature=signature)  # with the keys that edits have renamed
-    ends, state = (arguments, _by_key(source, executor.view, returns)), executor.state()
-    structure = _edited_structure(source, executor.view, state, arguments)
-    return _copy_body(state, executor.index, ends, name, structure)
+def edited_module(
+    source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str
+) -> module_clone.ModuleCopy:
+    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
+
+    Args:
+        source: What was opened, with the signature as edits have left it.
+        state: The state that the function reads.
+        view: The view of the function.
+        ends: The arguments and results of the function after the edits.
+        name: The name of the function.
+    """
+    arguments, returns = ends
+    structure = _edited_structure(source, view, state, arguments)
+    return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, structure)
 
 
 def _edited_structure(source: Source, view: GraphView, state: BodyState, now: Sequence[str]) -> CallStructure | None:

@@ -12,8 +12,9 @@ from google.protobuf.message import Message
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.files.formats import OpenOptions, listed_suffixes
-from tfgraphwidget.sources.files.opening import open_bytes, open_message, open_path
+from tfgraphwidget.sources.files.container import OpenOptions
+from tfgraphwidget.sources.files.formats import listed_suffixes, open_bytes, open_path
+from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
 from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source
@@ -39,7 +40,7 @@ def open_source(
     *,
     signature: object = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    tags: Any = None,
+    tags: object = None,
 ) -> Source:
     """Open a graph, a session's graph, a function, a Keras model, a file, a message or its bytes.
 
@@ -77,7 +78,7 @@ def open_source(
     return source
 
 
-def _open(thing: Any, session: Session | None, options: OpenOptions) -> Source:
+def _open(thing: object, session: Session | None, options: OpenOptions) -> Source:
     if isinstance(thing, Graph) and not isinstance(thing, FuncGraph):
         _refuse_choices("A live graph", options, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)
@@ -99,10 +100,10 @@ def _open(thing: Any, session: Session | None, options: OpenOptions) -> Source:
     return _function_source(thing, options)
 
 
-def _copy(proto: Message) -> Any:
+def _copy(proto: Message) -> Message:
     """A copy of a message, so that the caller's later changes do not reach the source."""
     kind = _PROTOS[proto.DESCRIPTOR.full_name]
-    copy = kind()
+    copy: Message = kind()
     if isinstance(proto, kind):
         copy.CopyFrom(proto)
     else:  # of another protobuf package than TensorFlow's
@@ -150,7 +151,7 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
     raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_alternative(thing)}.")
 
 
-def _alternative(thing: Any) -> str:
+def _alternative(thing: object) -> str:
     """What to pass instead of an object that holds no graph itself."""
     if isinstance(_attribute(thing, "graph"), Graph):
         return "give the graph it is in, tgw.edit(x.graph)"
@@ -164,7 +165,7 @@ def _alternative(thing: Any) -> str:
     )
 
 
-def _attribute(thing: Any, name: str) -> Any:
+def _attribute(thing: object, name: str) -> Any:
     """An attribute of any object; None when it is missing or reading it raises."""
     try:
         return getattr(thing, name, None)
@@ -194,7 +195,7 @@ def reopen_live_expression(*, has_session: bool) -> str:
     return _call([_GRAPH, _SESSION] if has_session else [_GRAPH], ())
 
 
-def reopen_expression(thing: Any, title: str, choices: Mapping[str, Any]) -> str:
+def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> str:
     """The Python expression that opens a source again, `tgw.edit(...)`; for a live graph see `reopen_live_expression`.
 
     Args:
@@ -220,7 +221,7 @@ def _call(first: list[str], options: Any) -> str:
     return "\n".join(["tgw.edit(", *(f"    {text}" for text in [*first, *(f"{option}," for option in options)]), ")"])
 
 
-def _source_text(value: Any) -> str:
+def _source_text(value: object) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, TensorSpec):

@@ -16,28 +16,30 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
+
 from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded
-from tfgraphwidget.tf_types import DataType
+from tfgraphwidget.tf_types import CheckpointReader, DataType, Message, TensorProto
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pool import DescriptorPool
 
-    AssetFileDef: Any
-    AttrValue: Any
-    ControlFlowContextDef: Any
-    FunctionDef: Any
-    FunctionDefLibrary: Any
-    GradientDef: Any
-    GraphDebugInfo: Any
-    GraphDef: Any
-    MetaGraphDef: Any
-    NodeDef: Any
-    OpDef: Any
-    OpList: Any
-    SavedModel: Any
-    SignatureDef: Any
-    TrackableObjectGraph: Any
-    VariableDef: Any
+    from tfgraphwidget.tf_types import AssetFileDef as AssetFileDef
+    from tfgraphwidget.tf_types import AttrValue as AttrValue
+    from tfgraphwidget.tf_types import ControlFlowContextDef as ControlFlowContextDef
+    from tfgraphwidget.tf_types import FunctionDef as FunctionDef
+    from tfgraphwidget.tf_types import FunctionDefLibrary as FunctionDefLibrary
+    from tfgraphwidget.tf_types import GradientDef as GradientDef
+    from tfgraphwidget.tf_types import GraphDebugInfo as GraphDebugInfo
+    from tfgraphwidget.tf_types import GraphDef as GraphDef
+    from tfgraphwidget.tf_types import MetaGraphDef as MetaGraphDef
+    from tfgraphwidget.tf_types import NodeDef as NodeDef
+    from tfgraphwidget.tf_types import OpDef as OpDef
+    from tfgraphwidget.tf_types import OpList as OpList
+    from tfgraphwidget.tf_types import SavedModel as SavedModel
+    from tfgraphwidget.tf_types import SignatureDef as SignatureDef
+    from tfgraphwidget.tf_types import TrackableObjectGraph as TrackableObjectGraph
+    from tfgraphwidget.tf_types import VariableDef as VariableDef
 
 # Keys of collections, as in tf.compat.v1.GraphKeys (tests/sources/test_tf_protos.py compares them).
 GLOBAL_VARIABLES = "variables"
@@ -90,7 +92,7 @@ class MessageClasses(NamedTuple):
 
     GraphDef: Any
     MetaGraphDef: Any
-    SavedModel: Any
+    SavedModel: type[Any]
 
 
 @cache
@@ -141,20 +143,21 @@ def numpy_dtype(name: str) -> Any:
     return import_module("tensorflow").as_dtype(name).as_numpy_dtype
 
 
-def array_of(tensor_proto: Any) -> Any:
+def array_of(tensor_proto: TensorProto) -> np.ndarray[Any, Any]:
     """The numpy array of a TensorProto. Raises TypeError or ValueError for a damaged one."""
     from tfgraphwidget.sources.tensor_values import tensor_array
 
     return tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""))
 
 
-def string_tensor(text: str) -> Any:
+def string_tensor(text: str) -> TensorProto:
     """The TensorProto of a scalar string."""
     tensor = _message("AttrValue")().tensor
     tensor.dtype = STRING
     tensor.tensor_shape.SetInParent()
     tensor.string_val.append(text.encode())
-    return tensor
+    proto: TensorProto = tensor
+    return proto
 
 
 def graph_def_version() -> int:
@@ -167,10 +170,11 @@ def tensorflow_version() -> str:
     return str(import_module("tensorflow").__version__) if is_loaded() else _RELEASE
 
 
-def collection_message(key: str) -> Any:
+def collection_message(key: str) -> type[Message] | None:
     """The message class that the entries of a collection in a MetaGraphDef are, by the collection's key, or None."""
     if is_loaded():
-        return import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+        result: type[Message] | None = import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+        return result
     return _message(_COLLECTIONS[key]) if key in _COLLECTIONS else None
 
 
@@ -180,12 +184,13 @@ def latest_checkpoint(folder: str) -> str | None:
     return None if prefix is None else str(prefix)
 
 
-def checkpoint_reader(prefix: str) -> Any:
+def checkpoint_reader(prefix: str) -> CheckpointReader:
     """TensorFlow's reader of a checkpoint. Raises what TensorFlow raises.
 
     `tf.train.load_checkpoint` would take a prefix for the directory of that name, if there is one.
     """
-    return import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
+    result: CheckpointReader = import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
+    return result
 
 
 @cache

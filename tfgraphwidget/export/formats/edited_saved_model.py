@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice, write_checkpoint
-from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
+from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
 _INIT = "__saved_model_init_op"
@@ -159,7 +159,7 @@ def _rewrite(edited: EditedSavedModel) -> tuple[Any, list[NewVariable]]:
     return meta, new
 
 
-def _init_op(meta: Any) -> str:
+def _init_op(meta: MetaGraphDef) -> str:
     """The op that sessions run after they have restored the variables; "" without one."""
     outputs = meta.signature_def[_INIT].outputs if _INIT in meta.signature_def else {}
     return next((split_tensor(info.name)[0] for info in outputs.values()), "")
@@ -232,7 +232,7 @@ def _renamed(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterabl
     return renamed
 
 
-def _bookkeeping(meta: Any) -> list[str]:
+def _bookkeeping(meta: MetaGraphDef) -> list[str]:
     """The ops that those who load a SavedModel run or look up by name."""
     saver, objects = meta.saver_def, meta.object_graph_def.nodes
     names = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
@@ -262,7 +262,7 @@ def _check_state(edited: EditedSavedModel) -> None:
             raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
 
 
-def _set_collections(meta: Any, edited: EditedSavedModel, names: set[str]) -> None:
+def _set_collections(meta: MetaGraphDef, edited: EditedSavedModel, names: set[str]) -> None:
     """Let the collections of a graph of TensorFlow 1 name what is there."""
     index = edited.request.index
     for key in list(meta.collection_def):
@@ -278,7 +278,7 @@ def _set_collections(meta: Any, edited: EditedSavedModel, names: set[str]) -> No
         _set_trainable(meta, index)
 
 
-def _set_trainable(meta: Any, index: GraphIndex) -> None:
+def _set_trainable(meta: MetaGraphDef, index: GraphIndex) -> None:
     """Let the variables in the collections be trainable, or not, as the edited graph has them."""
     defined, found = index.defined_variables, dict[str, bytes]()
     for key in list(meta.collection_def):
@@ -301,10 +301,11 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
     kind = tf_protos.collection_message(key)
     if kind is None or kind.DESCRIPTOR.name != "VariableDef":
         return True
-    return split_tensor(kind.FromString(entry).variable_name)[0] in names
+    definition = cast("VariableDef", kind.FromString(entry))
+    return split_tensor(definition.variable_name)[0] in names
 
 
-def _set_signature_defs(meta: Any, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
+def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
     """Let the signatures name the tensors that stand for their inputs and outputs now."""
     index, request = edited.request.index, edited.request
     before_by_name, now = (
@@ -372,7 +373,7 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, Any]) -> dict
     return changed
 
 
-def _write_values(old: Path, new: Path, values: Mapping[str, Any]) -> None:
+def _write_values(old: Path, new: Path, values: Mapping[str, object]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
     readers = {name: partial(reader.get_tensor, name) for name in reader.get_variable_to_shape_map()}

@@ -153,7 +153,7 @@ def _load(path: Path, part: ExportedSubgraph, state: ExportedState) -> Iterator[
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
     with Sandbox(graph_def.node, graph_def.library, {}, state.starters) as sandbox:
 
-        def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+        def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
             inputs, outputs = ends[signature.name]
             feeds_by_tensor = {
                 inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there

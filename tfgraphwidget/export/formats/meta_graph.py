@@ -107,14 +107,14 @@ def add_collections(
     return lost
 
 
-def _is_shown(item: Any, index: GraphIndex) -> bool:
+def _is_shown(item: object, index: GraphIndex) -> bool:
     """Whether the index has all ops that an item of a collection refers to."""
     member = Member.of(item)
     names = [member.name] if member is not None else _op_names(item)
     return all(split_tensor(name)[0] in index.ids for name in names)
 
 
-def _op_names(item: Any) -> list[str]:
+def _op_names(item: object) -> list[str]:
     """The ops and tensors that a control flow context, a queue runner or a Saver refers to."""
     pivot = getattr(item, "pivot", None)
     queue = getattr(item, "queue", None)
@@ -267,7 +267,7 @@ def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping
             )
 
 
-def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) -> None:
+def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object]) -> None:
     """Raise unless the signatures compute what the graph computes; local variables get their current values."""
     if not request.signatures:
         return
@@ -284,7 +284,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
             variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
             session.run(list(state.starters))
 
-            def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+            def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
                 fed = dict(signature.inputs)
                 values: dict[str, Any] = session.run(
                     dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
@@ -296,7 +296,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
     check(GraphReference(request, state), _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
 
 
-def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, Any]) -> None:
+def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, object]) -> None:
     """Raise for state that the signatures need and the file does not have."""
     ids = request.index.ids
     if any(name not in ids for name in state.starters):

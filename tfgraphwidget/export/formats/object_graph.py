@@ -32,7 +32,15 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.sources import Signature, open_source, saved_variables, tf_protos
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    FunctionDef,
+    FunctionDefLibrary,
+    MetaGraphDef,
+    NodeDef,
+    QueueRunnerDef,
+    TensorShapeProto,
+)
 
 _SIGNATURES = "signatures"
 _EMPTY_OBJECT = "_generic_user_object"
@@ -66,7 +74,7 @@ class ObjectGraphEdit:
         self._rooted = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
 
-    def _function(self, name: str) -> Any:
+    def _function(self, name: str) -> FunctionDef:
         """A function of the edited graph, in the file's own bytes where it was not edited."""
         old = self._old.get(name)
         now = self._now.get(name, old)
@@ -326,7 +334,9 @@ class ObjectGraphEdit:
         self._set_function_outputs(library, exchanged, moves)
         return library, renamed
 
-    def _set_function_outputs(self, library: Any, exchanged: Mapping[str, str], moves: Mapping[str, str]) -> None:
+    def _set_function_outputs(
+        self, library: FunctionDefLibrary, exchanged: Mapping[str, str], moves: Mapping[str, str]
+    ) -> None:
         """Let objects' functions declare the static shapes that their edited bodies give: TensorFlow holds them to it.
 
         The functions of signatures do so already.
@@ -443,7 +453,7 @@ class ObjectGraphEdit:
                 captured = saved.captured_tensor
                 captured.concrete_function = moves.get(captured.concrete_function, captured.concrete_function)
 
-    def _add_gradients(self, library: Any, names: Collection[str], renamed: Mapping[str, str]) -> None:
+    def _add_gradients(self, library: FunctionDefLibrary, names: Collection[str], renamed: Mapping[str, str]) -> None:
         original = self._original.graph_def.library
         for pair in original.gradient:
             if pair.function_name in names and pair.gradient_func in names:
@@ -490,27 +500,28 @@ class ObjectGraphEdit:
 class _FunctionLookup:
     """Functions and their gradients, as following calls needs them."""
 
-    def __init__(self, function: Callable[[str], Any], gradient: Callable[[str], str] = lambda _: "") -> None:
+    def __init__(self, function: Callable[[str], FunctionDef], gradient: Callable[[str], str] = lambda _: "") -> None:
         self._function, self._gradient = function, gradient
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """None."""
         return ()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None."""
         return ()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when there is none."""
-        return self._function(name)
+        definition: FunctionDef = self._function(name)
+        return definition
 
     def gradient(self, name: str) -> str:
         """The name of the function's gradient, or ""."""
         return self._gradient(name)
 
 
-def bound_tensors(meta: Any, nodes: Iterable[NodeDef]) -> dict[str, int]:
+def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int]:
     """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of these objects.
 
     Args:
@@ -572,7 +583,7 @@ def _check_keys(structure: Any, ends: Iterable[tuple[str, str]], signature: str)
         raise GraphEditError(f"signature {signature!r} has values that are several tensors")
 
 
-def _set_shape(proto: Any, shape: Shape) -> None:
+def _set_shape(proto: TensorShapeProto, shape: Shape) -> None:
     """Let a TensorShapeProto be a static shape."""
     proto.Clear()
     if shape is None:
@@ -581,7 +592,7 @@ def _set_shape(proto: Any, shape: Shape) -> None:
         proto.dim.add(size=-1 if size is None else size)
 
 
-def _function_shapes(functions: Sequence[Any], library: Any) -> dict[str, list[Shape]]:
+def _function_shapes(functions: Sequence[Any], library: FunctionDefLibrary) -> dict[str, list[Shape]]:
     """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls them."""
     graph_def = tf_protos.GraphDef(library=library)
     graph_def.versions.producer = tf_protos.graph_def_version()
@@ -674,7 +685,7 @@ def _object_functions(saved: Any) -> Iterator[str]:
         yield saved.captured_tensor.concrete_function
 
 
-def _function_references(function: Any) -> Iterator[str]:
+def _function_references(function: FunctionDef) -> Iterator[str]:
     """The functions that a FunctionDef names."""
     for node in function.node_def:
         yield node.op
@@ -690,7 +701,7 @@ def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
             reference.name = renamed.get(reference.name, reference.name)
 
 
-def _without_shapes(function: Any) -> Any:
+def _without_shapes(function: FunctionDef) -> FunctionDef:
     """A FunctionDef without what its ops note of static shapes."""
     copy = type(function)()
     copy.CopyFrom(function)

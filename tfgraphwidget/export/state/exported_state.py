@@ -104,7 +104,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         )
     reads = {v.handle: v.snapshot or v.name for v in variables}
     try:
-        read: dict[str, Any] = session.run(reads)
+        read: dict[str, object] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
         why = (

@@ -48,7 +48,7 @@ class StateContents:
         return (*self.imports, *self.starters)
 
 
-def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[Any]]) -> StateContents:
+def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[object]]) -> StateContents:
     """Find the ops that fill the state of some ops, and the state that those ops need in turn.
 
     Args:

@@ -22,7 +22,7 @@ from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
 from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, Tensor, Variable
 
 Feeds = Callable[[], "Mapping[tf.Operation, Mapping[tf.Tensor, Any]]"]
 
@@ -109,9 +109,12 @@ def _set_shapes(graph: tf.Graph, index: GraphIndex) -> None:
                 tensor.set_shape(index.shape(index.ids[op.name], port))
 
 
-def _placeholder(index: GraphIndex, op: str, port: int | None) -> Any:
+def _placeholder(index: GraphIndex, op: str, port: int | None) -> Tensor:
     at = index.ids[op]
-    return tf.compat.v1.placeholder(tf.as_dtype(index.dtypes(at)[port or 0]), index.shape(at, port or 0), name=op)
+    tensor: Tensor = tf.compat.v1.placeholder(
+        tf.as_dtype(index.dtypes(at)[port or 0]), index.shape(at, port or 0), name=op
+    )
+    return tensor
 
 
 class _State:
@@ -130,7 +133,7 @@ class _State:
         with eager_mode():  # whatever graph is the default one where the session is used
             return {**feeds, **{assign: {value: live.numpy()} for assign, (value, live) in self._live.items()}}
 
-    def tensor(self, name: str) -> Any:
+    def tensor(self, name: str) -> Tensor:
         """The tensor that stands for an op's output; in the default graph."""
         index, body_state = self.index, self.body_state
         op, live = index.ids[name], body_state.live(name)
@@ -151,9 +154,10 @@ class _State:
                 "into a module: leave out graph=.",
                 [name],
             )
-        return table_of(content, self.nodes).resource_handle
+        tensor: Tensor = table_of(content, self.nodes).resource_handle
+        return tensor
 
-    def _variable(self, op: int, name: str, live: Any) -> Any:
+    def _variable(self, op: int, name: str, live: object) -> Variable:
         definition, node = definition_of(self.index, name), self.index.nodes[op]
         dtype, shape = tf.as_dtype(node.attr["dtype"].type), static_shape(node.attr["shape"].shape)
         value = tf.compat.v1.placeholder(dtype, shape, name=f"{name}/Initializer/value")
@@ -171,4 +175,5 @@ class _State:
             self._stored[variable.initializer] = value, name
         else:
             self._live[variable.initializer] = value, live
-        return variable.handle
+        result: Variable = variable.handle
+        return result

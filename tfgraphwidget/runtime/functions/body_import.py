@@ -28,7 +28,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, Tensor
 
 # What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -75,7 +75,7 @@ _UNCHANGED = OwnNodes()
 
 
 def load_with_gradients(
-    functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
+    functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
 ) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef.
 
@@ -116,7 +116,7 @@ def load_with_gradients(
     return functions_by_name
 
 
-def _tensor(body: Any, op: str, name: str) -> Any:
+def _tensor(body: FuncGraph, op: str, name: str) -> Tensor:
     """A tensor of a loaded function, by the name that `called_gradients` has for it, for the gradient of an op."""
     if name[0] == "^":
         return body.get_operation_by_name(op).inputs[int(name[1:])]
@@ -130,7 +130,7 @@ def import_part(
     tensors_in: Mapping[str, Any],
     scope: str,
     own: OwnNodes = _UNCHANGED,
-) -> list[Any]:
+) -> list[NodeDef]:
     """Add the ops of a part to the default graph.
 
     Args:
@@ -170,7 +170,7 @@ def import_part(
     return [added[name] for name in names]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
+def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[NodeDef]:
     """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
 
     `gradients` are the names of the gradients of single ops.
@@ -198,7 +198,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
     return copies
 
 
-def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:
+def _finish(part: Excerpt, functions: Mapping[str, Any], graph: FuncGraph, scope: str) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

@@ -83,22 +83,24 @@ class ModuleCopy(tf.Module):
         structure: CallStructure,
         flat: CallStructure,
         results: Mapping[str, str],
-        body: Callable[[dict[str, Any]], Mapping[str, Any]],
+        body: Callable[[dict[str, Any]], Mapping[str, object]],
     ) -> None:
         """Trace `body`, which returns tensors by the outputs' names for tensors by the inputs' names.
 
         `structure` is how the module is called, `flat` how its signature is, `results` maps keys to outputs.
         """
 
-        def call_body(structure: CallStructure, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        def call_body(
+            structure: CallStructure, tensors: Sequence[object], keywords: Mapping[str, object]
+        ) -> dict[str, Any]:
             values = inspect.Signature(structure.parameters).bind(*tensors, **keywords).arguments
             tensors_by_name = body(dict(zip(self.inputs, structure.tensors(values), strict=True)))
             return {key: tensors_by_name[name] for key, name in results.items()}
 
-        def run(*tensors: Any, **keywords: Any) -> Any:
+        def run(*tensors: Any, **keywords: object) -> Any:
             return structure.pack(call_body(structure, tensors, keywords).values())
 
-        def signature(*tensors: Any, **keywords: Any) -> dict[str, Any]:
+        def signature(*tensors: Any, **keywords: object) -> dict[str, Any]:
             return call_body(flat, tensors, keywords)
 
         self._structure = structure
@@ -118,7 +120,7 @@ class ModuleCopy(tf.Module):
         # A loaded module is called by this one; here the class's comes first.
         self.__dict__["__call__"] = self.run
 
-    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *arguments: object, **keywords: object) -> Any:
         """What the function returns for its arguments; one tensor also by its name ("x:0") or its op's ("x")."""
         values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
@@ -136,7 +138,7 @@ class ModuleCopy(tf.Module):
             raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, choices)}", [name])
         return matches[0]
 
-    def __getitem__(self, original: Any) -> tf.Variable:
+    def __getitem__(self, original: object) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
         for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
             known = self._original(name)  # None for a shared variable
@@ -380,7 +382,7 @@ def _capture_state(states: States, taken: set[str] | None = None) -> dict[str, A
     `taken` are names that no placeholder of it may have.
     """
     graph = tf.compat.v1.get_default_graph()
-    state_tensors: dict[str, Any] = {**states.handles, **states.constants}
+    state_tensors: dict[str, object] = {**states.handles, **states.constants}
     state_tensors |= {name: table.resource_handle for name, table in states.tables.items()}
     for name, variable in (*states.variables.items(), *states.shared.items()):
         watch_variable(variable)  # else no tape watches it
@@ -413,7 +415,7 @@ def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.Tens
     return specs
 
 
-def _function(body: Callable[..., Any], structure: CallStructure) -> Any:
+def _function(body: Callable[..., object], structure: CallStructure) -> Any:
     """A tf.function that is called like this."""
     body.__signature__ = inspect.Signature(structure.parameters)  # type: ignore[attr-defined]
     return typed_function(body, structure.parameters, structure.specs)

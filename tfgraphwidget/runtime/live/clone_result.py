@@ -11,6 +11,7 @@ from typing import Any, cast
 from tfgraphwidget.argument_checks import Checked, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
@@ -18,7 +19,7 @@ from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources import unwrap_session
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_slice
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import Operation, Session
 
 
 @cache
@@ -47,7 +48,7 @@ def _graph_saver() -> Any:
     return GraphSaver
 
 
-def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: Any) -> tf.compat.v1.train.Saver:
+def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: object) -> tf.compat.v1.train.Saver:
     """Return a Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
 
     Raises:
@@ -95,7 +96,7 @@ class Copy(Checked):
     graph: tf.Graph = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
     _keys: Callable[[], Mapping[str, str]] = field(repr=False)
-    _pairs: Callable[[], tuple[Any, ...]] = field(repr=False)
+    _pairs: Callable[[], tuple[tuple[VariableDef, VariableDef], ...]] = field(repr=False)
     _models: tuple[Model, Model] = field(repr=False)
     _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
 
@@ -159,7 +160,7 @@ class Copy(Checked):
         self._sync(session).sync(tau)
 
     @property
-    def sync_op(self) -> Any:
+    def sync_op(self) -> Operation:
         """One op that copies the originals' values whenever it is run, for a training loop; made on first use.
 
         Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
@@ -175,7 +176,7 @@ class Copy(Checked):
         """
         return self._sync(None).op()
 
-    def mix_op(self, tau: Any) -> Any:
+    def mix_op(self, tau: object) -> Operation:
         """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor.
 
         >>> import tfgraphwidget as tgw
@@ -269,7 +270,7 @@ class Copy(Checked):
             self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
         return self._syncs[id(session)]
 
-    def saver(self, /, **options: Any) -> Any:
+    def saver(self, /, **options: object) -> Any:
         """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
 
         So a checkpoint of the original restores the copy, and one of the copy the original. The Saver adds its ops to

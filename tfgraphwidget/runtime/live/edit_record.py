@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
@@ -55,7 +54,7 @@ class Record:
     transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)
     transfer_op_count: int = 0
     import_count: int = 0
-    call_gradients: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, Any]]] = field(
+    call_gradients: dict[tuple[str, tuple[str, ...]], tuple[object, dict[str, object]]] = field(
         default_factory=dict, repr=False
     )
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)

@@ -86,7 +86,7 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
         raise
 
 
-def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
+def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> object:
     """Return the importer's object for an output of an op, or for port -1 for the op."""
     source = find_operation(graph, op)
     if port >= 0 and by_veil and _is_stale(source.outputs[port]):

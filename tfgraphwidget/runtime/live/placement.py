@@ -60,7 +60,7 @@ Kernel = tuple[str, str, tuple[tuple[str, frozenset[int]], ...]]
 """Device type, label, and for each attribute the dtypes that the kernel takes."""
 
 _registered: dict[str, tuple[Kernel, ...]] = {}  # of the op types that have been asked for
-_devices: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()  # of each session
+_devices: WeakKeyDictionary[object, tuple[object, ...]] = WeakKeyDictionary()  # of each session
 
 
 @dataclass(frozen=True)

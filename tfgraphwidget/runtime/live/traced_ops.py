@@ -56,7 +56,7 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
-from tfgraphwidget.tf_types import Session, TensorProto
+from tfgraphwidget.tf_types import Session, TensorProto, Variable
 
 TABLES = "table_initializer"
 
@@ -73,13 +73,13 @@ def forget(graph: tf.Graph, scope: str, new_ops: Collection[str]) -> None:
     forget_variables(graph, scope, lambda variable: _handles(variable) <= handles)
 
 
-def _handles(variable: Any) -> set[str]:
+def _handles(variable: Variable) -> set[str]:
     """Return the handle ops of a variable, or of the parts of a partitioned one."""
     parts = variable if isinstance(variable, PartitionedVariable) else [variable]
     return {part.name.partition(":")[0] for part in parts}
 
 
-def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Iterable[str]) -> Any:
+def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]) -> Any:
     """Call a Python function on tensors of a live graph, so that it adds its ops to the graph.
 
     Args:
@@ -191,7 +191,7 @@ def trace_function(function: Any, specs: Sequence[tuple[str, Shape]], options: O
     )
 
 
-def _call(function: Callable[..., Any], name: str, inputs: Sequence[tf.Tensor], options: Options) -> list[tf.Tensor]:
+def _call(function: Callable[..., object], name: str, inputs: Sequence[tf.Tensor], options: Options) -> list[tf.Tensor]:
     """Call a function on placeholders of the default graph: the tensors that it returns."""
     try:
         outputs, effects = _outputs(function(*inputs, **options), inputs)
@@ -283,7 +283,7 @@ def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
 def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[..., tf.Variable]:
     """Make variables outside of the graph that is being traced; `variables` keeps them alive."""
 
-    def create(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
+    def create(next_creator: Callable[..., tf.Variable], **options: object) -> tf.Variable:
         value = options.get("initial_value")
         if isinstance(value, tf.Tensor) and getattr(value, "graph", None) is graph:
             (options["initial_value"],) = edit_values.compute_constants(_index(GraphBody(graph)), [value.name])
@@ -306,7 +306,7 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     return functools.partial(_call_op_type, function), function
 
 
-def _call_op_type(op_type: str, *tensors: Any, **options: Any) -> Any:
+def _call_op_type(op_type: str, *tensors: Any, **options: object) -> Any:
     """Call an op type on tensors, with its parameters by name."""
     if op_type in ADAPTED and len(tensors) == 1:
         check_parameters(op_type, parameters(op_type), options)
@@ -328,7 +328,7 @@ def _inputs_text(inputs: Sequence[tf.Tensor]) -> str:
     return " and ".join(texts) or "nothing"
 
 
-def _outputs(result: Any, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
+def _outputs(result: object, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
     """Return the tensors and the ops of a function's result; without tensors, its inputs."""
     items = tf.nest.flatten(result, expand_composites=True)
     effects = [item for item in items if isinstance(item, tf.Operation)]
@@ -369,7 +369,7 @@ def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:
     return [member.name for key, member in members if key == TABLES]
 
 
-def constant(value: Any, dtype: str, shape: Shape) -> TensorProto:
+def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
     """Return the TensorProto of a value.
 
     Args:
@@ -398,7 +398,7 @@ def constant(value: Any, dtype: str, shape: Shape) -> TensorProto:
 _LONG: dict[type, type] = {np.longdouble: np.float64, np.clongdouble: np.complex128}
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python numbers for small
     arrays.
     """
@@ -431,7 +431,7 @@ def tensor_spec(value: Any) -> Spec:
         raise GraphEditError(f"{value_text(value)} is not a tf.TensorSpec; give one.") from error
 
 
-def shape_and_dtype(value: Any, shape: Any, dtype: Any) -> tuple[Any, str]:
+def shape_and_dtype(value: object, shape: object, dtype: Any) -> tuple[Any, str]:
     """Return a shape, "same" if none is given, and a dtype, "" if none is given.
 
     Args:

@@ -31,7 +31,7 @@ from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDefLibrary, Module, NodeDef
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Any]
@@ -86,10 +86,10 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
         need = grown
 
 
-def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
+def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
     functions = called_definitions(index, nodes)
     gradients = {name: index.extras.gradient(name) for name in functions}
-    return tf_protos.FunctionDefLibrary(
+    library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],
         gradient=[
             tf_protos.GradientDef(function_name=name, gradient_func=gradient)
@@ -97,9 +97,10 @@ def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
             if gradient in functions
         ],
     )
+    return library
 
 
-def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> Any:
+def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeDef:
     """Return a NodeDef that is not colocated with ops that are left out."""
     colocated = colocated_with(node)
     if all(name in inside for name in colocated):
@@ -141,7 +142,7 @@ def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], f
     return [values[name] for name in outputs]
 
 
-def run_module(index: GraphIndex, module: Any, feeds: Values) -> list[Array]:
+def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
     """Call a module that was made of a function body.
 
     Args:

@@ -113,7 +113,7 @@ def _other_variables(
     index: GraphIndex,
     ids: Iterable[int],
     variables: Sequence[VariableDef],
-    overrides: Mapping[str, Any],
+    overrides: Mapping[str, object],
     originals: Mapping[str, str],
 ) -> list[VariableDef]:
     """Return the variables that initial values depend on, except the new ones; each has a value."""

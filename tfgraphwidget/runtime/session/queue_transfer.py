@@ -61,7 +61,7 @@ class QueueTransfer:
             if not elements or not self._put(fresh, name, elements[name]):
                 return
 
-    def _put(self, fresh: Session, name: str, elements: Sequence[Any]) -> bool:
+    def _put(self, fresh: Session, name: str, elements: Sequence[object]) -> bool:
         """Return whether the queue of the new session has taken elements that are in no queue any more."""
         ops = self._ops[name]
         before = self._run(fresh, self._each("size", [name]))
@@ -81,7 +81,7 @@ class QueueTransfer:
         return {name: self._ops[name][what] for name in names}
 
     def _run(
-        self, session: Session, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None = None
+        self, session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
         """Return the values by name. Elements of queues that fail, or take too long, are lost."""
         try:
@@ -96,7 +96,7 @@ class QueueTransfer:
 
     @staticmethod
     def _run_twice(
-        session: Session, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None
+        session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None
     ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
         """Call `run_each`; if Python itself fails, which is not an error of TensorFlow, call it again."""
         with suppress(Exception):

@@ -176,7 +176,7 @@ class TableTransfer(_ReadableState):
         """The keys and values of each initialized table, by its op."""
         return self._values
 
-    def fill(self, contents: Mapping[str, Any], session: Session) -> None:
+    def fill(self, contents: Mapping[str, object], session: Session) -> None:
         """Load contents that were read from other tables."""
         self._writers = self._each(self._nodes, self._writer)
         self._values = dict(contents)

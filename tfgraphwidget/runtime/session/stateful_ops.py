@@ -46,7 +46,7 @@ class StatefulOps:
     keys: Set[Any]
 
 
-def find_stateful_ops(graph: tf.Graph, known_keys: Set[Any] = frozenset()) -> StatefulOps:
+def find_stateful_ops(graph: tf.Graph, known_keys: Set[object] = frozenset()) -> StatefulOps:
     """Return the ops that hold state, in graph order, except those whose keys are `known_keys`.
 
     Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them again.

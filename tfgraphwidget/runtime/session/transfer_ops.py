@@ -111,7 +111,9 @@ def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
         return None
 
 
-def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, patience: float | None = None) -> Any:
+def run(
+    session: Session, fetches: object, feeds: Mapping[Any, object] | None = None, patience: float | None = None
+) -> Any:
     """Run and return values in the structure of `fetches`.
 
     Args:
@@ -139,7 +141,10 @@ def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, 
 
 
 def run_each(
-    session: Session, fetches: Mapping[str, Any], feeds: Mapping[Any, Any] | None = None, patience: float | None = None
+    session: Session,
+    fetches: Mapping[str, object],
+    feeds: Mapping[Any, object] | None = None,
+    patience: float | None = None,
 ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
     """Run several fetches: in one run if none fails, otherwise one by one.
 

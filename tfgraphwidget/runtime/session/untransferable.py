@@ -110,7 +110,7 @@ def watch_partial_runs(session: Session) -> None:
     handles: list[str] = []
     session_ref = weakref.ref(session)  # a session that no editor has any more is closed at once
 
-    def set_up(fetches: Any, feeds: Any = None) -> Any:
+    def set_up(fetches: object, feeds: object = None) -> Any:
         handle = BaseSession.partial_run_setup(session_ref(), fetches, feeds)
         handles.append(handle)
         return handle
@@ -130,7 +130,7 @@ def end_partial_runs(session: Session) -> list[str]:
     ]
 
 
-def invalidate_objects(objects: Sequence[dict[str, Any]]) -> list[str]:
+def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:
     """Invalidate objects that refer to the old C session, so that they do not use the new one; report them."""
     handles = [fields for fields in objects if DELETES_FIELD in fields]
     callables = [fields for fields in objects if DELETES_FIELD not in fields]
@@ -148,5 +148,5 @@ def invalidate_objects(objects: Sequence[dict[str, Any]]) -> list[str]:
     return lost
 
 
-def _count_text(objects: Sequence[Any], word: str) -> str:
+def _count_text(objects: Sequence[object], word: str) -> str:
     return f"{len(objects)} {word}{'s' if len(objects) > 1 else ''}"

@@ -18,7 +18,7 @@ from tfgraphwidget.writable import check_place, unwritable, write_files
 _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 
 
-def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
+def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """Write (key, variable, value) to a checkpoint on this machine. Slices of one variable have one key.
 
     Raises:
@@ -39,7 +39,7 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
             session.run(saved, dict(zip(fed, arrays, strict=True)))
 
 
-def save(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
+def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """Write (key, variable, value) to a checkpoint, which replaces the old one when it is complete.
 
     Raises:

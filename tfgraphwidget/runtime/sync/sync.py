@@ -301,7 +301,7 @@ class Sync:
         variable_values.load_values(session, variables, new)
 
 
-def check_tau(tau: Any) -> None:
+def check_tau(tau: object) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
         raise GraphEditError(

@@ -27,6 +27,7 @@ from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
+from tfgraphwidget.tf_types import Message
 
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -111,7 +112,7 @@ def _array(value: Any) -> Any:
     return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
 
 
-def _copy(proto: Any) -> Any:
+def _copy(proto: Message) -> Any:
     """A copy of a message."""
     copy = type(proto)()
     copy.CopyFrom(proto)

@@ -74,17 +74,17 @@ class CallStructure:
         """The number of tensors that the function returns."""
         return len(_leaves(self.results, (tf.Tensor, tf.TensorSpec)))
 
-    def tensors(self, values: Mapping[str, Any]) -> list[Any]:
+    def tensors(self, values: Mapping[str, object]) -> list[Any]:
         """The tensors in the values of parameters, in their order."""
         values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
         return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
 
-    def _parameter_tensors(self, name: str, value: Any) -> list[Any]:
+    def _parameter_tensors(self, name: str, value: object) -> list[Any]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
 
-    def pack(self, tensors: Iterable[Any]) -> Any:
+    def pack(self, tensors: Iterable[object]) -> Any:
         """The results as the function returns them."""
         if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
             return dict(zip(self.results, tensors, strict=True))
@@ -122,7 +122,7 @@ class CallStructure:
         """
         rest = iter(specs)
 
-        def refine(leaf: Any) -> Any:
+        def refine(leaf: object) -> object:
             count = len(_leaves(leaf, tf.TensorSpec))
             leaf_specs = [next(rest) for _ in range(count)]
             if isinstance(leaf, tf.TensorSpec):
@@ -185,7 +185,7 @@ def _parameter(traced: inspect.Parameter, spec: Any, declared: Mapping[str, insp
     return inspect.Parameter(traced.name, kind, default=default)
 
 
-def _fits(value: Any, spec: Any) -> bool:
+def _fits(value: object, spec: Any) -> bool:
     """Whether a default value is one of a structure of TensorSpecs."""
     try:
         tf.nest.assert_same_structure(value, spec, expand_composites=True)

@@ -36,7 +36,7 @@ def absent_devices(placed: Iterable[tuple[str, str]], session: Session | None = 
             first.setdefault(device, op)
             counts[device] = counts.get(device, 0) + 1
     absent = []
-    available: list[Any] | None = None
+    available: list[object] | None = None
     for device, op in first.items():
         spec = parse_device(device)
         if spec is None or _is_first_cpu(spec):
