@@ -27,11 +27,10 @@ from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_ten
 from tfgraphwidget.runtime.functions.body_import import (
     OwnNodes,
     branches,
-    called_definitions,
     import_part,
     load_with_gradients,
 )
-from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
+from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.sources import CallStructure, CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
