@@ -1,4 +1,7 @@
-"""Each tensor has a port of its own where it crosses the border of an open scope; the last port is of all further."""
+"""Tensors have ports of their own where they cross the border of an open scope; the last port is of all further.
+
+Tensors share a port only if they come from one box of the drawing and beyond the border go to the same boxes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.layout.checks import graph_of
-from tests.visible.test_every_edge_has_a_line import edges_of, graphs, model, segments
+from tests.visible.test_every_edge_has_a_line import graphs, model
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout import place
@@ -38,43 +41,38 @@ def ports_of(shown: VisibleGraph) -> dict[Border, dict[int, set[int]]]:
     return found
 
 
-def crossing_tensors(index: GraphIndex, shown: VisibleGraph) -> dict[Border, set[int]]:
-    """The tensors that cross each border, by the edges of the graph whose lines are all drawn."""
-    drawn = shown.kind[shown.home_of_op] != OPEN
-    drawn[shown.badge_op] = False
-    carried = {}
-    for line, ends in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
-        tensors = shown.edge_tensor[shown.edge_tensor_start[line] : shown.edge_tensor_start[line + 1]].tolist()
-        carried.setdefault(ends, set()).update(tensors)
-    found: dict[Border, set[int]] = {}
-    for producer, port, consumer in edges_of(index):
-        a, b = int(shown.home_of_op[producer]), int(shown.home_of_op[consumer])
-        if port < 0 or a == b or not (drawn[producer] and drawn[consumer]):
-            continue
-        tensor = producer * OUTPUTS + port
-        for x, y in segments(shown, a, b):
-            if tensor not in carried.get((x, y), ()):
-                continue
-            comes_in, goes_out = shown.parent[y] == x, shown.parent[x] == y
-            if comes_in or shown.kind[x] == OPEN:
-                found.setdefault((x, "in" if comes_in else "out"), set()).add(tensor)
-            if goes_out or shown.kind[y] == OPEN:
-                found.setdefault((y, "out" if goes_out else "in"), set()).add(tensor)
-    return found
+def tensors_by_ends(shown: VisibleGraph) -> dict[Border, list[set[int]]]:
+    """The tensors that cross each border, those together that come from one box and go to the same boxes beyond it."""
+    onward: dict[tuple[Border, int], list[Border]] = {}
+    for line, (a, b) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
+        comes_in, goes_out = shown.parent[b] == a, shown.parent[a] == b
+        begin = (a, "in" if comes_in else "out")
+        end = (b, ("out" if goes_out else "in") if shown.kind[b] == OPEN else "")
+        for tensor in shown.edge_tensor[shown.edge_tensor_start[line] : shown.edge_tensor_start[line + 1]].tolist():
+            if shown.kind[a] == OPEN:
+                onward.setdefault((begin, tensor), []).append(end)
+    groups: dict[Border, dict[tuple[int, frozenset[int]], set[int]]] = {}
+    for border, tensor in onward:
+        reached = [border]
+        for one in reached:
+            reached += onward.get((one, tensor), [])
+        targets = frozenset(item for item, side in reached if not side)
+        source = int(shown.home_of_op[tensor // OUTPUTS])
+        groups.setdefault(border, {}).setdefault((source, targets), set()).add(tensor)
+    return {border: list(alike.values()) for border, alike in groups.items()}
 
 
 def check_ports(index: GraphIndex, opened: frozenset[str]) -> None:
     """Check the ports of all borders of a view, and where they are drawn."""
     shown = build_visible_graph(index, ViewSpec(opened))
-    ports, crossing = ports_of(shown), crossing_tensors(index, shown)
-    for border, tensors in crossing.items():
-        of_data = {port: held for port, held in ports[border].items() if held != {-1}}
-        count = min(len(tensors), MOST_PORTS)
+    ports, crossing = ports_of(shown), tensors_by_ends(shown)
+    for border, groups in crossing.items():
+        of_data = {port: tensors for port, tensors in ports[border].items() if tensors != {-1}}
+        count = min(len(groups), MOST_PORTS)
         assert sorted(of_data) == list(range(count))
-        sizes = [len(of_data[port]) for port in range(count)]
-        assert sizes[:-1] == [1] * (count - 1)
-        assert sum(sizes) == len(tensors)
-        assert set().union(*of_data.values()) == tensors
+        assert set().union(*of_data.values()) == set().union(*groups)
+        assert all(of_data[port] in groups for port in range(count - 1))
+        assert len(groups) > MOST_PORTS or of_data[count - 1] in groups
     check_places(shown)
 
 
@@ -129,12 +127,28 @@ def test_two_tensors_enter_a_scope_at_two_ports_and_leave_it_at_two():
     check_places(shown)
 
 
+def test_tensors_of_one_op_go_apart_only_where_they_go_to_different_boxes():
+    """The images and the labels of an iterator do; two statistics of one op with the same consumer do not."""
+    ops = {
+        "data": "IteratorGetNext",
+        "net/images": "Relu data",
+        "net/labels": "Relu data:1",
+        "net/stats": "Moments net/images",
+        "net/norm/a": "Sub net/stats net/stats:1",
+        "net/norm/b": "Relu net/norm/a",
+    }
+    shown = build_visible_graph(graph_of(ops), ViewSpec(frozenset({"net", "net/norm"}), fold=False))
+    ports, names = ports_of(shown), list(shown.names)
+    assert sorted(map(sorted, ports[names.index("net"), "in"].values())) == [[0 * OUTPUTS], [0 * OUTPUTS + 1]]
+    assert ports[names.index("net/norm"), "in"] == {0: {3 * OUTPUTS, 3 * OUTPUTS + 1}}
+
+
 @pytest.mark.parametrize("count", [MOST_PORTS - 1, MOST_PORTS, MOST_PORTS + 1, 3 * MOST_PORTS])
 def test_what_does_not_fit_is_one_bundle_with_its_count(count):
     ops = {f"x{k}": "Placeholder" for k in range(count)} | {f"net/y{k}": f"Relu x{k}" for k in range(count)}
     shown = build_visible_graph(graph_of(ops), ViewSpec(frozenset({"net"}), fold=False))
     net = list(shown.names).index("net")
-    sizes = [len(held) for _, held in sorted(ports_of(shown)[net, "in"].items())]
+    sizes = [len(tensors) for _, tensors in sorted(ports_of(shown)[net, "in"].items())]
     assert sizes == [1] * min(count, MOST_PORTS - 1) + [count - MOST_PORTS + 1] * (count >= MOST_PORTS)
     check_ports(graph_of(ops), frozenset({"net"}))
 

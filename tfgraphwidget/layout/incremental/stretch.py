@@ -272,7 +272,8 @@ def _spans(
 
     Gaps between neighbors shrink by no more than boxes above or below them do: else all stays where it is.
     """
-    spans, gaps = [], []
+    spans: list[Span] = []
+    gaps: list[Span] = []
     neighbors = {pair for row in before.layers[number] for pair in pairwise(row)}
     for row in graph.layers[number]:
         left, last, room = None, -1, 0.0  # the last box or lane that was there, and what has come since
