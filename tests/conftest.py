@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MODELS = Path(__file__).parent.parent / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
-_HELPERS = {"build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
+_HELPERS = {"build_line", "build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
 # A minute of a worker or more each; all others begin behind them, those with the most tests first.
 LONG = (
     "tests/browser",

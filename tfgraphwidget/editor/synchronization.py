@@ -11,7 +11,6 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotAGraph
 from tfgraphwidget.graph import ChangedValue, build
-from tfgraphwidget.runtime.functions import ModuleCopy
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.runtime.sync import (
     EagerStore,
@@ -33,7 +32,13 @@ from tfgraphwidget.sources import Checkpoint, is_checkpoint, is_keras_model, ope
 
 
 def sync(
-    source: Any, target: Any, names: Any = None, tau: float = 1.0, *, by_order: bool = False, slots: bool = False
+    source: object,
+    target: object,
+    names: object = None,
+    tau: float = 1.0,
+    *,
+    by_order: bool = False,
+    slots: bool = False,
 ) -> tuple[tuple[str, str], ...]:
     """Copy or mix values; see `tfgraphwidget.sync`.
 
@@ -64,7 +69,7 @@ def sync(
 
 
 def drift(
-    source: Any, target: Any, names: Any = None, *, by_order: bool = False, slots: bool = False
+    source: object, target: object, names: object = None, *, by_order: bool = False, slots: bool = False
 ) -> dict[str, float]:
     """The largest difference of each pair's values; see `tfgraphwidget.drift`.
 
@@ -87,7 +92,7 @@ def drift(
     return distances(ours, theirs, _pairs("drift", ours, theirs, names, by_order=by_order))
 
 
-def changed_values(before: Any, after: Any) -> tuple[ChangedValue, ...]:
+def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
     """The variables of two models whose values differ, paired by name, in the order of `after`.
 
     Args:
@@ -102,7 +107,7 @@ def changed_values(before: Any, after: Any) -> tuple[ChangedValue, ...]:
     )
 
 
-def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: Any, *, by_order: bool) -> tuple[Pair, ...]:
+def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object, *, by_order: bool) -> tuple[Pair, ...]:
     """The variables that belong together."""
     if by_order:
         if names is not None:
@@ -156,7 +161,7 @@ def _common_scope(store: VariableStore) -> str:
     return "" if plain or len(first) != 1 else first.pop()
 
 
-def _plain_names(names: Any) -> Any:
+def _plain_names(names: object) -> Any:
     """The names of layers and variables that were given as such."""
     if isinstance(names, Mapping):
         return {_name(a): _name(b) for a, b in names.items()}
@@ -167,7 +172,7 @@ def _plain_names(names: Any) -> Any:
     return [_name(name) for name in names] if isinstance(names, list | tuple | set | frozenset | Iterator) else names
 
 
-def _is_named(thing: Any) -> bool:
+def _is_named(thing: object) -> bool:
     return isinstance(getattr(thing, "path", getattr(thing, "name", None)), str)
 
 
@@ -190,6 +195,8 @@ def store_of(model: Any, *, slots: bool = False) -> VariableStore:
     Raises:
         NotAGraph: The object is not a model.
     """
+    from tfgraphwidget.runtime.functions import ModuleCopy  # a tf.Module
+
     core = getattr(model, "core", None)
     if isinstance(core, EditorCore):
         return store_of_source(core.source, core.target.index)

@@ -42,7 +42,7 @@ from tfgraphwidget.runtime.live import (
 )
 from tfgraphwidget.runtime.session import Renewal, TimedSession, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
-from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
@@ -442,7 +442,15 @@ class LiveTarget:
 
     def present_name(self, op: str) -> str:
         """The name that an op has now which an edit changed before the file was imported."""
-        return op if op in self.index.ids else self._imported_names.get(op, op)
+        return self.imported_names.get(op, op)
+
+    @property
+    def imported_names(self) -> dict[str, str]:
+        """The name that an op has now for each that an edit changed before the file was imported."""
+        if not self._imported_names:
+            return {}
+        ids = self.index.ids
+        return {old: new for old, new in self._imported_names.items() if old not in ids}
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
@@ -583,10 +591,10 @@ class LiveTarget:
         """Whether this is a file's graph whose variables have no values, from a checkpoint or the session."""
         return self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
 
-    def variables(self, patch: Patch) -> tuple[Any, ...]:
+    def variables(self, patch: Patch) -> tuple[Variable, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""
         return self.variables_of(v.handle for v in patch.add.variables)
 
-    def variables_of(self, handles: Iterable[str]) -> tuple[Any, ...]:
+    def variables_of(self, handles: Iterable[str]) -> tuple[Variable, ...]:
         """The `tf.Variable`s of some handle ops."""
         return patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

@@ -39,6 +39,7 @@ from .files.formats import recognize as recognize
 from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
+from .files.importing import write_checkpoint as write_checkpoint
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
 from .files.signature_defs import tensor_names as tensor_names
@@ -64,6 +65,7 @@ from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes
 from .inference.dtypes import dtype_name as dtype_name
 from .inference.shapes import shape_from_proto as shape_from_proto
+from .live.captures import CaptureInfo as CaptureInfo
 from .live.devices import absent_devices as absent_devices
 from .live.devices import available_devices as available_devices
 from .live.devices import device_matches as device_matches

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -23,7 +22,9 @@ from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
 from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
+from tfgraphwidget.tf_types import KerasModel
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
@@ -254,7 +255,7 @@ def eager_store(model: Any) -> EagerStore | None:
     """
     if isinstance(model, tf.Variable):
         paths = {"": model}
-    elif isinstance(model, Trackable) and not isinstance(model, FUNCTION | CONCRETE):
+    elif isinstance(model, Trackable) and not isinstance(model, (FUNCTION, CONCRETE)):
         paths = _own(trackable_variables(model))
     else:
         return None
@@ -272,7 +273,7 @@ def _own(paths: Mapping[str, T]) -> dict[str, T]:
     return {path: v for path, v in paths.items() if not (is_listed and path.startswith("_all_variables/"))}
 
 
-def keras_store(model: Any, *, slots: bool = False) -> EagerStore:
+def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
     """The variables of a Keras model or layer, by Keras's names of them, "sequential/dense/kernel".
 
     Args:

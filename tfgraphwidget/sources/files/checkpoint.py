@@ -15,7 +15,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
-from tfgraphwidget.tf_types import DType
+from tfgraphwidget.tf_types import CheckpointReader, DType
 
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written
 _FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
@@ -131,7 +131,7 @@ class Checkpoint:
             )
         return self._read(lambda reader: reader.get_tensor(name))
 
-    def _read(self, what: Callable[[Any], Any]) -> Any:
+    def _read(self, what: Callable[[CheckpointReader], object]) -> Any:
         try:
             return what(self.reader)
         except Exception as error:  # of damaged files TensorFlow raises IndexError, KeyError, MemoryError too
@@ -143,7 +143,7 @@ class Checkpoint:
             ) from error
 
     @cached_property
-    def reader(self) -> Any:
+    def reader(self) -> CheckpointReader:
         """TensorFlow's reader of the values. Raises TensorFlow's errors."""
         return tf_protos.checkpoint_reader(self.prefix)
 
@@ -159,6 +159,11 @@ class Checkpoint:
         folder = Path(self.prefix).parent
         shards = [folder / name for name in _entries(folder) if self._shard(name)]
         return sum(shard.stat().st_size for shard in shards) if shards else math.inf
+
+
+def value_type(checkpoint: Checkpoint, name: str) -> str:
+    """The dtype and the shape of a value, "float32 [2, 3]"."""
+    return f"{checkpoint.dtypes[name].name} {list(checkpoint.shapes[name])}"
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
