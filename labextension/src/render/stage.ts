@@ -68,7 +68,18 @@ export class Stage {
       watchTheme(() => this.#onThemeChange()),
     );
     store.watch(
-      ["camera", "hover", "hoverEdge", "picked", "paint", "scene", "warned", "edited", "controls", "hitNames"],
+      [
+        "camera",
+        "hover",
+        "hoverEdge",
+        "picked",
+        "paint",
+        "scene",
+        "warned",
+        "edited",
+        "controls",
+        "hitNames",
+      ],
       () => this.schedule(),
     );
     store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null));

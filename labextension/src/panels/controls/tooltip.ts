@@ -33,12 +33,16 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
       name.replaceChildren(breakableName(first));
       about.replaceChildren(...lines.map((line) => element("div", {}, line)));
     }
-    const { width, height } = stage.viewport;
-    const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
-    const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;
-    root.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
+    placeNear(root, x, y, stage.viewport);
   };
   return { root, move };
+}
+
+/** Beside the pointer, inside the drawing. */
+function placeNear(root: HTMLElement, x: number, y: number, within: { width: number; height: number }): void {
+  const left = x + 16 + root.offsetWidth > within.width ? x - 12 - root.offsetWidth : x + 16;
+  const top = y + 16 + root.offsetHeight > within.height ? y - 8 - root.offsetHeight : y + 16;
+  root.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
 }
 
 function textOf(scene: Scene, item: number): string {
