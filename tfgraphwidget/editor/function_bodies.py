@@ -16,8 +16,8 @@ from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
-from tfgraphwidget.runtime.functions import body_graph
-from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
+from tfgraphwidget.runtime.functions import body_graph, module_clone
+from tfgraphwidget.sources import Body, CallStructure, EditedState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -71,9 +71,11 @@ def clone_modules(
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
+    saved_names = SavedNames(source, body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, Any]:
-        return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
+        fresh = _fresh(source, command)
+        return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
 
     modules = []
     for k, scope in enumerate(command.scopes):
