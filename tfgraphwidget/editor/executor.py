@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,7 +38,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.edits.rewrite import find_unused_ops
-from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
@@ -197,6 +198,18 @@ class EditExecutor:
         if isinstance(target, BodyTarget):
             return target.edition.ends
         return track_boundary(body.arguments, body.returns, self.patches())
+
+    def edited_module(self, name: str) -> module_clone.ModuleCopy:
+        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
+        if not self.in_function:
+            raise GraphEditError(
+                "module: the current graph is not a function; run it in its session, or take a part as a separate "
+                "graph: editor.extract(inputs, outputs)."
+            )
+        opened = self.source.signature
+        signature = next((s for s in self.signatures if opened is not None and s.name == opened.name), None)
+        source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
+        return function_bodies.edited_module(source, self.state(), self.view, self.function_ends(), name)
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""

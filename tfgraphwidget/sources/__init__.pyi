@@ -28,8 +28,8 @@ from .files.checkpoint import own_paths as own_paths
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice
 from .files.container import Container as Container
+from .files.container import OpenOptions as OpenOptions
 from .files.file_form import FileForm as FileForm
-from .files.formats import OpenOptions as OpenOptions
 from .files.formats import SourceFormat as SourceFormat
 from .files.formats import describe_file as describe_file
 from .files.formats import file_suffixes as file_suffixes
