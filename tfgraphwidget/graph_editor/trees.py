@@ -33,7 +33,7 @@ def transform_tree(tree: object, fn: Callable[[Any], object], iterable_type: Cal
         return fn(tree)
     if isinstance(tree, Mapping):
         changed = {key: transform_tree(child, fn, iterable_type) for key, child in tree.items()}
-        return _refilled(tree, changed)
+        return _refill(tree, changed)
     children = [transform_tree(child, fn, iterable_type) for child in as_list(tree)]
     kind: Any = type(tree)
     if hasattr(tree, "_fields"):
@@ -84,7 +84,7 @@ def _is_leaf(tree: object) -> bool:
     return isinstance(tree, str | bytes) or not is_iterable(tree)
 
 
-def _refilled(tree: Mapping[Any, object], changed: dict[Any, object]) -> Any:
+def _refill(tree: Mapping[Any, object], changed: dict[Any, object]) -> Any:
     """A mapping of the same type; a defaultdict keeps its factory."""
     try:
         new: Any = copy.copy(tree)

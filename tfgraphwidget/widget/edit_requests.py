@@ -84,9 +84,9 @@ class EditRequests:
     def refusal_reply(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
         argument = str(getattr(error, "argument", ""))
-        return p.Refused(in_page_words(error.in_words), error.ops, self.offered(*error.mends), argument)
+        return p.Refused(in_page_words(error.in_words), error.ops, self.offer(*error.mends), argument)
 
-    def offered(self, *commands: Command) -> tuple[p.Offer, ...]:
+    def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
         offers = {command.code(): command for command in commands}
         self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])

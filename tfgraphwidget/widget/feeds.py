@@ -82,7 +82,7 @@ class FeedForms:
         elif feed.kind == "file":
             value = _from_file(feed)
         else:
-            return _made(feed, dtype, _shape(feed, static))
+            return _generate_value(feed, dtype, _shape(feed, static))
         _check_shape(feed, value.shape, static)
         return value
 
@@ -115,7 +115,7 @@ def _check_shape(feed: p.Feed, shape: tuple[int, ...], static: Shape) -> None:
         )
 
 
-def _made(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> Any:
+def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> Any:
     """Zeros, ones or random numbers."""
     kind = tf_protos.numpy_dtype(dtype)
     if dtype == "string":

@@ -20,7 +20,7 @@ from tfgraphwidget.export.formats.new_saved_variables import (
     CannotHold,
     NewVariable,
     checkpoint_values,
-    initialized,
+    initializer_nodes,
     new_variables,
 )
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
@@ -127,7 +127,7 @@ def _rewrite(edited: EditedSavedModel) -> tuple[Any, list[NewVariable]]:
     new: list[NewVariable] = []
     if has_objects:
         new = new_variables(original, edited.before, request.index, edited.session)
-        nodes = initialized(nodes, new, _init_op(original))
+        nodes = initializer_nodes(nodes, new, _init_op(original))
     objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
     if has_objects:
         objects.add_variables(new)
