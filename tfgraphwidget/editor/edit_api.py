@@ -247,11 +247,15 @@ class EditAPI(Checked):
         checkpoint: str | PathLike[str] | None = None,
         tags: Any = None,
         session: SessionLike | None = None,
-    ) -> Copy:
+    ) -> Copy | Any:
         """Copy another graph into this one, whole, with the values of its variables.
 
         The graph itself is the current one then, not a function's body. A function's or a Keras model's variables are
         variables of this graph, with their present values, which `sync()` of the result copies again.
+
+        In a function that was opened itself (a `tf.function`, a Keras model), what is not connected becomes further
+        arguments and results: `editor.module()` and `editor.function()` take the first as keyword arguments. The new
+        variables are those of the module, trainable beside the old ones.
 
         Args:
             source: What `tgw.edit` opens: a graph, a file, a `tf.function`, a Keras model; or another editor.
@@ -265,7 +269,7 @@ class EditAPI(Checked):
 
         Returns:
             A `Copy`: `added["x:0"]` by the names of the source, its arguments and results included. `added.saver()`
-            restores its old checkpoints.
+            restores its old checkpoints. In a function a `Joined`, which has the names of ops and tensors there.
 
         Raises:
             GraphEditError: The edit cannot be right; nothing has changed.

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
 from tfgraphwidget.editor.body_target import BodyTarget, change_of
+from tfgraphwidget.editor.joining import Joined, join
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
@@ -65,6 +66,8 @@ _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.r
 
 _TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
 
+
+_Grown = TypeVar("_Grown", bound=Grown)
 
 _CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
 """Plans a copy of ops of the first graph into the second."""
@@ -528,11 +531,13 @@ class EditExecutor:
         self.add_graph(replace(command, connect=connect))
         return Edits.of(self.history.done[-1].patch)
 
-    def add_graph(self, command: Add) -> Copy:
+    def add_graph(self, command: Add) -> Copy | Joined:
         """Bring another graph in, whole; the graph itself is current then. Raises GraphEditError."""
         with self.transaction() as steps:
             self.navigator.leave(0)
-            self.check_editable()
+            if self.in_function:
+                patch, joined = join(command, self.plan_context())
+                return self._bring_in(command, patch, joined)
             other = _opened_target(command)
             other.graph()
             ends, own = other.graph_session().ends, other.index.ids
@@ -565,16 +570,19 @@ class EditExecutor:
 
     def _grow_function(self, command: Grow) -> Grown:
         """Add what a function makes to the current function."""
-        with self.transaction() as steps:
-            target = self.view.target
-            patch = target.fit(plan(command, self.plan_context()))
+        with self.transaction():
+            patch = self.view.target.fit(plan(command, self.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
             live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
-            grown = Grown(command.into, command.outputs(patch), tuple(live), ops)
-            with steps.without_interrupts():
-                self._apply(patch, target, steps, renew=True)
-                self._record(steps, command, patch, target, (grown,))
-                self.listeners.notify()
+            return self._bring_in(command, patch, Grown(command.into, command.outputs(patch), tuple(live), ops))
+
+    def _bring_in(self, command: Command, patch: Patch, grown: _Grown) -> _Grown:
+        """Apply and record what comes into the current function."""
+        target = self.view.target
+        with self.transaction() as steps, steps.without_interrupts():
+            self._apply(patch, target, steps, renew=True)
+            self._record(steps, command, patch, target, (grown,))
+            self.listeners.notify()
         return grown
 
     # The history

@@ -16,8 +16,8 @@ from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
-from tfgraphwidget.runtime.functions import body_graph
-from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
+from tfgraphwidget.runtime.functions import body_graph, module_clone
+from tfgraphwidget.sources import Body, CallStructure, EditedState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.functions import module_clone
@@ -70,9 +70,11 @@ def clone_modules(
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
+    saved_names = SavedNames(source, body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, Any]:
-        return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
+        fresh = _fresh(source, command)
+        return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
 
     modules = []
     for k, scope in enumerate(command.scopes):
@@ -224,7 +226,21 @@ def edited_module(
         name: The name of the function.
     """
     arguments, returns = ends
-    return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, _structure(source, view))
+    structure = _structure(source, view)
+    if structure is not None:
+        structure = _with_arguments(structure, view.index, state, view.body.arguments, arguments)
+    return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, structure)
+
+
+def _with_arguments(
+    structure: CallStructure, index: GraphIndex, state: BodyState, before: Sequence[str], now: Sequence[str]
+) -> CallStructure:
+    """The structure of a function that edits have given further arguments, behind those that it has."""
+    further = [name for name in now[len(before) :] if split_tensor(name)[0] not in state.names]
+    if not further or tuple(now[: len(before)]) != tuple(before):
+        return structure
+    tensors = {identifier(split_tensor(name)[0]): name for name in further}
+    return structure.with_arguments(CallStructure.of_tensors(index, tensors, 1).specs)
 
 
 def _by_key(source: Source, view: GraphView, returns: Mapping[str, str]) -> dict[str, str]:

@@ -140,7 +140,7 @@ def page_input(core: EditorCore) -> export.PageInput:
 def _unedited_folder(core: EditorCore, *requested: object) -> Path | None:
     """The folder of the SavedModel that is shown, if it is to be saved as it was opened and nothing has changed."""
     stored, is_graph = core.source.stored, core.view.target is core.target
-    if stored is None or any(end is not None for end in requested):
+    if stored is None or stored.other_values() or any(end is not None for end in requested):
         return None
     if any(step.patch for step in core.executor.history.done):
         return None

@@ -71,13 +71,24 @@ def concatenate_unique(la: list[T], lb: Iterable[T]) -> list[T]:
 
 
 def positions(ats: Iterable[object], tensors: list[Tensor], kind: str) -> list[int]:
-    """The position of each; see `position`."""
+    """The position of each; see `position`.
+
+    Args:
+        ats: Numbers or tensors.
+        tensors: The tensors to find them in.
+        kind: What they are ("input"), for errors.
+    """
     first = {id(t): i for i, t in reversed(list(enumerate(tensors)))}
     return [first[id(at)] if id(at) in first else position(at, tensors, kind) for at in ats]
 
 
 def position(at: Any, tensors: list[Tensor], kind: str) -> int:
     """The position in `tensors` that a number or a tensor tells; the first if it is there more than once.
+
+    Args:
+        at: A number or a tensor.
+        tensors: The tensors to find it in.
+        kind: What they are ("input"), for errors.
 
     Raises:
         ValueError: The number is out of range, or the tensor is not there; `kind` ("input") is for the sentence.

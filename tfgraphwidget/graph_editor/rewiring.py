@@ -85,7 +85,13 @@ class Rewiring:
             self._gained.setdefault(id(t), []).append(op)
 
     def move(self, new: End, old: End, readers: Iterable[Operation]) -> int:
-        """Let ops read `new` wherever they read `old`; how many edges that moves."""
+        """Let ops read `new` wherever they read `old`; how many edges that moves.
+
+        Args:
+            new: What they read from then on.
+            old: What they read.
+            readers: The ops that may change.
+        """
         new, old, moved = self._plain(new), self._plain(old), 0
         for op in readers:
             held = self.inputs(op)

@@ -94,6 +94,14 @@ def copy_with_input_replacements(
     copies read in their place; what a variable means is said in `graph_replace`. Keys that are no inputs of the view
     mean nothing. Inputs that are not replaced are kept, or become placeholders in another graph. The other arguments,
     the result and the errors are those of `copy`.
+
+    Args:
+        sgv: What `make_view` takes.
+        replacement_ts: {input of the view: what the copy reads instead}.
+        dst_graph: The graph of the copy; None for that of the view.
+        dst_scope: The name scope of the copy.
+        src_scope: The scope that is removed from the names of the originals.
+        reuse_dst_scope: Whether `dst_scope` is used though it exists.
     """
     source, replaced = make_view(sgv), _Replacements(replacement_ts)
     inputs, ops = TensorMap((t, t) for t in source.inputs), set(source.ops)

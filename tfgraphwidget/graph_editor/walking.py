@@ -148,6 +148,17 @@ def get_walks_union_ops(
     """What depends on the forward seeds or is needed by the backward seeds, in graph order.
 
     The arguments and errors are those of `get_walks_intersection_ops`.
+
+    Args:
+        forward_seed_ops: Ops that the walk forward starts from.
+        backward_seed_ops: Ops that the walk backward starts from.
+        forward_inclusive: Whether the forward seeds are among the result.
+        backward_inclusive: Whether the backward seeds are.
+        within_ops: Ops that are not left; None for all.
+        within_ops_fn: What says of an op whether the walk goes through it.
+        control_inputs: Whether control edges are followed.
+        control_outputs: Who runs after whom, a `ControlOutputs`, for walks forward.
+        control_ios: As `control_outputs`, and `control_inputs` with it.
     """
     seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
     controls = control_inputs, control_outputs, control_ios

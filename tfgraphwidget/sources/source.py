@@ -126,6 +126,9 @@ class StoredData(Protocol):
     def keys(self, handle: str) -> tuple[str, ...]:
         """The names in the checkpoint under which the value of the variable of that handle op is; empty without one."""
 
+    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+        """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
+
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
 

@@ -14,7 +14,7 @@ from typing import Any
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import DEFAULT
-from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op
+from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op, next_numbers
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import build
@@ -135,14 +135,18 @@ class ModuleReference:
         )
         return []
 
-    def rerun(self, run_all: Sequence[ReferenceRun]) -> list[ReferenceRun]:
-        """Run again on the same feeds."""
+    def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
+        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place."""
+        runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
         with eager_mode(), optimizers_off():
-            return [(signature, feeds, self._run(feeds)) for signature, feeds, _ in run_all]
+            return [(signature, feeds, self._run(feeds, moved=moved)) for signature, feeds in runs]
 
-    def _run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+    def _run(self, feeds: Mapping[str, Any], *, moved: bool) -> dict[str, Any]:
         before = [(variable, variable.read_value()) for variable in self._module.variables]
         try:
+            for variable, value in before if moved else ():
+                if variable.dtype.is_floating:
+                    variable.assign(next_numbers({"": value})[""])
             tensors = {key: tf.constant(value, self._specs[key].dtype) for key, value in feeds.items()}
             return {key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()}
         finally:

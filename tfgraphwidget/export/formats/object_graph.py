@@ -19,11 +19,13 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.new_saved_variables import NewVariable, add_objects
 from tfgraphwidget.export.formats.signature_function import called_function, signature_function
 from tfgraphwidget.graph import (
+    CONSTANTS,
     FUNCTION_CALLS,
     TRAINABLE,
     GraphIndex,
     Shape,
     called_functions,
+    handles,
     needed_ops,
     pairs,
     reachable_functions,
@@ -102,10 +104,11 @@ class ObjectGraphEdit:
     def trainable(self) -> None:
         """Let the saved variables be trainable, or not, as the edited graph has them."""
         before, after = map(_trainable, (self._before, self._after))
-        if before & self._after.ids.keys() == after & self._before.ids.keys():
+        there = {self._after.names[i] for i in handles(self._after)} & self._before.ids.keys()
+        if before & there == after & there:
             return
         nodes, numbers = self.objects.nodes, saved_variables(self._original, self._original.graph_def.node)
-        flags = {number: op in after for op, number in numbers.items() if op in self._after.ids}
+        flags = {number: op in after for op, number in numbers.items() if op in there}
         functions = self._original.object_graph_def.concrete_functions.values()
         bound = {number for function in functions for number in function.bound_inputs}
         # Keras saves each variable twice, under one name; functions bind one of them.
@@ -131,12 +134,22 @@ class ObjectGraphEdit:
         numbers = self._signature_objects()
         signatures_now = {signature.name: signature for signature in now}
         signatures_before = {signature.name: signature for signature in was}
-        bindings = {**bound_tensors(self._original, self._before.nodes), **self._added}
+        bindings = self._object_tensors
         for name, number in numbers.items():
             if name not in signatures_now:
                 self._drop_signature(name)
             elif name in signatures_before:
                 self._set_signature(number, signatures_before[name], signatures_now[name], bindings)
+
+    @cached_property
+    def _object_tensors(self) -> dict[str, int]:
+        """Tensors that stand for saved objects, with the numbers of these; not those that freezing made constants."""
+        before, after = self._before, self._after
+        bound = bound_tensors(self._original, before.nodes)
+        ops = {tensor: split_tensor(tensor)[0] for tensor in bound}
+        constant = {name for name in ops.values() if name in after.ids and after.types[after.ids[name]] in CONSTANTS}
+        constant -= {name for name in constant if name in before.ids and before.types[before.ids[name]] in CONSTANTS}
+        return {**{tensor: number for tensor, number in bound.items() if ops[tensor] not in constant}, **self._added}
 
     def _signature_objects(self) -> dict[str, int]:
         """The number of the object of each signature, by name."""
@@ -195,7 +208,7 @@ class ObjectGraphEdit:
         template, facts = self._old[old], self.objects.concrete_functions[old]
         if call and self._is_same(was, now, functions=False):
             name = called_function(self._after.nodes[self._after.ids[call]])
-            if name == old or self._successor(old) == name:
+            if name == old or (self._successor(old) == name and self._new_arguments(old, name) is not None):
                 if _output_shapes(self._before, was) != _output_shapes(self._after, now):
                     _check_keys(facts.output_signature, was.outputs, was.name)
                     self._set_outputs(facts, now)
@@ -382,12 +395,8 @@ class ObjectGraphEdit:
 
         It may have those of new variables besides, which become bound to it.
         """
-        before, now = self._old[old].signature, self._function(new).signature
-        types = [argument.type for argument in before.input_arg], [argument.type for argument in now.input_arg]
-        if types[0] == types[1]:
-            return True
-        numbers = self._given_objects.get(new, ())[len(types[0]) :]
-        if types[0] == types[1][: len(types[0])] and numbers and all(number is not None for number in numbers):
+        numbers = self._new_arguments(old, new)
+        if numbers is not None:
             if old in self.objects.concrete_functions:
                 self.objects.concrete_functions[old].bound_inputs.extend(numbers)
             return True
@@ -398,10 +407,17 @@ class ObjectGraphEdit:
             )
         return False
 
+    def _new_arguments(self, old: str, new: str) -> list[int] | None:
+        """The objects of the arguments that an edited function has besides; None if its other arguments differ."""
+        before, now = ([a.type for a in f.signature.input_arg] for f in (self._old[old], self._function(new)))
+        numbers = self._given_objects.get(new, ())[len(before) :] if len(now) > len(before) else ()
+        known = [number for number in numbers if number is not None]
+        return known if before == now[: len(before)] and len(before) + len(known) == len(now) else None
+
     @cached_property
     def _given_objects(self) -> dict[str, list[int | None]]:
         """The saved objects that calls give the arguments of each function; None for other arguments."""
-        known = {**bound_tensors(self._original, self._before.nodes), **self._added}
+        known = self._object_tensors
         found: dict[str, list[int | None]] = {}
         stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
             (self._after.nodes, {**known, **{name.removesuffix(":0"): number for name, number in known.items()}})

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 from tfgraphwidget.runtime.functions.body_import import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
@@ -158,7 +158,7 @@ class _State:
         return tensor
 
     def _variable(self, op: int, name: str, live: object) -> Variable:
-        definition, node = self.index.defined_variables[name], self.index.nodes[op]
+        definition, node = definition_of(self.index, name), self.index.nodes[op]
         dtype, shape = tf.as_dtype(node.attr["dtype"].type), static_shape(node.attr["shape"].shape)
         value = tf.compat.v1.placeholder(dtype, shape, name=f"{name}/Initializer/value")
         variable = tf.compat.v1.Variable(

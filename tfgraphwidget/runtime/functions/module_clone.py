@@ -37,7 +37,7 @@ from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, g
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
-from tfgraphwidget.sources import CallStructure, is_same_variable, static_shape
+from tfgraphwidget.sources import CallStructure, CaptureInfo, is_same_variable, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, typed_function, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
@@ -71,6 +71,7 @@ class ModuleCopy(tf.Module):
         live = {name: body_state.live(name) for name in states.variables}
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
+        self.inlined: Inlined
 
     @property
     def named_variables(self) -> dict[str, tf.Variable]:
@@ -184,6 +185,25 @@ class ModuleCopy(tf.Module):
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """A module's ops, added to the function that is being traced under the names that they have in the original.
+
+    Attributes:
+        call: Adds the ops, for tensors in the order of the module's inputs.
+        infos: Names of the captured variables by id of the handle.
+        input_names: Names for the placeholders of the inputs, which no op of the module has.
+    """
+
+    call: Callable[..., list[Any]]
+    infos: Mapping[int, CaptureInfo]
+    input_names: tuple[str, ...]
+
+    def __call__(self, *tensors: Any) -> list[Any]:
+        """Add the ops."""
+        return self.call(*tensors)
 
 
 def as_module(
@@ -322,9 +342,23 @@ def _make(
     own_gradients = gradients(part, body_state)
     module = ModuleCopy(part, states, functions, into, body_state)
 
-    def body(values: dict[str, object]) -> dict[str, Any]:
-        outputs = import_part(part, functions, own_gradients, {**values, **_capture_state(states)}, module.name, own)
+    def add_ops(values: dict[str, Any], captured: dict[str, Any], scope: str) -> list[Any]:
+        return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
+
+    def body(values: dict[str, Any]) -> dict[str, Any]:
+        outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
+
+    def inline(*tensors: Any) -> list[Any]:
+        taken = {index.names[i].lower() for i in part.ops}
+        return add_ops(dict(zip(module.inputs, tensors, strict=True)), _capture_state(states, taken), "")
+
+    infos = {
+        id(variable.handle): CaptureInfo(name, variable.trainable) for name, variable in module.named_variables.items()
+    }
+    used_names = {index.names[i].lower() for i in part.ops}
+    input_names = tuple(free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs)))
+    module.inlined = Inlined(inline, infos, input_names)
 
     names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
     specs = _parameters(part, names)
@@ -338,15 +372,25 @@ def _make(
     return module
 
 
-def _capture_state(states: States) -> dict[str, Any]:
-    """What stands for state in the function that is being traced, by the name of the original's tensor."""
+def _capture_state(states: States, taken: set[str] | None = None) -> dict[str, Any]:
+    """What stands for state in the function that is being traced, by the name of the original's tensor.
+
+    `taken` are names that no placeholder of it may have.
+    """
     graph = tf.compat.v1.get_default_graph()
     state_tensors: dict[str, object] = {**states.handles, **states.constants}
     state_tensors |= {name: table.resource_handle for name, table in states.tables.items()}
     for name, variable in (*states.variables.items(), *states.shared.items()):
         watch_variable(variable)  # else no tape watches it
         state_tensors[name] = variable.handle
-    return {f"{name}:0": graph.capture(tensor) for name, tensor in state_tensors.items()}
+    if taken is None:
+        return {f"{name}:0": graph.capture(tensor) for name, tensor in state_tensors.items()}
+    captured = {}
+    for name, tensor in state_tensors.items():
+        placeholder = free_name(f"{identifier(name)}_captured", taken)
+        taken.add(placeholder.lower())
+        captured[f"{name}:0"] = graph.capture(tensor, name=placeholder)
+    return captured
 
 
 def _plain(tensor: str) -> str:

@@ -5,7 +5,9 @@ leave all collections, and their names stay taken. Adding them again shows the s
 objects. The record of hidden ops is an attribute of the graph, so all editors of the graph agree.
 
 New ops are validated first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
-anything has changed.
+anything has changed. Copies of ops that TensorFlow has accepted with the same inputs are imported at once, which takes
+half the time; should it refuse them all the same, it leaves none of them
+(test_tensorflow_facts.py::test_a_failed_import_leaves_no_ops), and the patch is rolled back.
 """
 
 from __future__ import annotations
@@ -119,7 +121,8 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Sess
     _check_shown_again(patch.add, record)
     check_patch_placement(session, graph, patch, origin)
     with no_collections():
-        validated = _validate_new_nodes(graph, new, patch.add)
+        is_accepted = patch.is_verbatim and len(new) == len(patch.add.nodes) and not record.rewire_count
+        validated = _validate_new_nodes(graph, new, patch.add, is_accepted=is_accepted)
     before = _State.of(graph, record)
     with held_back():
         let_in()
@@ -259,11 +262,13 @@ def _check_shown_again(change: Change, record: Record) -> None:
             )
 
 
-def _validate_new_nodes(graph: tf.Graph, new: Sequence[NodeDef], change: Change) -> ValidatedNodes | None:
+def _validate_new_nodes(
+    graph: tf.Graph, new: Sequence[NodeDef], change: Change, *, is_accepted: bool
+) -> ValidatedNodes | None:
     if not new and not change.functions:
         return None
     check_open(graph)
-    return validate(graph, new, change.functions, change.gradients)
+    return validate(graph, new, change.functions, change.gradients, is_accepted=is_accepted)
 
 
 def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:

@@ -32,6 +32,7 @@ from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.session import edit_values, variable_values
 from tfgraphwidget.sources import (
     ADAPTED,
+    CaptureInfo,
     GraphBody,
     call_arguments,
     captured_body,
@@ -206,7 +207,12 @@ def _call(function: Callable[..., object], name: str, inputs: Sequence[tf.Tensor
 
 @wrap_tf_errors("call the function")
 def trace_in_function(
-    function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None
+    function: Any,
+    specs: Sequence[tuple[str, Shape]],
+    options: Options | None = None,
+    *,
+    infos: Mapping[int, CaptureInfo] | None = None,
+    input_names: Sequence[str] = (),
 ) -> TracedFunction:
     """Trace a Python function for a function's body.
 
@@ -217,6 +223,8 @@ def trace_in_function(
         function: The function, a Keras layer or model, or an op type.
         specs: The dtype and static shape of each argument.
         options: Keyword arguments of the function.
+        infos: The names of variables that it captures, by id of the handle; those of Keras are known.
+        input_names: The names of the placeholders of its arguments; () for "input_0" and so on.
 
     Returns:
         The trace.
@@ -235,12 +243,13 @@ def trace_in_function(
         names.extend([[tensor.op.name for tensor in inputs], [tensor.name for tensor in outputs]])
         return outputs
 
+    placeholders = input_names or [f"input_{k}" for k in range(len(specs))]
     with eager_mode(), tf.compat.v1.name_scope(None):
         shapes = [static_shape(shape) for _, shape in specs]
         wrapped = tf.compat.v1.wrap_function(
-            body, [tf.TensorSpec(shapes[k], _dtype(dtype), f"input_{k}") for k, (dtype, _) in enumerate(specs)]
+            body, [tf.TensorSpec(shapes[k], _dtype(dtype), placeholders[k]) for k, (dtype, _) in enumerate(specs)]
         )
-        traced_body, live = captured_body(wrapped.graph, keras_infos(function))
+        traced_body, live = captured_body(wrapped.graph, keras_infos(function) if infos is None else infos)
     inputs, outputs = names[0], [rename_tensor(output, traced_body.alias) for output in names[1]]
     whole = _index(traced_body)
     index = _only(whole, [*inputs, *outputs])

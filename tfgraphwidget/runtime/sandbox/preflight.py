@@ -21,7 +21,7 @@ from typing import Any
 from google.protobuf.message import EncodeError
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.graph import CONSTANTS
+from tfgraphwidget.graph import CONSTANTS, V1_LOOPS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
@@ -76,6 +76,8 @@ def validate(
     nodes: Sequence[NodeDef],
     functions: Iterable[FunctionDef] = (),
     gradients: Iterable[tuple[str, str]] = (),
+    *,
+    is_accepted: bool = False,
 ) -> ValidatedNodes:
     """Check that TensorFlow accepts new ops in a graph, without changing the graph.
 
@@ -84,6 +86,8 @@ def validate(
         nodes: The NodeDefs of the new ops; their inputs may name ops of `graph`.
         functions: FunctionDefs that the new ops may call.
         gradients: Pairs (function name, name of its gradient function).
+        is_accepted: Whether TensorFlow has accepted the same ops with the same inputs before, so that they need no
+            sandbox. Those of v1 loops do: an import makes the edges that lead back in a way of its own.
 
     Returns:
         The ops in the form that `graph_import.import_validated` adds to the graph.
@@ -101,8 +105,9 @@ def validate(
     check_devices(nodes)
     validated = ValidatedNodes(names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions)
     _check_outside(graph, nodes, validated.outside)
-    tell(f"Trying {len(names):,} new ops in a graph of their own")
-    _import_in_sandbox(graph, validated, types)
+    if not (is_accepted and V1_LOOPS.isdisjoint(types)):
+        tell(f"Trying {len(names):,} new ops in a graph of their own")
+        _import_in_sandbox(graph, validated, types)
     return validated
 
 

@@ -271,7 +271,16 @@ def check_parameters(op_type: str, known: Sequence[Parameter], options: Mapping[
 
 
 def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
-    """Check one value. Raises InvalidArgument."""
+    """Check one value.
+
+    Args:
+        op_type: The op type.
+        parameter: The parameter.
+        value: What is given for it.
+
+    Raises:
+        InvalidArgument: The parameter cannot have this value.
+    """
     items = value if parameter.many and isinstance(value, list | tuple) else [value]
     if parameter.kind in ("tensor", "any") or (value is None and parameter.default == "None"):
         return

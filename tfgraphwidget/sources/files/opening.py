@@ -13,6 +13,7 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
+from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
 from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, invalid_signatures, read_signatures
 from tfgraphwidget.sources.files.stored_data import FileStoredData
@@ -52,11 +53,14 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
     signatures = read_signatures(meta, ops_there)
     signature = choose_signature(signatures, options.signature, where)
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
+    body = NodeBody(nodes, library, collections, saved_names=saved_names)
     if options.checkpoint is not None:
-        checkpoint, folder = Checkpoint.of(options.checkpoint), None
-    file = FileGraph(
-        where, graph_def, meta, NodeBody(nodes, library, collections, saved_names=saved_names), checkpoint, folder
-    )
+        given = Checkpoint.of(options.checkpoint)
+        if checkpoint is None or checkpoint.missing() or given.missing():
+            checkpoint, folder = given, None
+        else:
+            checkpoint = other_checkpoint(checkpoint, given, meta, body)
+    file = FileGraph(where, graph_def, meta, body, checkpoint, folder)
     obstacles = find_obstacles(file)
     return Source(
         title,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.sources.live.shapes import static_shape
 from tfgraphwidget.tensorflow_modules import tf
 
@@ -41,7 +41,13 @@ class CallStructure:
 
     @classmethod
     def of_tensors(cls, index: GraphIndex, tensors: Mapping[str, str], results: int) -> CallStructure:
-        """One parameter for each tensor of a graph, by the parameters' names."""
+        """One parameter for each tensor of a graph, by the parameters' names.
+
+        Args:
+            index: The graph.
+            tensors: {parameter: tensor}; its static shape and dtype are the parameter's.
+            results: The number of tensors that the function returns.
+        """
         ends = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
         for name, (op, port) in ends.items():
@@ -106,6 +112,14 @@ class CallStructure:
                 self.parameters, self.specs, _any_tensor() if len(keys) == 1 else (_any_tensor(),) * len(keys)
             )
         return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
+
+    def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
+        """The same with further tensors as keyword arguments, which an edit has added, by their names."""
+        taken = {parameter.name for parameter in self.parameters}
+        names = {name: free_name(name, taken) for name in specs}
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters = (*self.parameters, *(inspect.Parameter(names[name], kind) for name in specs))
+        return CallStructure(parameters, {**self.specs, **{names[n]: spec for n, spec in specs.items()}}, self.results)
 
     def with_specs(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
