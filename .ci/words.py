@@ -55,6 +55,7 @@ PARTICIPLES = {
     "editor.edit_api.lost": "public: what the last edit could not keep",
     "editor.evaluation.probed": "what `editor.probed` gives",
     "editor.evaluation.measured": "what `editor.measured` gives",
+    "editor.joining.Joined": "public: what `editor.add` returns in a function",
     "editor.selection_api.enclosed": "public",
     "editor.traced_growth.Grown": "public: what `editor.grow` returns",
     "editor.view_api.opened": "public: the open scopes",

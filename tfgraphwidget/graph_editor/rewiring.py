@@ -115,6 +115,13 @@ class Rewiring:
 
         Who reads what is asked for all pairs first, in which input an op reads it pair by pair, as in the original.
 
+        Args:
+            ts0: Tensors, one for each of `ts1`.
+            ts1: Tensors whose consumers change.
+            swap: Whether the consumers of `ts0` change too.
+            can_modify: The ops that may change; None for all.
+            cannot_modify: The ops that may not.
+
         Raises:
             ValueError: The lists are of unequal lengths, or a pair does not fit.
         """

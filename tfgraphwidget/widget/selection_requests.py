@@ -69,7 +69,17 @@ class SelectionRequests:
         )
 
     def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:
-        """Mark an item as input or output, or no more if it is; see `protocol.Mark`. Raises UnknownName and NoPath."""
+        """Mark an item as input or output, or no more if it is; see `protocol.Mark`.
+
+        Args:
+            side: The side of the boundary.
+            name: The item's name; with a slash at its end a scope or a group.
+            tensors: The tensors of it that are meant; () for those that cross its border.
+
+        Raises:
+            UnknownName: There is no such item.
+            NoPath: No value goes through it.
+        """
         editor, view = self._editor, self._editor.core.view
         names = tensors or self._crossing(side, name)
         old = editor.inputs if side == "inputs" else editor.outputs

@@ -202,12 +202,12 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         added.add(name)
         nodes[name] = raw[name]
         stack += [split_input(text)[0] for text in raw[name].input]
-    edited_nodes = _renamed([nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw})
+    edited_nodes = _rename_nodes([nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw})
     added.update(converted)
     return [*(node for name, node in raw.items() if name in added), *edited_nodes]
 
 
-def _renamed(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]) -> list[NodeDef]:
+def _rename_nodes(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]) -> list[NodeDef]:
     """NodeDefs of which some have other names, which their consumers read.
 
     A frozen variable is a constant of the variable's name, and the objects of a SavedModel restore the variable itself.

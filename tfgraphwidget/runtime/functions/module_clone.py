@@ -71,7 +71,7 @@ class ModuleCopy(tf.Module):
         live = {name: body_state.live(name) for name in states.variables}
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
-        self.inlined: Inlined
+        self.inlined: InlinedModule
 
     @property
     def named_variables(self) -> dict[str, tf.Variable]:
@@ -188,7 +188,7 @@ class ModuleCopy(tf.Module):
 
 
 @dataclass(frozen=True)
-class Inlined:
+class InlinedModule:
     """A module's ops, added to the function that is being traced under the names that they have in the original.
 
     Attributes:
@@ -358,7 +358,7 @@ def _make(
     }
     used_names = {index.names[i].lower() for i in part.ops}
     input_names = tuple(free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs)))
-    module.inlined = Inlined(inline, infos, input_names)
+    module.inlined = InlinedModule(inline, infos, input_names)
 
     names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
     specs = _parameters(part, names)
