@@ -64,7 +64,7 @@ class _Lazy:
         bind()
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: Any) -> Any:
         """Return a new instance of the class."""
         bound = self.resolve()
         bind()

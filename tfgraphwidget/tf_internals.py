@@ -1312,7 +1312,7 @@ def _function_by_type() -> Any:
             spec._input_signature = None
             return spec
 
-        def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
+        def _generate_tracing_options(self, fn: object, scope_type: object) -> Any:
             options = super()._generate_tracing_options(fn, scope_type)
             options.__class__ = OptionsByType  # each copy that TensorFlow makes of them reads the signature again
             return options

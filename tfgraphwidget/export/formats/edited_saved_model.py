@@ -335,7 +335,7 @@ def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
 # Values
 
 
-def _changed_values(edited: EditedSavedModel, others: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> dict[str, Any]:
     """The values that variables have in the session and did not have in the file, by their names in the checkpoint.
 
     `others` are those that came from another checkpoint.

@@ -126,7 +126,7 @@ def find_external_op(nodes: Iterable[NodeDef]) -> str:
     return next((str(node.name) for node in nodes if _REACHES_OUT.fullmatch(node.op)), "")
 
 
-def next_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+def next_numbers(values: Mapping[str, object]) -> dict[str, Any]:
     """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much."""
     arrays = {name: np.asarray(value) for name, value in values.items()}
     return {

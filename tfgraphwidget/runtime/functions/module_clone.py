@@ -342,10 +342,10 @@ def _make(
     own_gradients = gradients(part, body_state)
     module = ModuleCopy(part, states, functions, into, body_state)
 
-    def add_ops(values: dict[str, Any], captured: dict[str, Any], scope: str) -> list[Any]:
+    def add_ops(values: dict[str, object], captured: dict[str, object], scope: str) -> list[Any]:
         return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
 
-    def body(values: dict[str, Any]) -> dict[str, Any]:
+    def body(values: dict[str, object]) -> dict[str, Any]:
         outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
 

@@ -206,7 +206,7 @@ def _present(name: str, live: tf.Variable) -> Any:
         ) from error
 
 
-def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str, device: str | None) -> tf.Variable:
+def _variable(index: GraphIndex, name: str, live: object, value: Any, into: str, device: str | None) -> tf.Variable:
     definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape
     with tf.device(getattr(live, "device", None) if device is None else device):
