@@ -108,7 +108,7 @@ def lazy_class(module: str, name: str) -> Any:
     return _resolved_value(_Lazy(module, name))
 
 
-def _resolved_value(thing: _Lazy) -> Any:
+def _resolved_value(thing: _Lazy) -> object:
     """What a global variable has: what it stands for if TensorFlow is imported and has it."""
     if is_loaded():
         with suppress(ImportError, AttributeError):

@@ -217,7 +217,7 @@ class EditExecutor:
             self.source, self.view.body, self.index, self.patches(), self._captured_variables()
         )
 
-    def _captured_variables(self) -> dict[str, Any]:
+    def _captured_variables(self) -> dict[str, object]:
         """The live variables that edits of bodies brought into the graph that was opened, by op.
 
         Those of a graph that a session runs have their values there.

@@ -168,7 +168,7 @@ class Transformer(Checked, refusal=TypeError):
             )
         return t_
 
-    def _from_outside(self, info: Transforming, t: Tensor) -> Any:
+    def _from_outside(self, info: Transforming, t: Tensor) -> object:
         if t in info.known.instead:
             return info.known.instead[t]
         if t in info.sgv_inputs_set:
@@ -202,7 +202,7 @@ class InformedTransformer(Transformer):
         self._known = known
 
 
-def _settings(handler: object) -> Mapping[str, Any] | None:
+def _settings(handler: object) -> Mapping[str, object] | None:
     """The keywords that a handler gives `copy_op_handler`; None for a handler that does something else."""
     if handler is copy_op_handler:
         return {}

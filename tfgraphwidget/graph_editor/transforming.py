@@ -216,7 +216,7 @@ class TransformerInfo:
         return _both_ways([*self._transformed_ops.items(), *self._transformed_ts.items()], self._variables)
 
     @cached_property
-    def _originals(self) -> tuple[TensorMap, dict[str, Any]]:
+    def _originals(self) -> tuple[TensorMap, dict[str, object]]:
         pairs = [*self._transformed_ops.items(), *self._transformed_ts.items()]
         back = [(copy, original) for original, copy in self._variables]
         return _both_ways(((copy, original) for original, copy in reversed(pairs)), back)
@@ -248,7 +248,7 @@ class TransformerInfo:
 
 def _both_ways(
     pairs: Iterable[tuple[Any, Any]], variables: Iterable[tuple[Variable, Variable]]
-) -> tuple[TensorMap, dict[str, Any]]:
+) -> tuple[TensorMap, dict[str, object]]:
     """Pairs of ops and tensors, to be found by the first of each and by its name; variables by themselves alone."""
     pairs = list(pairs)
     return TensorMap((*pairs, *variables)), {first.name: second for first, second in pairs}

@@ -95,7 +95,7 @@ def _is_leaf(tree: object) -> bool:
     return isinstance(tree, str | bytes) or not is_iterable(tree)
 
 
-def _refill(tree: Mapping[Any, object], changed: dict[Any, object]) -> Any:
+def _refill(tree: Mapping[Any, object], changed: dict[Any, object]) -> object:
     """A mapping of the same type; a defaultdict keeps its factory."""
     try:
         new: Any = copy.copy(tree)

@@ -165,7 +165,7 @@ def _alternative(thing: object) -> str:
     )
 
 
-def _attribute(thing: object, name: str) -> Any:
+def _attribute(thing: object, name: str) -> object:
     """An attribute of any object; None when it is missing or reading it raises."""
     try:
         return getattr(thing, name, None)

@@ -59,7 +59,7 @@ class EditRequests:
         report = method(*call.args, **call.kwargs)
         return summary(report) if isinstance(report, Edits) else f"Only {names_text(report.ops)} can be trained now."
 
-    def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
+    def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[object, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
         parts = request.what
         registration = registry.registration_of(request.verb)

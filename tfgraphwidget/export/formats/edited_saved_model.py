@@ -328,14 +328,14 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
                     info.tensor_shape.CopyFrom(shape)
 
 
-def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
+def _shapes(index: GraphIndex, signature: Signature) -> list[object]:
     return [index.shape(index.op(tensor), split_tensor(tensor)[1] or 0) for _, tensor in signature.outputs]
 
 
 # Values
 
 
-def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> dict[str, Any]:
+def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> dict[str, object]:
     """The values that variables have in the session and did not have in the file, by their names in the checkpoint.
 
     `others` are those that came from another checkpoint.

@@ -140,7 +140,7 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
     return found
 
 
-def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, Any]:
+def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, object]:
     """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
     if not variables:
         return {}

@@ -179,7 +179,7 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
     )
 
 
-def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
+def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, object]:
     """The first values of new variables: the present ones of live originals, else those of the session or file.
 
     Args:
@@ -197,7 +197,7 @@ def present_values(body_state: BodyState, own: Sequence[str], init: str = "curre
     return {name: far[name] if body_state.live(name) is None else _present(name, body_state.live(name)) for name in own}
 
 
-def _present(name: str, live: tf.Variable) -> Any:
+def _present(name: str, live: tf.Variable) -> object:
     try:
         return live.read_value()
     except tf.errors.FailedPreconditionError as error:

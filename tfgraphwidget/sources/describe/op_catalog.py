@@ -234,7 +234,7 @@ def _default_text(value: Any, kind: str, *, many: bool) -> str:
     return repr(_plain(held, kind))
 
 
-def _plain(held: Any, kind: str) -> Any:
+def _plain(held: Any, kind: str) -> object:
     """A value of an AttrValue as Python has it."""
     if kind == "shape":
         return shape_from_proto(held)

@@ -85,7 +85,7 @@ class CallStructure:
         values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
         return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
 
-    def _parameter_tensors(self, name: str, value: object) -> list[Any]:
+    def _parameter_tensors(self, name: str, value: object) -> list[object]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]

@@ -195,7 +195,7 @@ def _initial_values(model: KerasModel, title: str, reseed: bool) -> dict[str, An
         return _values_of_new(model, title, reseed=reseed)
 
 
-def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, Any]:
+def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, object]:
     keras = sys.modules["keras"]
 
     def remake(thing: Any) -> Any:
@@ -222,7 +222,7 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
     return {old.path: np.asarray(fresh) for old, fresh in pairs}
 
 
-def _without_seeds(config: Any) -> Any:
+def _without_seeds(config: Any) -> object:
     """A configuration in which initializers have no seeds."""
     if isinstance(config, list | tuple):
         return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config
