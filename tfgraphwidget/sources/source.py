@@ -129,7 +129,7 @@ class StoredData(Protocol):
     def keys(self, handle: str) -> tuple[str, ...]:
         """The names in the checkpoint under which the value of the variable of that handle op is; empty without one."""
 
-    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+    def other_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:

@@ -44,7 +44,7 @@ _CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
 
 
 @dataclass(frozen=True)
-class Inlined:
+class InlinedModule:
     """A module's ops, added to the function that is being traced under the names that they have in the original.
 
     Attributes:
@@ -204,10 +204,10 @@ def _make(
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
 
-    def add_ops(values: dict[str, Any], captured: dict[str, Any], scope: str) -> list[Any]:
+    def add_ops(values: dict[str, object], captured: dict[str, object], scope: str) -> list[Any]:
         return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
 
-    def body(values: dict[str, Any]) -> dict[str, Any]:
+    def body(values: dict[str, object]) -> dict[str, Any]:
         outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
 
@@ -220,7 +220,7 @@ def _make(
     }
     used_names = {index.names[i].lower() for i in part.ops}
     input_names = tuple(free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs)))
-    module.inlined = Inlined(inline, infos, input_names)
+    module.inlined = InlinedModule(inline, infos, input_names)
 
     names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
     specs = _parameters(part, names)

@@ -114,7 +114,7 @@ class FileStoredData:
         keys = (self._restored_keys.get(handle), self._keys.get(handle))
         return tuple(dict.fromkeys(key for key in keys if key and checkpoint and key in checkpoint.shapes))
 
-    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+    def other_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
         checkpoint = self._file.checkpoint
         if not isinstance(checkpoint, OtherCheckpoint):
@@ -162,6 +162,6 @@ class FileStoredData:
         return keys_by_restore_call(self._file.body.protos, self._file.body.library, restore_op)
 
     @cached_property
-    def _traces(self) -> Any:
+    def _traces(self) -> object:
         folder = self._file.folder
         return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")

@@ -315,7 +315,7 @@ class EditedState:
         now = self.index.defined_variables.get(name)
         if (
             now is None
-            or self._opened.get(name) == now.trainable
+            or self._trainable_before.get(name) == now.trainable
             or getattr(found, "trainable", None) in (None, now.trainable)
         ):
             variable: Variable | Tensor | None = found
@@ -325,7 +325,7 @@ class EditedState:
         return self._same[name]
 
     @cached_property
-    def _opened(self) -> Mapping[str, bool]:
+    def _trainable_before(self) -> Mapping[str, bool]:
         """Whether each variable was trainable before the edits."""
         return {variable.handle: variable.trainable for variable in self.index.variable_defs}
 
