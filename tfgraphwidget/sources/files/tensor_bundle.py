@@ -203,9 +203,8 @@ def _slice_key(name: bytes, part: Any) -> bytes:
     escaped = re.sub(rb"[\0\xff]", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", name)
     key = _sortable_bytes(0) + escaped + b"\0\1" + _sortable_bytes(len(part.extent))
     for extent in part.extent:
-        key += _sortable_signed_bytes(extent.start) + _sortable_signed_bytes(
-            extent.length if extent.HasField("length") else -1
-        )
+        length = extent.length if extent.HasField("length") else -1
+        key += _sortable_signed_bytes(extent.start) + _sortable_signed_bytes(length)
     return key
 
 
