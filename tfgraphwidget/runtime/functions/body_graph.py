@@ -38,7 +38,9 @@ def _following_session() -> Any:
             super().__init__(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
             self._feeds = feeds
 
-        def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        def run(
+            self, fetches: object, feed_dict: object = None, options: object = None, run_metadata: object = None
+        ) -> Any:
             """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values."""
             for assign, feeds in self._feeds().items():
                 super().run(assign, feeds)

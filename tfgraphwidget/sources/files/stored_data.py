@@ -24,7 +24,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
-from tfgraphwidget.tf_types import DType, MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef
 
 
 class FileStoredData:
@@ -55,8 +55,8 @@ class FileStoredData:
         numbers = saved_variables(self._file.meta, self._file.body.protos)
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
-    def dtype(self, handle: str) -> DType:
-        """The dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
+    def dtype(self, handle: str) -> str:
+        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 
@@ -114,7 +114,7 @@ class FileStoredData:
         keys = (self._restored_keys.get(handle), self._keys.get(handle))
         return tuple(dict.fromkeys(key for key in keys if key and checkpoint and key in checkpoint.shapes))
 
-    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+    def other_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
         checkpoint = self._file.checkpoint
         if not isinstance(checkpoint, OtherCheckpoint):
@@ -162,6 +162,6 @@ class FileStoredData:
         return keys_by_restore_call(self._file.body.protos, self._file.body.library, restore_op)
 
     @cached_property
-    def _traces(self) -> Any:
+    def _traces(self) -> object:
         folder = self._file.folder
         return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
