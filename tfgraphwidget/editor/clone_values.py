@@ -29,7 +29,7 @@ from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.functions import present_values
 from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
-from tfgraphwidget.sources import Checkpoint, variable_slice
+from tfgraphwidget.sources import Checkpoint, SavedName, keys_of_objects, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
 from tfgraphwidget.tf_types import Graph, Session
 
@@ -41,7 +41,8 @@ class GraphSession:
     """A graph with its session; `index` is the graph before the clone.
 
     `ends` are tensors by the names of arguments and results of a signature. `fresh` returns new initial values by the
-    variables' handles, for a graph made of a function, whose variables' initializers are not in it.
+    variables' handles, for a graph made of a function, whose variables' initializers are not in it. `saved_name`
+    returns how checkpoints of objects name a variable, by its handle op.
     """
 
     index: GraphIndex
@@ -49,6 +50,7 @@ class GraphSession:
     session: Session | None
     fresh: Callable[[], Mapping[str, object]] | None = None
     ends: Mapping[str, str] = field(default_factory=dict)
+    saved_name: Callable[[str], SavedName] = SavedName
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
@@ -141,11 +143,18 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
 class VariableValues(ABC):
     """The values that variables of one clone begin with.
 
-    `originals` are the original variables by the keys of their copies, in the order of the copies.
+    `originals` are the original variables by the keys of their copies, in the order of the copies. `saved_name` returns
+    how checkpoints of objects name a variable, by its handle op.
     """
 
-    def __init__(self, index: GraphIndex, init: str | Pairs, originals: Mapping[str, VariableDef]) -> None:
-        self.index, self.init, self.originals = index, init, originals
+    def __init__(
+        self,
+        index: GraphIndex,
+        init: str | Pairs,
+        originals: Mapping[str, VariableDef],
+        saved_name: Callable[[str], SavedName],
+    ) -> None:
+        self.index, self.init, self.originals, self.saved_name = index, init, originals, saved_name
 
     def values(self) -> dict[str, Any]:
         """Value of each copy. Raises GraphEditError."""
@@ -178,6 +187,8 @@ class VariableValues(ABC):
         if missing:
             raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
         keys = keys_by_handle(self.index.nodes, originals.values())
+        if checkpoint.objects and any(key not in checkpoint.shapes for key in keys.values()):
+            keys |= keys_of_objects(checkpoint, {handle: self.saved_name(handle) for handle in keys})
         values = {}
         for copy, original in originals.items():
             key = keys[original.handle]
@@ -241,7 +252,8 @@ class _GraphValues(VariableValues):
         index = origin.index
         handles = {v.handle: index.ids[names[v.handle]] for v in patch.add.variables}
         variables = definitions(index, handles.values())
-        super().__init__(index, patch.init, {copy: variables[i] for copy, i in handles.items()})
+        originals = {copy: variables[i] for copy, i in handles.items()}
+        super().__init__(index, patch.init, originals, origin.saved_name)
         self._copies = {v.handle: v for v in patch.add.variables}
 
     def starters(self, names: list[str], values: Mapping[str, object]) -> list[str]:
@@ -316,8 +328,9 @@ class FunctionValues(VariableValues):
         body_state: BodyState,
         names: Iterable[str],
         fresh: Callable[[], Mapping[str, object]] | None,
+        saved_name: Callable[[str], SavedName] = SavedName,
     ) -> None:
-        super().__init__(index, init, {name: definition_of(index, name) for name in names})
+        super().__init__(index, init, {name: definition_of(index, name) for name in names}, saved_name)
         self.body_state, self.fresh = body_state, fresh
 
     def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,7 @@ from tfgraphwidget.runtime.sync import (
     GraphStore,
     Names,
     Pair,
+    StoredVariable,
     Sync,
     VariableStore,
     checkpoint_store,
@@ -117,7 +119,7 @@ def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object,
     try:
         pairs = _match(ours, theirs, renames)
     except GraphEditError:
-        pairs = _matched_by_path(ours, theirs) if names is None else ()
+        pairs = (_matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs)) if names is None else ()
         if not pairs:
             raise
         return pairs
@@ -133,6 +135,18 @@ def _matched_by_path(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, 
     by_path = {variable.path: variable for variable in theirs.variables}
     is_same = "" not in by_path and by_path.keys() == {variable.path for variable in ours.variables}
     return tuple((variable, by_path[variable.path]) for variable in ours.variables) if is_same else ()
+
+
+def _matched_by_saved_name(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, ...]:
+    """Pairs by the names that a checkpoint's variables had when it was saved, where one variable has the name."""
+    if not any(variable.saved_name for store in (ours, theirs) for variable in store.variables):
+        return ()
+    of_name: list[dict[str, StoredVariable]] = []
+    for store in (ours, theirs):
+        names = [variable.saved_name or variable.handle for variable in store.variables]
+        count = Counter(names)
+        of_name.append({n: v for n, v in zip(names, store.variables, strict=True) if count[n] == 1})
+    return tuple((variable, of_name[1][name]) for name, variable in of_name[0].items() if name in of_name[1])
 
 
 def _match(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pair, ...]:

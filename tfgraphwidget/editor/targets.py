@@ -41,7 +41,7 @@ from tfgraphwidget.runtime.live import (
     traced_ops,
 )
 from tfgraphwidget.runtime.session import Renewal, TimedSession, variable_values, watch_partial_runs
-from tfgraphwidget.sources import FileForm
+from tfgraphwidget.sources import FileForm, SavedNames
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
@@ -571,7 +571,8 @@ class LiveTarget:
         graph = self.graph()
         signature = self.source.signature
         ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
-        return GraphSession(self.index, graph, self.source.session, ends=ends)
+        saved_name = SavedNames(self.source, {}).of
+        return GraphSession(self.index, graph, self.source.session, ends=ends, saved_name=saved_name)
 
     def names_after_failures(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""

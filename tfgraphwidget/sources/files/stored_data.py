@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
@@ -23,8 +23,8 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 )
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
-from tfgraphwidget.sources.files.other_checkpoint import OBJECTS, OtherCheckpoint
-from tfgraphwidget.tf_types import DType, MetaGraphDef
+from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
+from tfgraphwidget.tf_types import MetaGraphDef
 
 
 class FileStoredData:
@@ -55,8 +55,8 @@ class FileStoredData:
         numbers = saved_variables(self._file.meta, self._file.body.protos)
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
-    def dtype(self, handle: str) -> DType:
-        """The dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
+    def dtype(self, handle: str) -> str:
+        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 
@@ -128,13 +128,9 @@ class FileStoredData:
         """Handle op -> name in the checkpoint; TensorFlow 2 saves by object."""
         keys = checkpoint_keys(self._file.body.protos, self._variables.values())
         checkpoint = self._file.checkpoint
-        if checkpoint is None or OBJECTS not in checkpoint.shapes:
+        if checkpoint is None or not checkpoint.objects:
             return keys
-        data = checkpoint.value(OBJECTS)
-        try:
-            saved_objects = tf_protos.TrackableObjectGraph.FromString(data).nodes
-        except Exception as error:  # of a damaged checkpoint
-            raise GraphEditError(f"The checkpoint of {self._file.where} has no readable list of objects.") from error
+        saved_objects = checkpoint.objects
         for op, number in saved_variables(self._file.meta, self._file.body.protos).items():
             attributes = saved_objects[number].attributes if number < len(saved_objects) else ()
             if attributes and attributes[0].checkpoint_key in checkpoint.shapes:
