@@ -321,7 +321,7 @@ class AnalysisAPI(Checked):
             name: The name of the module.
 
         Returns:
-            An `runtime.functions.module_clone.ModuleCopy`, a tf.Module.
+            An `runtime.functions.ModuleCopy`, a tf.Module.
 
         Raises:
             GraphEditError: The function cannot run alone, or no function can hold the graph.

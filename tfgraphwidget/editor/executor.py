@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
     from tfgraphwidget.graph import BodyState, GraphIndex
-    from tfgraphwidget.runtime.functions import module_clone
+    from tfgraphwidget.runtime.functions import ModuleCopy
     from tfgraphwidget.sources import Signature, Source
 
 _STALE = (
@@ -199,7 +199,7 @@ class EditExecutor:
             return target.edition.ends
         return track_boundary(body.arguments, body.returns, self.patches())
 
-    def edited_module(self, name: str) -> module_clone.ModuleCopy:
+    def edited_module(self, name: str) -> ModuleCopy:
         """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
         opened = self.source.signature
         signature = next((s for s in self.signatures if opened is not None and s.name == opened.name), None)
@@ -208,9 +208,11 @@ class EditExecutor:
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
-        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches(), self._captured())
+        return function_bodies.edited_state(
+            self.source, self.view.body, self.index, self.patches(), self._captured_variables()
+        )
 
-    def _captured(self) -> dict[str, Any]:
+    def _captured_variables(self) -> dict[str, object]:
         """The live variables that edits of bodies brought into the graph that was opened, by op.
 
         Those of a graph that a session runs have their values there.
@@ -385,10 +387,10 @@ class EditExecutor:
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
-    def clone(self, command: Clone) -> Copy | list[Copy] | module_clone.ModuleCopy:
+    def clone(self, command: Clone) -> Copy | list[Copy] | ModuleCopy:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
-        In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`, unless it goes into
+        In a function's body the clone is a tf.Module, `runtime.functions.ModuleCopy`, unless it goes into
         another graph.
         """
         command = rebind_selections(command, self.index)

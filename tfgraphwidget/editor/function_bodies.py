@@ -17,11 +17,11 @@ from tfgraphwidget.edits.rewrite import ConsumerRewriter, tensor, tensor_name
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, traversal, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
-from tfgraphwidget.runtime.functions import body_graph
+from tfgraphwidget.runtime.functions import body_graph, module_clone
 from tfgraphwidget.sources import Body, CallStructure, EditedState, GraphState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
-    from tfgraphwidget.runtime.functions import module_clone
+    from tfgraphwidget.runtime.functions import ModuleCopy
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -64,7 +64,7 @@ def graph_state(source: Source, index: GraphIndex, patches: Iterable[Patch]) -> 
 
 def clone_modules(
     command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
-) -> tuple[module_clone.ModuleCopy, ...]:
+) -> tuple[ModuleCopy, ...]:
     """The tf.Modules that are clones of a part of a function's body.
 
     Args:
@@ -80,8 +80,6 @@ def clone_modules(
     Raises:
         GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
     """
-    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
-
     command, view = _with_replaced(command, view)
     inputs, outputs, also, notices = _module_ends(command, view)
     index, (arguments, returns) = view.index, ends
@@ -112,7 +110,7 @@ def clone_modules(
     return tuple(modules)
 
 
-def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, Any]] | None:
+def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
     """What draws new initial values of a function's variables, where that is known."""
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(command.reseed)
@@ -160,8 +158,6 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
     Raises:
         GraphEditError: The part cannot be copied.
     """
-    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
-
     command, view = _with_replaced(command, view)
     inputs, outputs, also, notices = _module_ends(command, view)
     arguments, returns = ends
@@ -176,13 +172,11 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
 
 def _copy_body(
     state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: CallStructure | None
-) -> module_clone.ModuleCopy:
+) -> ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
     """
-    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
-
     arguments, returns = ends
     arguments_left = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
@@ -268,9 +262,7 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
     return inputs, outputs, selection.ids, ()
 
 
-def edited_module(
-    source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str
-) -> module_clone.ModuleCopy:
+def edited_module(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str) -> ModuleCopy:
     """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
 
     Args:

@@ -21,12 +21,13 @@ from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, needed_ops
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, split_tensor
+from tfgraphwidget.runtime.functions import module_clone
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.sources import Signature, Source, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Shape
-    from tfgraphwidget.runtime.functions import module_clone  # noqa: TC004  # a string at run time
+    from tfgraphwidget.runtime.functions import ModuleCopy  # noqa: TC004  # a string at run time
     from tfgraphwidget.tf_types import NodeDef
 
 
@@ -38,10 +39,10 @@ class Joined(Grown):
     variables.
     """
 
-    module: module_clone.ModuleCopy
+    module: ModuleCopy
     names: Mapping[str, str] = field(repr=False)
 
-    def __getitem__(self, original: Any) -> str:
+    def __getitem__(self, original: object) -> str:
         """The name in the function for a name of what was added, its arguments and results included.
 
         Raises UnknownName for what was not added.
@@ -188,7 +189,7 @@ def _of_graph(source: Source, index: GraphIndex, state: BodyState, signature: Si
 
 def graph_module(
     source: Source, index: GraphIndex, patches: Iterable[Patch], signature: Signature, name: str
-) -> module_clone.ModuleCopy:
+) -> ModuleCopy:
     """What a graph computes as a tf.Module, with variables of its own.
 
     Args:
@@ -208,9 +209,7 @@ def graph_module(
 
 def _module(
     joining: _Joining, inputs: Sequence[str], into: str, devices: Mapping[str, str] | None = None
-) -> module_clone.ModuleCopy:
-    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
-
+) -> ModuleCopy:
     def values(names: Sequence[str]) -> Mapping[str, Any]:
         state = joining.state
         return clone_values.FunctionValues(joining.index, joining.init, state, names, joining.fresh).values()
