@@ -18,13 +18,17 @@ from tfgraphwidget.errors import TensorFlowMissing
 
 if TYPE_CHECKING:
     import tensorflow as tf
-    from tensorflow import Graph, Operation, Tensor, TensorSpec, Variable
+    from tensorflow import DType, Graph, Operation, Tensor, TensorShape, TensorSpec, Variable
     from tensorflow.compat import v1
+    from tensorflow.errors import OpError
 
 __all__ = [
+    "DType",
     "Graph",
+    "OpError",
     "Operation",
     "Tensor",
+    "TensorShape",
     "TensorSpec",
     "Variable",
     "bind",
@@ -64,7 +68,7 @@ class _Lazy:
         bind()
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: Any) -> Any:
         """Return a new instance of the class."""
         bound = self.resolve()
         bind()
@@ -85,7 +89,7 @@ def _import(name: str) -> Any:
         if error.name != "tensorflow":
             raise
         raise TensorFlowMissing(
-            "This needs TensorFlow, which this environment does not have: pip install 'tfgraphwidget[tensorflow]'."
+            "This needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'."
         ) from None
 
 
@@ -95,7 +99,7 @@ def lazy_module(name: str) -> Any:
     Args:
         name: The module's name, "tensorflow.python.framework.ops".
     """
-    return _bound(_Lazy(name))
+    return _resolved_value(_Lazy(name))
 
 
 def lazy_class(module: str, name: str) -> Any:
@@ -105,10 +109,10 @@ def lazy_class(module: str, name: str) -> Any:
         module: The name of the class's module.
         name: The name of the class in it, with dots.
     """
-    return _bound(_Lazy(module, name))
+    return _resolved_value(_Lazy(module, name))
 
 
-def _bound(thing: _Lazy) -> Any:
+def _resolved_value(thing: _Lazy) -> object:
     """What a global variable has: what it stands for if TensorFlow is imported and has it."""
     if is_loaded():
         with suppress(ImportError, AttributeError):
@@ -130,16 +134,19 @@ def bind() -> None:
         if name.partition(".")[0] == package and module is not None:
             for variable, thing in tuple(vars(module).items()):
                 if type(thing) is _Lazy:
-                    setattr(module, variable, _bound(thing))
+                    setattr(module, variable, _resolved_value(thing))
 
 
 if not TYPE_CHECKING:
     tf = lazy_module("tensorflow")
     v1 = lazy_module("tensorflow.compat.v1")
     # For `isinstance`, which does not import TensorFlow.
+    DType = lazy_class("tensorflow", "DType")
     Graph = lazy_class("tensorflow", "Graph")
+    OpError = lazy_class("tensorflow", "errors.OpError")
     Operation = lazy_class("tensorflow", "Operation")
     Tensor = lazy_class("tensorflow", "Tensor")
+    TensorShape = lazy_class("tensorflow", "TensorShape")
     TensorSpec = lazy_class("tensorflow", "TensorSpec")
     Variable = lazy_class("tensorflow", "Variable")
 

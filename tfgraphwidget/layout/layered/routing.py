@@ -38,7 +38,7 @@ def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
     """
     track = [-1] * len(hyperedges)
     bent = [
-        _Bent(i, hyperedge)
+        _BentEdge(i, hyperedge)
         for i, hyperedge in enumerate(hyperedges)
         if len(hyperedge.tops) + len(hyperedge.bottoms) > 1
     ]
@@ -58,7 +58,7 @@ def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
     return track
 
 
-class _Bent:
+class _BentEdge:
     """A net that does not go straight down: its left and right end, and what it is sorted by."""
 
     __slots__ = ("bottoms", "high", "low", "number", "start", "tops", "track")
@@ -73,7 +73,7 @@ class _Bent:
         self.start = -start if end >= start else start
 
 
-def _swap_neighbors(bent: list[_Bent]) -> None:
+def _swap_neighbors(bent: list[_BentEdge]) -> None:
     """Exchange neighbors as long as that saves crossings."""
     last = len(bent) - 1
     stale = [True] * last  # pairs that are not known to be right
@@ -90,7 +90,7 @@ def _swap_neighbors(bent: list[_Bent]) -> None:
                     stale[k] = False
 
 
-def _pack_tracks(bent: list[_Bent], track: list[int]) -> list[int]:
+def _pack_tracks(bent: list[_BentEdge], track: list[int]) -> list[int]:
     """The same for hundreds of nets: from left to right, each on the first track that is free; crossings unheeded."""
     free: list[int] = []
     ends: list[tuple[float, int]] = []
@@ -103,7 +103,7 @@ def _pack_tracks(bent: list[_Bent], track: list[int]) -> list[int]:
     return track
 
 
-def _cost(upper: _Bent, lower: _Bent) -> int:
+def _cost(upper: _BentEdge, lower: _BentEdge) -> int:
     """Crossings when `upper` runs above `lower`; lines that would run on top of each other cost more."""
     tops, bottoms = lower.tops, upper.bottoms
     cost = bisect_right(tops, upper.high) - bisect_left(tops, upper.low)

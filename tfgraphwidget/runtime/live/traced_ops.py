@@ -46,7 +46,7 @@ from tfgraphwidget.sources import (
     static_shape,
     wrap_tf_errors,
 )
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import DType, TensorShape, TensorSpec, is_loaded, tf
 from tfgraphwidget.tf_internals import (
     PartitionedVariable,
     control_flow_context,
@@ -154,7 +154,7 @@ Options = Mapping[str, Any]
 
 
 @cache
-def _adapted_functions() -> dict[str, Callable[..., Any]]:
+def _adapted_functions() -> dict[str, Callable[..., object]]:
     """What calls the op types whose parameters are not those of their function in `tf.raw_ops`."""
     return {
         "Cast": tf.cast,
@@ -294,7 +294,7 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
     return create
 
 
-def _function(function: Any) -> tuple[Callable[..., Any], str]:
+def _function(function: Any) -> tuple[Callable[..., object], str]:
     """Return the function to call, and its name for messages."""
     if callable(function):
         return function, function_name(function, "The function")
@@ -306,7 +306,7 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     return functools.partial(_call_op_type, function), function
 
 
-def _call_op_type(op_type: str, *tensors: Any, **options: object) -> Any:
+def _call_op_type(op_type: str, *tensors: Any, **options: object) -> object:
     """Call an op type on tensors, with its parameters by name."""
     if op_type in ADAPTED and len(tensors) == 1:
         check_parameters(op_type, parameters(op_type), options)
@@ -402,15 +402,15 @@ def plain_value(value: object) -> Any:
     """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python numbers for small
     arrays.
     """
-    if isinstance(value, tf.DType):
+    if isinstance(value, DType):
         return value.name
-    if isinstance(value, tf.TensorShape):
+    if isinstance(value, TensorShape):
         return dimensions(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.type in _LONG:
         value = value.astype(_LONG[value.dtype.type])  # more digits than any tensor or Python number has
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):
         return plain_value(value.item())
-    if tf.is_tensor(value) and hasattr(value, "numpy"):
+    if is_loaded() and tf.is_tensor(value) and hasattr(value, "numpy"):
         try:
             return plain_value(value.numpy())
         except Exception:  # a variable of a graph says in many ways that it has no value here
@@ -422,7 +422,7 @@ def plain_value(value: object) -> Any:
 
 def tensor_spec(value: Any) -> Spec:
     """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these."""
-    if isinstance(value, tf.TensorSpec):
+    if isinstance(value, TensorSpec):
         return plain_value(value.shape), plain_value(value.dtype)
     try:
         shape, dtype = value
@@ -442,7 +442,7 @@ def shape_and_dtype(value: object, shape: object, dtype: Any) -> tuple[Any, str]
     Raises:
         GraphEditError: One of them is neither.
     """
-    if isinstance(value, tf.TensorSpec):
+    if isinstance(value, TensorSpec):
         shape, dtype = value.shape, value.dtype
     elif isinstance(value, str | tf.DType | type):
         dtype = value
