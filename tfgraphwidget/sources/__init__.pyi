@@ -70,6 +70,8 @@ from .inference.dtypes import OpTypes as OpTypes
 from .inference.dtypes import dtype_name as dtype_name
 from .inference.shapes import shape_from_proto as shape_from_proto
 from .live.captures import CaptureInfo as CaptureInfo
+from .live.devices import FIRST_CPU as FIRST_CPU
+from .live.devices import Device as Device
 from .live.devices import absent_devices as absent_devices
 from .live.devices import available_devices as available_devices
 from .live.devices import device_matches as device_matches

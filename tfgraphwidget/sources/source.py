@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import Member, Typing, VariableDef
-from tfgraphwidget.tf_types import ContextDef, DType, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
+from tfgraphwidget.graph import Member, SavedGradient, Typing, VariableDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
@@ -108,7 +108,7 @@ class StoredData(Protocol):
     def variable_name(self, handle: str) -> str:
         """The name of the variable of that handle op: that of its object, where the file stores objects."""
 
-    def dtype(self, handle: str) -> DType:
+    def dtype(self, handle: str) -> str:
         """The dtype of the value of the variable of that handle op. Raises SessionRefused when there is none."""
 
     def value(self, handle: str) -> Any:
@@ -116,6 +116,9 @@ class StoredData(Protocol):
 
     def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
+
+    def gradient(self, kind: str) -> SavedGradient | None:
+        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have."""
 
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""

@@ -239,7 +239,7 @@ class PolylineRerouter:
             if target != BORDER and _is_stub(way[-2:]):
                 ports[target] = float(way[-1, 0] - placed.corner[target, 0]), into[1]
         self._both = {(source, target) for source, target in lines[:, :2].tolist()}
-        border = (placed.enter or 0.0, placed.leave or 0.0)
+        border = ((*placed.enter, 0.0)[0], (*placed.leave, 0.0)[0])
         self._slanted = PolylineRouter(corner, sizes, ports, border, (0.0, height), _CLOSE)
 
     def route(self, source: int, target: int, before: list[Point]) -> list[Point]:  # noqa: ARG002

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import VariableDef
+from tfgraphwidget.graph import SavedGradient, VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
@@ -24,7 +24,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
-from tfgraphwidget.tf_types import DType, MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef
 
 
 class FileStoredData:
@@ -55,8 +55,8 @@ class FileStoredData:
         numbers = saved_variables(self._file.meta, self._file.body.protos)
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
-    def dtype(self, handle: str) -> DType:
-        """The dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
+    def dtype(self, handle: str) -> str:
+        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 
@@ -70,6 +70,25 @@ class FileStoredData:
     def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
         return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
+
+    def gradient(self, kind: str) -> SavedGradient | None:
+        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have.
+
+        None also where it reads variables: `tf.saved_model.load` binds those.
+        """
+        objects = self._file.meta.object_graph_def
+        registered = self._file.meta.graph_def.library.registered_gradients
+        function = next((each.gradient_func for each in registered if each.registered_op_type == kind), "")
+        if function not in objects.concrete_functions:
+            return None
+        concrete = objects.concrete_functions[function]
+        bound = [objects.nodes[number] for number in concrete.bound_inputs]
+        results = concrete.output_signature
+        values = [*results.list_value.values, *results.tuple_value.values]
+        if any(each.WhichOneof("kind") != "captured_tensor" for each in bound) or not values:
+            return None
+        returned = tuple(value.WhichOneof("kind") != "none_value" for value in values)
+        return SavedGradient(function, tuple(each.captured_tensor.name for each in bound), returned)
 
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
