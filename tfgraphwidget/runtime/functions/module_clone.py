@@ -7,7 +7,7 @@ or stays shared; the ops are imported into a new tf.function, so that gradients 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import (
+    Inlined,
     OwnNodes,
     branches,
     called_definitions,
@@ -42,25 +43,6 @@ if TYPE_CHECKING:
 
 # Stateful by their OpDefs, which says nothing of what the functions do that they call.
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
-
-
-@dataclass(frozen=True)
-class Inlined:
-    """A module's ops, added to the function that is being traced under the names that they have in the original.
-
-    Attributes:
-        call: Adds the ops, for tensors in the order of the module's inputs.
-        infos: Names of the captured variables by id of the handle.
-        input_names: Names for the placeholders of the inputs, which no op of the module has.
-    """
-
-    call: Callable[..., list[Any]]
-    infos: Mapping[int, CaptureInfo]
-    input_names: tuple[str, ...]
-
-    def __call__(self, *tensors: Any) -> list[Any]:
-        """Add the ops."""
-        return self.call(*tensors)
 
 
 def as_module(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import Preview
@@ -14,6 +14,7 @@ from tfgraphwidget.graph import (
     BodyState,
 )
 from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
+from tfgraphwidget.runtime.functions.body_import import Inlined
 from tfgraphwidget.runtime.functions.module_state import States
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
@@ -21,9 +22,6 @@ from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, typed_function
 from tfgraphwidget.tf_types import FunctionDef
-
-if TYPE_CHECKING:
-    from tfgraphwidget.runtime.functions.module_clone import Inlined
 
 
 class ModuleCopy(tf.Module):
