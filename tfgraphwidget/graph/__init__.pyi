@@ -106,6 +106,7 @@ from .op_types import SIZE_VECTORS as SIZE_VECTORS
 from .op_types import STATIC_TABLES as STATIC_TABLES
 from .op_types import SUMS as SUMS
 from .op_types import SWITCH as SWITCH
+from .op_types import TABLE_EXPORTS as TABLE_EXPORTS
 from .op_types import TABLE_FILE_INITIALIZERS as TABLE_FILE_INITIALIZERS
 from .op_types import TABLE_FILLS as TABLE_FILLS
 from .op_types import TABLE_INITIALIZERS as TABLE_INITIALIZERS

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import Preview, State
-from tfgraphwidget.edits.clone import Excerpt, excerpt
+from tfgraphwidget.edits.clone import Excerpt, copied_names, excerpt
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import (
     FUNCTION_CALLS,
@@ -57,6 +57,7 @@ def as_module(
     also: Collection[int] = (),
     devices: Mapping[str, str] | None = None,
     reseed: bool = False,
+    src_scope: str = "",
     arguments: Sequence[str] = (),
     returns: Mapping[str, str] | None = None,
     structure: CallStructure | None = None,
@@ -74,6 +75,7 @@ def as_module(
         also: Numbers of more ops to run.
         devices: Devices by op, for ops that do not keep the original's.
         reseed: Whether random ops get new seeds.
+        src_scope: The scope that is removed from the names of variables.
         arguments: The tensors that callers pass to the whole function.
         returns: Name of each result of the whole function -> tensor.
         structure: How the whole function is called, for a module without inputs and outputs; None if unknown.
@@ -96,7 +98,8 @@ def as_module(
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):
         body = _Body(index, body_state, tuple(arguments), returns or {}, structure)
-        return _make(body, (inputs, outputs), into, (variables, init, devices or {}), also, reseed=reseed)
+        state = variables, init, devices or {}, src_scope
+        return _make(body, (inputs, outputs), into, state, also, reseed=reseed)
 
 
 def preview(
@@ -164,13 +167,14 @@ def _make(
     origin: _Body,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
-    state: tuple[Variables, Init, Mapping[str, str]],
+    state: tuple[Variables, Init, Mapping[str, str], str],
     also: Collection[int],
     *,
     reseed: bool,
 ) -> ModuleCopy:
     index, body_state = origin.index, origin.body_state
     part, structure = origin.excerpt(ends, also)
+    copied_names(index, part.reused, state[3], into)  # refuses a scope that does not hold all variables
     definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
     states = make_states(part, body_state, definitions.values(), into, *state)
     # TensorFlow makes the graphs of loops' and conditionals' bodies again for each gradient: no closure fits them.

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, cast
 
+import numpy as np
+
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
     CONSTANTS,
     PLACEHOLDERS,
+    TABLE_EXPORTS,
     TABLE_INITIALIZERS,
     BodyState,
     GraphIndex,
@@ -158,20 +161,23 @@ class SessionState:
             return _read(body, session, origins, init)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export a file's table; of a live graph, the keys and values of the table's initializer."""
+        """Export a file's table; of a live graph its content in the session, or what its initializer fills in."""
         origin = self._origins[name]
         if self.source.revive is None:
-            return self._initializer_table(origin)
+            return self._session_table(origin)
         revived = self.source.revive()
         with revived.session as session, revived.graph.as_default():
             handle = revived.graph.get_tensor_by_name(f"{origin}:0")
             return _export_table(handle, dtypes, lambda export: session.run(list(export)))
 
-    def _initializer_table(self, origin: str) -> Table | None:
+    def _session_table(self, origin: str) -> Table | None:
         graph, session = self.source.graph, self.source.session
         if graph is None or session is None:
             return None
         readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
+        export = next((op for op in readers if op.type in TABLE_EXPORTS), None)  # a mutable table has one
+        if export is not None:
+            return tuple(session.run(list(export.outputs)))
         fill = next((op for op in readers if op.type in TABLE_INITIALIZERS), None)
         if fill is None:
             return None
@@ -217,14 +223,24 @@ def find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
         return None
 
 
+@dataclass(frozen=True, eq=False)
 class GraphState(SessionState):
-    """The state of ops of a graph itself, for a part of it that becomes a function."""
+    """The state of ops of a graph itself, for a part of it that becomes a function.
+
+    Attributes:
+        index: The graph as edits have left it.
+        renamed: The names that ops had when the graph was opened, by those that edits have given them.
+    """
+
+    index: GraphIndex
+    renamed: Mapping[str, str]
 
     @cached_property
     def _origins(self) -> Mapping[str, str]:
-        index = build(self.source.body.nodes())
-        persistent = persistent_state(index)
-        return {index.names[i]: index.names[i] for i in range(len(index)) if persistent[i]}
+        index, there = self.index, {node.name for node in self.source.body.nodes()}
+        names = [index.names[i] for i in np.flatnonzero(persistent_state(index)).tolist()]
+        origins = {name: name if name in there else self.renamed.get(name, name) for name in names}
+        return {name: origin for name, origin in origins.items() if origin in there}
 
 
 @dataclass(frozen=True, eq=False)
