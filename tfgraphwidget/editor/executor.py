@@ -208,9 +208,11 @@ class EditExecutor:
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
-        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches(), self._captured())
+        return function_bodies.edited_state(
+            self.source, self.view.body, self.index, self.patches(), self._captured_variables()
+        )
 
-    def _captured(self) -> dict[str, Any]:
+    def _captured_variables(self) -> dict[str, object]:
         """The live variables that edits of bodies brought into the graph that was opened, by op.
 
         Those of a graph that a session runs have their values there.

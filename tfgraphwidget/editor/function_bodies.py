@@ -110,7 +110,7 @@ def clone_modules(
     return tuple(modules)
 
 
-def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, Any]] | None:
+def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
     """What draws new initial values of a function's variables, where that is known."""
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(command.reseed)

@@ -42,7 +42,7 @@ class Joined(Grown):
     module: ModuleCopy
     names: Mapping[str, str] = field(repr=False)
 
-    def __getitem__(self, original: Any) -> str:
+    def __getitem__(self, original: object) -> str:
         """The name in the function for a name of what was added, its arguments and results included.
 
         Raises UnknownName for what was not added.

@@ -14,6 +14,7 @@ from .boundary import unused_inputs as unused_inputs
 from .boundary import unused_inputs_notice as unused_inputs_notice
 from .captured_state import BodyState as BodyState
 from .captured_state import Pairs as Pairs
+from .captured_state import SavedGradient as SavedGradient
 from .captured_state import Table as Table
 from .collections import TRAINABLE as TRAINABLE
 from .collections import Member as Member

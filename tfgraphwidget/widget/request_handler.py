@@ -117,7 +117,7 @@ class RequestHandler:
             case p.FindEdited(step):
                 return p.EditedNames(edited_names(self._editor.index, self._editor.history, step)), []
             case p.ListFormats() | p.Export() | p.Download():
-                return self._exported(request)
+                return self._export(request)
             case p.Names():
                 return self._others.names(), []
             case p.Inputs(source):
@@ -133,7 +133,7 @@ class RequestHandler:
                 return reply, [data]
         return p.There(self.revision), []
 
-    def _exported(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
+    def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
         match request:
             case p.Export(kind, path, replace):
@@ -228,7 +228,7 @@ class RequestHandler:
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
-        offers = self._edits.offered(*self._next_steps(request, focus))
+        offers = self._edits.offer(*self._next_steps(request, focus))
         return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected, offers))
 
     def _next_steps(self, request: p.Edit, copy: str) -> tuple[Command, ...]:

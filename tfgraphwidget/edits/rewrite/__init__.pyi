@@ -13,4 +13,4 @@ from .remove import Remove as Remove
 from .rename import Rename as Rename
 from .rename import RenameKey as RenameKey
 from .replace_subgraph import Replace as Replace
-from .unused import find_unused_ops as find_unused_ops
+from .unused_ops import find_unused_ops as find_unused_ops

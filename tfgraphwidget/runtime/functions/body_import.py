@@ -35,7 +35,7 @@ _REWRITES = ("forward_function_name", "backward_function_name")
 
 
 @dataclass(frozen=True)
-class Inlined:
+class InlinedModule:
     """A module's ops, added to the function that is being traced under the names that they have in the original.
 
     Attributes:
@@ -61,18 +61,6 @@ def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
         if node.op not in FUNCTION_CALLS
         for door in called_functions(node, index.functions)
     }
-
-
-def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
-    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
-    definitions: dict[str, Any] = {}
-    stack = list(nodes)
-    while stack:
-        for door in called_functions(stack.pop(), index.functions):
-            if door.function not in definitions:
-                definitions[door.function] = index.extras.function(door.function)
-                stack += definitions[door.function].node_def
-    return definitions
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,13 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import (
-    Inlined,
+    InlinedModule,
     OwnNodes,
     branches,
-    called_definitions,
     import_part,
     load_with_gradients,
 )
-from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
+from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.sources import CallStructure, CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
@@ -187,10 +186,10 @@ def _make(
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
 
-    def add_ops(values: dict[str, Any], captured: dict[str, Any], scope: str) -> list[Any]:
+    def add_ops(values: dict[str, object], captured: dict[str, object], scope: str) -> list[Any]:
         return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
 
-    def body(values: dict[str, Any]) -> dict[str, Any]:
+    def body(values: dict[str, object]) -> dict[str, Any]:
         outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
 
@@ -203,7 +202,7 @@ def _make(
     }
     used_names = {index.names[i].lower() for i in part.ops}
     input_names = tuple(free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs)))
-    module.inlined = Inlined(inline, infos, input_names)
+    module.inlined = InlinedModule(inline, infos, input_names)
 
     names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
     specs = _parameters(part, names)

@@ -14,7 +14,7 @@ from tfgraphwidget.graph import (
     BodyState,
 )
 from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
-from tfgraphwidget.runtime.functions.body_import import Inlined
+from tfgraphwidget.runtime.functions.body_import import InlinedModule
 from tfgraphwidget.runtime.functions.module_state import States
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
@@ -55,7 +55,7 @@ class ModuleCopy(tf.Module):
         live = {name: body_state.live(name) for name in states.variables}
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
-        self.inlined: Inlined
+        self.inlined: InlinedModule
 
     @property
     def named_variables(self) -> dict[str, tf.Variable]:

@@ -86,13 +86,13 @@ def make_states(
         else:
             raise _out_of_reach(index, name, modes[name])
 
-    def scoped(name: str) -> str:
+    def name_in_scope(name: str) -> str:
         scope = f"{src_scope.rstrip('/')}/" if src_scope else ""
         return f"{into}/{name.removeprefix(scope)}"
 
     return States(
         {
-            name: _variable(index, name, body_state.live(name), present[name], scoped(name), devices.get(name))
+            name: _variable(index, name, body_state.live(name), present[name], name_in_scope(name), devices.get(name))
             for name in own
         },
         tables,
@@ -189,7 +189,7 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
     )
 
 
-def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
+def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, object]:
     """The first values of new variables: the present ones of live originals, else those of the session or file.
 
     Args:
@@ -207,7 +207,7 @@ def present_values(body_state: BodyState, own: Sequence[str], init: str = "curre
     return {name: far[name] if body_state.live(name) is None else _present(name, body_state.live(name)) for name in own}
 
 
-def _present(name: str, live: tf.Variable) -> Any:
+def _present(name: str, live: tf.Variable) -> object:
     try:
         return live.read_value()
     except tf.errors.FailedPreconditionError as error:
@@ -216,7 +216,7 @@ def _present(name: str, live: tf.Variable) -> Any:
         ) from error
 
 
-def _variable(index: GraphIndex, name: str, live: Any, value: Any, own_name: str, device: str | None) -> tf.Variable:
+def _variable(index: GraphIndex, name: str, live: object, value: Any, own_name: str, device: str | None) -> tf.Variable:
     definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape
     with tf.device(getattr(live, "device", None) if device is None else device):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, cast
 
@@ -23,13 +23,14 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Pairs,
+    SavedGradient,
     Table,
     VariableDef,
     build,
     definitions,
     persistent_state,
 )
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
@@ -37,6 +38,8 @@ from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 from tfgraphwidget.tf_types import Tensor, Variable
+
+_GRADIENT = "_gradient_op_type"  # the attribute of an op that names the gradient of a tf.custom_gradient
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
@@ -106,6 +109,9 @@ class CapturedState:
         """Return nothing: all state is live."""
         return {}
 
+    def saved_gradient(self, op: str) -> None:
+        """None: the gradient of the live op is registered."""
+
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Export the live table."""
         return _export_table(self._live[name], dtypes)
@@ -159,6 +165,21 @@ class SessionState:
             )
         with self._session() as (body, session):
             return _read(body, session, origins, init)
+
+    def saved_gradient(self, op: str) -> SavedGradient | None:
+        """The gradient that the file has for an op of the body."""
+        node = self._custom.get(op)
+        if node is None or self.source.stored is None:
+            return None
+        gradient = self.source.stored.gradient(node.attr[_GRADIENT].s.decode())
+        ends = (split_input(text) for text in node.input)
+        inputs = tuple(f"{name}:{port}" for name, port in ends if port >= 0)
+        return None if gradient is None else replace(gradient, inputs=inputs)
+
+    @cached_property
+    def _custom(self) -> dict[str, Any]:
+        """The ops of the body, as it was read, whose gradient is a function of a person."""
+        return {node.name: node for node in self.body.nodes() if _GRADIENT in node.attr}
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Export a file's table; of a live graph its content in the session, or what its initializer fills in."""
@@ -294,7 +315,7 @@ class EditedState:
         now = self.index.defined_variables.get(name)
         if (
             now is None
-            or self._opened.get(name) == now.trainable
+            or self._trainable_before.get(name) == now.trainable
             or getattr(found, "trainable", None) in (None, now.trainable)
         ):
             variable: Variable | Tensor | None = found
@@ -304,7 +325,7 @@ class EditedState:
         return self._same[name]
 
     @cached_property
-    def _opened(self) -> Mapping[str, bool]:
+    def _trainable_before(self) -> Mapping[str, bool]:
         """Whether each variable was trainable before the edits."""
         return {variable.handle: variable.trainable for variable in self.index.variable_defs}
 
@@ -316,6 +337,10 @@ class EditedState:
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
         """Values of those that are not live; new ones are."""
         return self.original.values(names, init)
+
+    def saved_gradient(self, op: str) -> SavedGradient | None:
+        """The gradient that a file has for an op of the body as it was opened."""
+        return self.original.saved_gradient(op)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Keys and values of a lookup table."""

@@ -16,6 +16,7 @@ import {
   SOURCE_MARK,
 } from "../../protocol/scene";
 import type { Anchor } from "../../render/camera/destination";
+import { tensorRoute } from "../../render/canvas/tensor-route";
 import { cannotClone } from "../clone/clone-form";
 import { copyToClipboard } from "../controls/copy-button";
 import { aboutText } from "../controls/descriptions";
@@ -222,7 +223,8 @@ function canvasGroups(context: MenuContext): MenuGroups {
 
 /** The items at both ends of an edge. */
 function endsOf(scene: Scene, edge: number): [number, number] {
-  return [at(scene.source, edge), at(scene.target, edge)];
+  const { producers, consumers } = tensorRoute(scene, edge);
+  return [producers[0] ?? at(scene.source, edge), consumers[0] ?? at(scene.target, edge)];
 }
 
 /** The tensor from an op to a consumer, which may be a scope ("net/"); "" if it is not one alone. */
@@ -351,7 +353,7 @@ function short(label: string): string {
 /** The op or scope whose details decide about the entries; "" for none. */
 export function detailsKey(target: Target, scene: Scene): string {
   if (target.kind === "edge") {
-    const source = at(scene.source, target.edge);
+    const [source] = endsOf(scene, target.edge);
     return isScope(at(scene.kind, source)) ? "" : keyOf(scene, source);
   }
   return target.kind === "op" || target.kind === "scope" ? target.key : "";
