@@ -31,7 +31,7 @@ ROWS = {
 
 # TensorFlow is imported by `tensorflow_modules` alone, when it is first used.
 ALLOWED = {
-    "tensorflow": ("tensorflow_modules", "tf_types", "graph_editor"),
+    "tensorflow": ("tensorflow_modules", "tf_types"),
     "anywidget": ("widget.widget",),
     "matplotlib": ("scene.rendering.matplotlib_axes",),
     "networkx": ("graph.nx", "layout.free_form.external"),
@@ -327,7 +327,7 @@ def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
         ("sources/files/made_up.py", "import tensorflow", "may import tensorflow"),
         ("runtime/made_up.py", "import tensorflow as tf", "may import tensorflow"),
         ("edits/made_up.py", "from tfgraphwidget.tensorflow_modules import tf", "may import tensorflow_modules"),
-        ("graph_editor/made_up.py", "from tensorflow.python.framework import ops", "ops is internal"),
+        ("tensorflow_modules.py", "from tensorflow.python.framework import ops", "ops is internal"),
         ("edits/made_up.py", "from tfgraphwidget.tf_internals import find_operation", "may import tf_internals"),
     ],
 )

@@ -12,8 +12,6 @@ from collections.abc import Iterable, MutableMapping
 from dataclasses import replace
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -33,6 +31,7 @@ from tfgraphwidget.graph_editor.transforming import CopySettings
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.sources import variable_definition
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Graph, Variable
 
 Copied = MutableMapping[str, Variable]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import tensorflow as tf
-
 from tfgraphwidget.graph_editor.rewiring import Rewiring
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.graph_editor.util import get_predefined_collection_names
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, Operation, Tensor
 
 _PREDEFINED = frozenset(get_predefined_collection_names())

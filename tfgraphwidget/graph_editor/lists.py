@@ -11,10 +11,9 @@ import operator
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.sources import variable_definition
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import PartitionedVariable
 from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 

@@ -6,8 +6,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, build, enclosing_ops
 from tfgraphwidget.runtime.live import (
@@ -21,6 +19,7 @@ from tfgraphwidget.runtime.live import (
 )
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.sources import GraphBody
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
 from tfgraphwidget.tf_types import Graph, NodeDef, Operation, Tensor
 

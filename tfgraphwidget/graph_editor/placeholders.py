@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.graph_editor.lists import as_tensor, check_type, value_of
 from tfgraphwidget.naming import is_scope_name
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import copy_tensor_handle_data
 from tfgraphwidget.tf_types import Tensor
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import tensorflow as tf
-
 from tfgraphwidget.graph_editor.lists import (
     as_op,
     check_graphs,
@@ -24,6 +22,7 @@ from tfgraphwidget.graph_editor.lists import (
 )
 from tfgraphwidget.graph_editor.rewiring import Rewiring
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Operation
 
 __all__ = [

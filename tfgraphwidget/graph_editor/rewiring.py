@@ -12,14 +12,13 @@ from contextlib import nullcontext
 from functools import partial
 from typing import cast
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph_editor.cycles import Edge, cycle_of, feeding, keep_order, stamp_of
 from tfgraphwidget.graph_editor.lists import unique
 from tfgraphwidget.graph_editor.live_ops import all_or_nothing
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor
 from tfgraphwidget.runtime.live import check_open, record_of, set_control_inputs, set_input
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_reference, takes_reference, update_input
 from tfgraphwidget.tf_types import Graph, Operation, Tensor
 

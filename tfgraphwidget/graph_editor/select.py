@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import check, value_text
 from tfgraphwidget.graph_editor.boundary import (
     check_cios,
@@ -22,6 +20,7 @@ from tfgraphwidget.graph_editor.walking import (
     get_walks_intersection_ops,
     get_walks_union_ops,
 )
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Operation, Tensor
 
 __all__ = [

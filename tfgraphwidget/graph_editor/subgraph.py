@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.graph_editor.lists import (
     ListView,
@@ -27,6 +25,7 @@ from tfgraphwidget.graph_editor.select import (
     get_walks_union_ops,
     select_ops_and_ts,
 )
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
 __all__ = ["SubGraphView", "make_view", "make_view_from_scope"]

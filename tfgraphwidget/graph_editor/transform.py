@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-import tensorflow as tf
-
 from tfgraphwidget.graph_editor.handlers import (
     assign_renamed_collections_handler,
     copy_op_handler,
@@ -39,6 +37,7 @@ from tfgraphwidget.graph_editor.transformer import InformedTransformer, Transfor
 from tfgraphwidget.graph_editor.transforming import CopySettings, TensorMap, TransformerInfo
 from tfgraphwidget.graph_editor.trees import flatten_tree, transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Graph, Tensor
 
 __all__ = [

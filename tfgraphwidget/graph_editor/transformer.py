@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.graph import ENTER, MERGE, no_collections
 from tfgraphwidget.graph_editor.copying_ops import Copier
@@ -23,6 +21,7 @@ from tfgraphwidget.graph_editor.live_ops import all_or_nothing, read
 from tfgraphwidget.graph_editor.placeholders import check_scope, make_placeholder_from_tensor, scope_finalize
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
 from tfgraphwidget.graph_editor.transforming import CopySettings, TensorMap, TransformerInfo, Transforming
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     add_control_inputs,
     forward_operation,

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import GraphIndex, Member
 from tfgraphwidget.graph_editor.lists import as_tensor, check_type
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor, placeholder_name
@@ -17,6 +15,7 @@ from tfgraphwidget.graph_editor.subgraph import SubGraphView
 from tfgraphwidget.graph_editor.trees import transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import takes_reference
 from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 

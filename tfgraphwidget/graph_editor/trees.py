@@ -6,10 +6,9 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph_editor.lists import as_list, as_tensor, check_type, is_iterable
 from tfgraphwidget.graph_editor.placeholders import scope_finalize
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Graph
 
 

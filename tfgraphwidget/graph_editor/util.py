@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.graph_editor.lists import (
     ListView,
@@ -35,6 +33,7 @@ from tfgraphwidget.graph_editor.trees import (
     flatten_tree,
     transform_tree,
 )
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_outputs
 from tfgraphwidget.tf_types import Graph, Operation
 

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.graph import GraphIndex, Mask, traversal
 from tfgraphwidget.graph_editor.boundary import check_cios
@@ -23,6 +22,7 @@ from tfgraphwidget.graph_editor.lists import (
     make_list_of_t,
 )
 from tfgraphwidget.graph_editor.live_index import index_of, live_ops, numbers
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import PartitionedVariable, operation_number, registered_gradient
 from tfgraphwidget.tf_types import Operation
 

@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import (
+    InlinedModule,
     OwnNodes,
     branches,
     import_part,
@@ -33,7 +34,6 @@ from tfgraphwidget.runtime.functions.body_import import (
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
 from tfgraphwidget.runtime.functions.module_state import (
     Init,
-    InlinedModule,
     States,
     Variables,
     make_states,
