@@ -7,7 +7,7 @@ or stays shared; the ops are imported into a new tf.function, so that gradients 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,25 +41,6 @@ if TYPE_CHECKING:
 
 # Stateful by their OpDefs, which says nothing of what the functions do that they call.
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
-
-
-@dataclass(frozen=True)
-class InlinedModule:
-    """A module's ops, added to the function that is being traced under the names that they have in the original.
-
-    Attributes:
-        call: Adds the ops, for tensors in the order of the module's inputs.
-        infos: Names of the captured variables by id of the handle.
-        input_names: Names for the placeholders of the inputs, which no op of the module has.
-    """
-
-    call: Callable[..., list[Any]]
-    infos: Mapping[int, CaptureInfo]
-    input_names: tuple[str, ...]
-
-    def __call__(self, *tensors: Any) -> list[Any]:
-        """Add the ops."""
-        return self.call(*tensors)
 
 
 def as_module(
@@ -200,7 +181,7 @@ def _make(
     own = OwnNodes(into if reseed else None, state[2])
     functions = load_with_gradients(definitions, called_gradients(body_state, plain), own)
     own_gradients = gradients(part, body_state)
-    from tfgraphwidget.runtime.functions.module_copy import ModuleCopy  # a tf.Module
+    from tfgraphwidget.runtime.functions.module_copy import InlinedModule, ModuleCopy  # a tf.Module
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
 
