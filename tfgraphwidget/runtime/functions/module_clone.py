@@ -31,7 +31,14 @@ from tfgraphwidget.runtime.functions.body_import import (
     load_with_gradients,
 )
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
-from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
+from tfgraphwidget.runtime.functions.module_state import (
+    Init,
+    InlinedModule,
+    States,
+    Variables,
+    make_states,
+    plan_states,
+)
 from tfgraphwidget.sources import CallStructure, CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable
@@ -181,7 +188,7 @@ def _make(
     own = OwnNodes(into if reseed else None, state[2])
     functions = load_with_gradients(definitions, called_gradients(body_state, plain), own)
     own_gradients = gradients(part, body_state)
-    from tfgraphwidget.runtime.functions.module_copy import InlinedModule, ModuleCopy  # a tf.Module
+    from tfgraphwidget.runtime.functions.module_copy import ModuleCopy  # a tf.Module
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
 

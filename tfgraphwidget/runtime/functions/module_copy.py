@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.argument_checks import value_text
@@ -15,32 +14,13 @@ from tfgraphwidget.graph import (
     BodyState,
 )
 from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
-from tfgraphwidget.runtime.functions.module_state import States
+from tfgraphwidget.runtime.functions.module_state import InlinedModule, States
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
-from tfgraphwidget.sources import CallStructure, CaptureInfo, is_same_variable
+from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, typed_function
 from tfgraphwidget.tf_types import FunctionDef
-
-
-@dataclass(frozen=True)
-class InlinedModule:
-    """A module's ops, added to the function that is being traced under the names that they have in the original.
-
-    Attributes:
-        call: Adds the ops, for tensors in the order of the module's inputs.
-        infos: Names of the captured variables by id of the handle.
-        input_names: Names for the placeholders of the inputs, which no op of the module has.
-    """
-
-    call: Callable[..., list[Any]]
-    infos: Mapping[int, CaptureInfo]
-    input_names: tuple[str, ...]
-
-    def __call__(self, *tensors: Any) -> list[Any]:
-        """Add the ops."""
-        return self.call(*tensors)
 
 
 class ModuleCopy(tf.Module):
