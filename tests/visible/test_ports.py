@@ -20,7 +20,6 @@ from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import OPEN, OUTPUTS, VisibleGraph, build_visible_graph, default_open
 
 __all__ = ["model"]
-pytestmark = pytest.mark.no_tensorflow
 
 Border = tuple[int, str]
 
@@ -117,6 +116,7 @@ def two_inputs() -> GraphIndex:
     )
 
 
+@pytest.mark.no_tensorflow
 def test_two_tensors_enter_a_scope_at_two_ports_and_leave_it_at_two():
     shown = build_visible_graph(two_inputs(), ViewSpec(frozenset({"net", "out", "out/deep"})))
     names = [shown.names[item] for item in range(len(shown))]
@@ -127,6 +127,7 @@ def test_two_tensors_enter_a_scope_at_two_ports_and_leave_it_at_two():
     check_places(shown)
 
 
+@pytest.mark.no_tensorflow
 def test_tensors_of_one_op_go_apart_only_where_they_go_to_different_boxes():
     """The images and the labels of an iterator do; two statistics of one op with the same consumer do not."""
     ops = {
@@ -143,6 +144,7 @@ def test_tensors_of_one_op_go_apart_only_where_they_go_to_different_boxes():
     assert ports[names.index("net/norm"), "in"] == {0: {3 * OUTPUTS, 3 * OUTPUTS + 1}}
 
 
+@pytest.mark.no_tensorflow
 @pytest.mark.parametrize("count", [MOST_PORTS - 1, MOST_PORTS, MOST_PORTS + 1, 3 * MOST_PORTS])
 def test_what_does_not_fit_is_one_bundle_with_its_count(count):
     ops = {f"x{k}": "Placeholder" for k in range(count)} | {f"net/y{k}": f"Relu x{k}" for k in range(count)}
@@ -153,6 +155,7 @@ def test_what_does_not_fit_is_one_bundle_with_its_count(count):
     check_ports(graph_of(ops), frozenset({"net"}))
 
 
+@pytest.mark.no_tensorflow
 @settings(max_examples=40)
 @given(graphs())
 def test_of_random_graphs_the_tensors_across_a_border_have_ports_of_their_own(made):
