@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
-import re
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor import EditorSnapshot
 from tfgraphwidget.edits import Command, Trainable
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import count_variables
-from tfgraphwidget.naming import last_part
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import ROOT_ASPECT
@@ -28,6 +25,7 @@ from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.pictures import picture_reply
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 from tfgraphwidget.widget.value_requests import ValueRequests
 
@@ -129,16 +127,15 @@ class RequestHandler:
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
-                reply, data = picture_file(self._editor, request)
-                return reply, [data]
+                return picture_reply(self._editor, request)
         return p.There(self.revision), []
 
     def _exported(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
         match request:
-            case p.Export(kind, path, replace):
+            case p.Export(kind, path, replace, colors):
                 try:
-                    saved = exporter.save(kind, path, replace=replace)
+                    saved = exporter.save(kind, path, replace=replace, colors=colors)
                 except FileExists as existing:
                     return p.Exported(exists=existing.why), []
                 return p.Exported(str(saved.path), saved.relative, saved.about), []
@@ -346,35 +343,3 @@ def _selection_text(selection: Selection | None) -> str:
     """The Python that gives a selection; of a list of names too long to read, what also gives it."""
     text = selection.expression if selection else ""
     return text if len(text) <= _LONGEST else "editor.selection"
-
-
-_FARTHEST = 100_000_000.0  # pixels of the scene
-_LEAST = 1.0  # pixel of the scene: no page draws closer
-_SLIMMEST = 1_000.0
-_MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
-
-
-def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, bytes]:
-    """The drawing, or an area of it, as the bytes of an SVG, PNG or PDF file. Raises GraphEditError."""
-    from tfgraphwidget.scene.rendering import matplotlib_axes
-
-    if not request.whole and not _is_view(request.area):
-        raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
-    left, top, width, height = request.area if not request.whole else (0.0, 0.0, 0.0, 0.0)
-    area = None if request.whole else (left, top, width, height)
-    scene = editor.scene()
-    file = io.BytesIO()
-    matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), dark=request.dark, area=area)
-    if len(file.getvalue()) > _MOST_BYTES:
-        raise GraphEditError(
-            f"This picture is larger than a browser takes; call editor.save('graph.{request.suffix}') in a cell."
-        )
-    title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
-    return p.Pictured(f"{title}.{request.suffix}"), file.getvalue()
-
-
-def _is_view(area: tuple[float, ...]) -> bool:
-    """Whether a screen can show this area: there is no screen of one by a million pixels, nor of none."""
-    if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
-        return False
-    return min(area[2:]) >= _LEAST and max(area[2:]) / min(area[2:]) < _SLIMMEST

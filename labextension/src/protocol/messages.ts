@@ -512,7 +512,7 @@ export interface PictureRequest {
   suffix: "svg" | "png" | "pdf";
   whole: boolean;
   area: number[];
-  dark: boolean;
+  colors: string[];
 }
 
 /** The formats in which the current graph can be saved. */
@@ -520,12 +520,13 @@ export interface ListFormatsRequest {
   type: "listformats";
 }
 
-/** Save the current graph in a format: `path` is in the folder that `ListFormats` names. */
+/** Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`. */
 export interface ExportRequest {
   type: "export";
   format: string;
   path: string;
   replace: boolean;
+  colors: string[];
 }
 
 /** Send the current graph in a format, as the bytes of a file. */

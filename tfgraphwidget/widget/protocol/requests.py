@@ -428,12 +428,15 @@ class Examine:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene)."""
+    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene).
+
+    `colors` are those of the background and of text on it; empty for the light theme.
+    """
 
     suffix: Literal["svg", "png", "pdf"]
     whole: bool = True
     area: tuple[float, ...] = ()
-    dark: bool = False
+    colors: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -443,11 +446,12 @@ class ListFormats:
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """Save the current graph in a format: `path` is in the folder that `ListFormats` names."""
+    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`."""
 
     format: str
     path: str
     replace: bool = False
+    colors: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
