@@ -209,7 +209,8 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;
       dragConnect.move(point);
       store.set({ hover: item });
-      tooltip.move(item, point);
+      // Nothing is under the pointer once it has left the canvas.
+      tooltip.move(item, point, inner >= 0 && item <= 0 ? stage.edgeAt(point) : -1);
     },
   });
 }
