@@ -7,7 +7,6 @@ import hashlib
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor import EditorSnapshot
-from tfgraphwidget.edits import Command, Trainable
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import count_variables
 from tfgraphwidget.runtime.live import Copy
@@ -225,15 +224,7 @@ class RequestHandler:
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
-        offers = self._edits.offered(*self._next_steps(request, focus))
-        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected, offers))
-
-    def _next_steps(self, request: p.Edit, copy: str) -> tuple[Command, ...]:
-        """What is often done next: the variables of a copy are trained, and no others."""
-        if not isinstance(request, p.Clone) or not copy:
-            return ()
-        held = self._editor.scope(copy) & self._editor.trainable()
-        return (Trainable(held.ops),) if held else ()
+        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected))
 
     def _edit(self, request: p.Edit) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""

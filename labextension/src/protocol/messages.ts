@@ -141,6 +141,7 @@ export interface Image {
 export interface Offer {
   text: string;
   line: string;
+  on: boolean | null;
 }
 
 /** What an edit has done: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes. */
@@ -148,7 +149,6 @@ export interface Edited {
   text: string;
   renamed: [string, string][];
   inspected: Omit<Inspected, "type"> | null;
-  offers: Offer[];
 }
 
 /** An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there. */

@@ -208,7 +208,8 @@ function searchField(listId: string): HTMLInputElement {
   return element("input", {
     class: "tgw-search-input",
     type: "search",
-    placeholder: "Find ops: name, type:Conv2D …  ( / )",
+    placeholder: "Find ops (/)",
+    title: "Find ops by name, or by type:Conv2D (/)",
     role: "combobox",
     autocomplete: "off",
     spellcheck: "false",
