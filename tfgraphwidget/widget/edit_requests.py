@@ -107,7 +107,7 @@ class EditRequests:
         scopes = cast("Clone", steps[at].command).scopes
         trained = self._editor.trainable_variables().ops
         own = tuple(op for op in trained if any(op.startswith(f"{scope}/") for scope in scopes))
-        text = f"Train only {names_text(scopes)}"
+        text = f"Train only {', '.join(scopes)}"
         if own and own != trained:
             yield Trainable(own), text, False
             return

@@ -18,7 +18,6 @@ from tfgraphwidget.widget.cost_requests import CostRequests
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.edited_names import edited_names
 from tfgraphwidget.widget.exporter import Exporter, FileExists
-from tfgraphwidget.widget.feeds import FeedForms
 from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 from tfgraphwidget.widget.op_requests import OpRequests
@@ -26,7 +25,7 @@ from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.pictures import picture_reply
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
-from tfgraphwidget.widget.value_requests import ValueRequests
+from tfgraphwidget.widget.value_forms import ValueForms
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -54,8 +53,7 @@ class RequestHandler:
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor, namespace)
         self._ops = OpRequests(editor, namespace)
-        self._feeds = FeedForms(editor, namespace)
-        self._values = ValueRequests(editor, namespace)
+        self._values = ValueForms(editor, namespace)
         self._costs = CostRequests(editor)
         self._selections = SelectionRequests(editor)
         self._others = OtherGraphs(editor)
@@ -84,7 +82,7 @@ class RequestHandler:
                 return self._inspector.examine(name), []
             case (
                 p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping()
-                | p.Script() | p.Names() | p.Inputs() | p.Crossings()
+                | p.Script() | p.Names() | p.Inputs() | p.Upload() | p.Crossings()
             ):  # fmt: skip
                 return self._without_state(request)
             case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Measure() | p.Colour():
@@ -103,7 +101,7 @@ class RequestHandler:
             case p.Describe():
                 return self._ops.describe(request)
             case p.Feedable():
-                return self._feeds.form(request)
+                return self._values.form(request)
             case p.Assign():
                 return self._values.assign(request)
             case p.Costs():
@@ -117,6 +115,8 @@ class RequestHandler:
                 return self._exported(request)
             case p.Names():
                 return self._others.names(), []
+            case p.Upload():
+                return self._others.upload(request), []
             case p.Inputs(source):
                 return self._others.inputs(source), []
             case p.Crossings(side, name):
@@ -148,9 +148,9 @@ class RequestHandler:
             case p.Compare(show, source):
                 self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
             case p.Probe(name, feeds):
-                self._edits.probe(name, self._feeds.values(feeds, name))
+                self._edits.probe(name, self._values.values(feeds, name))
             case p.Measure(feeds):
-                self._editor.measure(None, self._feeds.values(feeds, None))
+                self._editor.measure(None, self._values.values(feeds, None))
             case p.Colour(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):

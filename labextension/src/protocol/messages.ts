@@ -460,6 +460,15 @@ export interface InputsRequest {
   source: string;
 }
 
+/** A piece of a file that was dropped on the page: `data` in base64, from byte `start` on of `size` in all. */
+export interface UploadRequest {
+  type: "upload";
+  name: string;
+  data: string;
+  start: number;
+  size: number;
+}
+
 /** Everything about one op or scope. */
 export interface InspectRequest {
   type: "inspect";
@@ -762,6 +771,13 @@ export interface Joints {
   into: string;
 }
 
+/** How many bytes of a file have arrived; once all have, `source` names it as a graph. */
+export interface Uploaded {
+  type: "uploaded";
+  received: number;
+  source: string;
+}
+
 /** A Python script. */
 export interface Scripted {
   type: "scripted";
@@ -856,6 +872,7 @@ export type Request =
   | CrossingsRequest
   | NamesRequest
   | InputsRequest
+  | UploadRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
@@ -893,6 +910,7 @@ export type Reply =
   | Crossed
   | Sources
   | Joints
+  | Uploaded
   | Scripted
   | Pictured
   | Formats

@@ -53,6 +53,7 @@ export class ReplyHandler {
       case "crossed":
       case "sources":
       case "joints":
+      case "uploaded":
       case "scripted":
       case "pictured":
       case "formats":

@@ -549,6 +549,14 @@ class Joint:
 
 
 @dataclasses.dataclass(frozen=True)
+class Uploaded:
+    """How many bytes of a file have arrived; once all have, `source` names it as a graph."""
+
+    received: int
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Joints:
     """The inputs of another graph, and a free name scope for it."""
 
@@ -655,6 +663,7 @@ Reply = (
     | Crossed
     | Sources
     | Joints
+    | Uploaded
     | Scripted
     | Pictured
     | Formats

@@ -237,6 +237,16 @@ class Inputs:
 
 
 @dataclasses.dataclass(frozen=True)
+class Upload:
+    """A piece of a file that was dropped on the page: `data` in base64, from byte `start` on of `size` in all."""
+
+    name: str
+    data: str
+    start: int
+    size: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Add(EditRequest):
     """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of ""."""
 
@@ -485,6 +495,7 @@ Question = (
     | Crossings
     | Names
     | Inputs
+    | Upload
     | Inspect
     | Search
     | Preview
