@@ -1,4 +1,4 @@
-# make demo | test | test-pure | stress | lint | bench | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
+# make demo | test | test-pure | stress | lint | bench | matrix | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
 SHELL := /bin/bash
 PYTHON := $(firstword $(shell for p in python3.11 python3; do $$p -c 'import sys; print(sys.executable)' 2>/dev/null; done))
 FRONT := labextension/package.json labextension/package-lock.json labextension/hatch_build.py \
@@ -7,7 +7,7 @@ FRONT := labextension/package.json labextension/package-lock.json labextension/h
 NODE_DEV := labextension/node_modules/.dev
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: demo test test-pure stress lint pictures bench reference
+.PHONY: demo test test-pure stress lint pictures bench matrix reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
@@ -39,6 +39,10 @@ pictures: .venv/.test
 bench: .venv/.test
 	pip install --quiet --editable '.[bench]'
 	pytest -m bench -s tests/bench
+
+# Tests on every pair of Python and TensorFlow that pip can install: make matrix ONLY=3.10-2.16,3.12-2.18 TESTS=tests/edits
+matrix: .venv/.test
+	python -m tests.matrix --only '$(ONLY)' $(TESTS)
 
 # The API reference as HTML in .reference, from the docstrings.
 reference: .venv/.test

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from tests.graphs import v1
     from tfgraphwidget.editor import GraphEditor
 
-MODELS = Path(__file__).parent.parent / "notebooks" / "models"
+ROOT = Path(__file__).parents[1]
+MODELS = ROOT / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
-_HELPERS = {"build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
-# A minute of a worker or more each; all others begin behind them, those with the most tests first.
+_HELPERS = {"build_line", "build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
+BROWSER = "tests/browser/"
+# What takes longest beside these; all others begin behind it, those with the most tests first.
 LONG = (
-    "tests/browser",
     "tests/install/test_editable.py",
     "tests/install/test_archives.py",
     "tests/test_notebooks.py",
@@ -83,18 +84,23 @@ def pytest_collection_finish() -> None:
 
 
 class LongestFirst(LoadScopeScheduling):
-    """A file goes to one worker, for its fixtures; all browser tests go to one, for their JupyterLab and its kernels.
+    """A file goes to one worker, for its fixtures; what takes long is begun first, however few tests it has.
 
-    Two JupyterLabs on two cores would make each other wait. What takes long is begun first, however few tests it has,
-    so that no worker is left alone with it in the end.
+    The first worker begins with the browser tests, which take half the time, and the others with all else, so that one
+    JupyterLab is enough as long as there is other work. Who is done with its own goes on with the other's, so that all
+    end together.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid.split("::", maxsplit=1)[0]
+        return nodeid.split("::", maxsplit=1)[0]
 
     def _assign_work_unit(self, node: Any) -> None:
-        longest = min(self.workqueue, key=lambda scope: LONG.index(scope) if scope in LONG else len(LONG))
-        self.workqueue.move_to_end(longest, last=False)
+        is_first = node is self.nodes[0]
+
+        def turn(scope: str) -> tuple[bool, int]:
+            return scope.startswith(BROWSER) is not is_first, LONG.index(scope) if scope in LONG else len(LONG)
+
+        self.workqueue.move_to_end(min(self.workqueue, key=turn), last=False)
         super()._assign_work_unit(node)
 
 

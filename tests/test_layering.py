@@ -24,38 +24,38 @@ ROWS = {
     "runtime": (4, 1),
     "scene": (3, 4), "layout": (3, 3), "visible": (3, 2), "edits": (3, 1), "sources": (3, 1), "hierarchy": (3, 1),
     "graph": (2, 1),
-    "writable": (1, 3), "naming": (1, 2), "argument_checks": (1, 3), "tf_internals": (1, 2),
+    "writable": (1, 4), "argument_checks": (1, 4), "naming": (1, 3), "tf_internals": (1, 3),
+    "tensorflow_modules": (1, 2),
     "errors": (1, 1), "tf_types": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
 }  # fmt: skip
 
-# Reading and describing files takes messages and op definitions from sources.tf_protos, which loads them by name.
+# TensorFlow is imported by `tensorflow_modules` alone, when it is first used.
 ALLOWED = {
-    "tensorflow": (
-        "tf_internals",
-        "tf_types",
-        "sources.describe.docs",
-        "sources.describe.op_catalog",
-        "sources.example",
-        "sources.files.importing",
-        "sources.functions",
-        "sources.live",
-        "sources.opening",
-        "sources.source",
-        "sources.tf_errors",
-        "runtime",
-        "export",
-        "graph_editor",
-    ),
+    "tensorflow": ("tensorflow_modules", "tf_types", "graph_editor"),
     "anywidget": ("widget.widget",),
     "matplotlib": ("scene.rendering.matplotlib_axes",),
     "networkx": ("graph.nx", "layout.free_form.external"),
 }
+_USERS_OF_TENSORFLOW = (
+    "tf_internals",
+    "sources.tf_protos",
+    "sources.describe.op_catalog",
+    "sources.example",
+    "sources.files.importing",
+    "sources.functions",
+    "sources.live",
+    "sources.opening",
+    "sources.source",
+    "sources.tf_errors",
+    "runtime",
+    "export",
+    "graph_editor",
+)
 
-# Who may import the module that loads TensorFlow's internals: what imports TensorFlow anyway, and, inside of functions
-# that are called only when TensorFlow is loaded, these.
+# Who may import TensorFlow's internals, and TensorFlow as something that is imported when it is used.
 INTERNALS = "tf_internals"
 MAY_IMPORT_INTERNALS = (
-    *ALLOWED["tensorflow"],
+    *_USERS_OF_TENSORFLOW,
     "sources.describe.origins",
     "jupyterlab.namespace",
     "widget.kernel_namespace",
@@ -200,8 +200,10 @@ def wrong_imports(path: Path) -> list[str]:
         if name.startswith(INTERNAL_MODULES) and own not in (INTERNALS, "tf_types"):
             wrong.append(f"{where}: {name} is internal; put what it is needed for behind a function of {INTERNALS}")
         target = rest.split(".")[0]
-        if target == INTERNALS and not any(own == one or own.startswith(one + ".") for one in MAY_IMPORT_INTERNALS):
-            wrong.append(f"{where}: only {', '.join(MAY_IMPORT_INTERNALS)} may import {INTERNALS}")
+        if target in (INTERNALS, "tensorflow_modules") and not any(
+            own == one or own.startswith(one + ".") for one in MAY_IMPORT_INTERNALS
+        ):
+            wrong.append(f"{where}: only {', '.join(MAY_IMPORT_INTERNALS)} may import {target}")
         if first == PACKAGE.name and target in ROWS and own and target != top and ROWS[target] >= ROWS[top]:
             wrong.append(f"{where}: {top} (row {ROWS[top][0]}) imports {target} (row {ROWS[target][0]})")
         imported = rest.partition(".")[2]
@@ -296,7 +298,9 @@ def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
             "paths of sources is not in its front",
         ),
         ("sources/files/made_up.py", "import tensorflow", "may import tensorflow"),
-        ("runtime/made_up.py", "from tensorflow.python.framework import ops", "ops is internal"),
+        ("runtime/made_up.py", "import tensorflow as tf", "may import tensorflow"),
+        ("edits/made_up.py", "from tfgraphwidget.tensorflow_modules import tf", "may import tensorflow_modules"),
+        ("graph_editor/made_up.py", "from tensorflow.python.framework import ops", "ops is internal"),
         ("edits/made_up.py", "from tfgraphwidget.tf_internals import find_operation", "may import tf_internals"),
     ],
 )

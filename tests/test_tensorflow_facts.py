@@ -332,10 +332,11 @@ def test_static_shapes_tell_what_set_shape_said_without_python_objects() -> None
         assert x._shape == ([None, 2], False)
 
 
-def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
-    graph = build_mlp(resource=True)
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_a_variable_is_made_as_tensorflow_makes_it(resource: bool) -> None:
+    graph = build_mlp(resource=resource)
     with graph.as_default():
-        v1.get_variable("still", dtype=tf.int64, initializer=np.arange(3), trainable=False)
+        v1.get_variable("still", dtype=tf.int64, initializer=np.arange(3), trainable=False, use_resource=resource)
         originals = v1.global_variables()
         for original in originals:
             proto = original.to_proto()

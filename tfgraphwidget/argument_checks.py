@@ -22,7 +22,7 @@ from tfgraphwidget.naming import did_you_mean
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
-_WORDS: Mapping[Any, str] = {
+_WORDS: Mapping[object, str] = {
     str: "a string",
     bytes: "bytes",
     int: "a whole number",
@@ -43,7 +43,7 @@ _LONGEST = 120  # characters of a value in a sentence
 class Checked:
     """A class whose public methods refuse what their annotations do not allow, with the error `refusal`."""
 
-    def __init_subclass__(cls, *, refusal: type[Exception] = GraphEditError, **options: Any) -> None:
+    def __init_subclass__(cls, *, refusal: type[Exception] = GraphEditError, **options: object) -> None:
         super().__init_subclass__(**options)
         for name, member in list(vars(cls).items()):
             if isinstance(member, types.FunctionType) and (name == "__call__" or not name.startswith("_")):
@@ -60,14 +60,14 @@ def in_words(**meanings: str) -> Callable[[_Method], _Method]:
     return mark
 
 
-def check_arguments(function: Callable[..., Any], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
+def check_arguments(function: Callable[..., object], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
     """The function, which refuses what its annotations do not allow with the error `refusal`."""
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
     if _takes_anything(function, signature):
         return function
 
-    def verify(positional: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def verify(positional: tuple[object, ...], options: dict[str, object]) -> None:
         if meanings:
             _check_options(function.__name__, list(signature.parameters), options, refusal)
         try:
@@ -93,8 +93,8 @@ def check_arguments(function: Callable[..., Any], refusal: type[Exception] = Gra
 def check(
     taker: str,
     name: str,
-    value: Any,
-    hint: Any,
+    value: object,
+    hint: object,
     refusal: type[Exception] = GraphEditError,
     meaning: str | None = None,
 ) -> None:
@@ -135,7 +135,7 @@ def value_text(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def fits(value: Any, hint: Any) -> bool:
+def fits(value: object, hint: object) -> bool:
     """Whether a type hint allows a value; hints that are not understood allow everything."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any or hint is object:
@@ -158,7 +158,7 @@ def fits(value: Any, hint: Any) -> bool:
     return not isinstance(kind, type) or getattr(kind, "_is_protocol", False) or isinstance(value, kind)
 
 
-def _fits_number(value: Any, hint: Any) -> bool:
+def _fits_number(value: object, hint: object) -> bool:
     is_bool = isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # NumPy's own
     if hint is bool:
         return is_bool or (isinstance(value, int) and value in (0, 1))
@@ -166,7 +166,7 @@ def _fits_number(value: Any, hint: Any) -> bool:
     return is_one and not is_bool and bool(value == value)  # noqa: PLR0124 - NaN is no number
 
 
-def _fits_items(value: Any, inner: tuple[Any, ...]) -> bool:
+def _fits_items(value: object, inner: tuple[object, ...]) -> bool:
     if _allows_all(inner[0]):
         return True  # ops and tensors, as the method takes them
     if isinstance(value, str | bytes) or not isinstance(value, Collection | Iterator):
@@ -175,13 +175,13 @@ def _fits_items(value: Any, inner: tuple[Any, ...]) -> bool:
     return isinstance(value, Iterator) or all(fits(item, inner[0]) for item in value)
 
 
-def listed_words(hint: Any) -> str:
+def listed_words(hint: object) -> str:
     """What a type hint allows, in words."""
     *first, last = dict.fromkeys(_words(hint))
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _words(hint: Any) -> Iterator[str]:
+def _words(hint: object) -> Iterator[str]:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         for one in inner:
@@ -202,7 +202,7 @@ def _check_options(taker: str, parameters: Sequence[str], options: Iterable[str]
             raise refusal(f"{taker} has no option {name!r}.{did_you_mean(name, parameters[1:])}")
 
 
-def _takes_anything(function: Callable[..., Any], signature: inspect.Signature) -> bool:
+def _takes_anything(function: Callable[..., object], signature: inspect.Signature) -> bool:
     """Whether no annotation forbids a value; other names cannot be looked up while the module is being imported."""
     module_names = function.__globals__
     hints = {p.annotation for p in signature.parameters.values()} - {inspect.Parameter.empty, "Any", "object"}
@@ -227,7 +227,7 @@ def _hints(function: Any) -> dict[str, Any]:
     return hints
 
 
-def _allows_all(hint: Any) -> bool:
+def _allows_all(hint: object) -> bool:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return any(map(_allows_all, inner))

@@ -67,3 +67,7 @@ class GraphFinalized(GraphEditError):
 
 class NothingTo(GraphEditError):
     """There is nothing to undo, to redo or to export."""
+
+
+class TensorFlowMissing(GraphEditError, ImportError):
+    """TensorFlow is not installed, and what was asked for needs it; the sentence says what to install."""

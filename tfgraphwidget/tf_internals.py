@@ -13,66 +13,91 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from importlib import import_module
 from inspect import Parameter
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import tensorflow as tf
-from tensorflow.core.function import trace_type  # type: ignore[attr-defined]
-from tensorflow.core.function.polymorphism import function_type
-from tensorflow.python.checkpoint import graph_view
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.client import session as client_session
-from tensorflow.python.eager import context
-from tensorflow.python.eager.polymorphic_function import concrete_function as polymorphic_concrete_function
-from tensorflow.python.eager.polymorphic_function import function_type_utils, polymorphic_function, tracing_compilation
-from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
-from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-from tensorflow.python.ops import (
-    cond_v2,
-    control_flow_ops,
-    control_flow_state,
-    control_flow_util_v2,
-    custom_gradient,
-    handle_data_util,
-    ref_variable,
-    resource_variable_ops,
-    session_ops,
-    variable_scope,
-    variables,
-    while_v2,
+from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
+from tfgraphwidget.tf_types import (
+    AttrValue,
+    ClosableSession,
+    ConcreteFunction,
+    ConfigProto,
+    ControlFlowContext,
+    FunctionDef,
+    FunctionDefLibrary,
+    Graph,
+    GraphDef,
+    KerasModel,
+    LibraryFunction,
+    MetaGraphDef,
+    NodeDef,
+    Operation,
+    Session,
+    Tensor,
+    VariableDef,
 )
-from tensorflow.python.profiler.internal import flops_registry  # noqa: F401  # fills the registry that `op_flops` asks
-from tensorflow.python.saved_model import function_deserialization, loader_impl
-from tensorflow.python.trackable import base as trackable_base
-from tensorflow.python.training import monitored_session
-from tensorflow.python.util import nest
 
-from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, MetaGraphDef, NodeDef, Session
+# All are imported when they are first used.
+trace_type = lazy_module("tensorflow.core.function.trace_type")
+function_type = lazy_module("tensorflow.core.function.polymorphism.function_type")
+graph_view = lazy_module("tensorflow.python.checkpoint.graph_view")
+c_api = lazy_module("tensorflow.python.client.pywrap_tf_session")
+client_session = lazy_module("tensorflow.python.client.session")
+context = lazy_module("tensorflow.python.eager.context")
+polymorphic_concrete_function = lazy_module("tensorflow.python.eager.polymorphic_function.concrete_function")
+function_type_utils = lazy_module("tensorflow.python.eager.polymorphic_function.function_type_utils")
+polymorphic_function = lazy_module("tensorflow.python.eager.polymorphic_function.polymorphic_function")
+tracing_compilation = lazy_module("tensorflow.python.eager.polymorphic_function.tracing_compilation")
+c_api_util = lazy_module("tensorflow.python.framework.c_api_util")
+func_graph = lazy_module("tensorflow.python.framework.func_graph")
+function = lazy_module("tensorflow.python.framework.function")
+kernels = lazy_module("tensorflow.python.framework.kernels")
+meta_graph = lazy_module("tensorflow.python.framework.meta_graph")
+ops = lazy_module("tensorflow.python.framework.ops")
+convert_to_constants = lazy_module("tensorflow.python.framework.convert_to_constants")
+cond_v2 = lazy_module("tensorflow.python.ops.cond_v2")
+control_flow_ops = lazy_module("tensorflow.python.ops.control_flow_ops")
+control_flow_state = lazy_module("tensorflow.python.ops.control_flow_state")
+control_flow_util_v2 = lazy_module("tensorflow.python.ops.control_flow_util_v2")
+custom_gradient = lazy_module("tensorflow.python.ops.custom_gradient")
+handle_data_util = lazy_module("tensorflow.python.ops.handle_data_util")
+ref_variable = lazy_module("tensorflow.python.ops.ref_variable")
+resource_variable_ops = lazy_module("tensorflow.python.ops.resource_variable_ops")
+session_ops = lazy_module("tensorflow.python.ops.session_ops")
+variable_scope = lazy_module("tensorflow.python.ops.variable_scope")
+variables = lazy_module("tensorflow.python.ops.variables")
+while_v2 = lazy_module("tensorflow.python.ops.while_v2")
+function_deserialization = lazy_module("tensorflow.python.saved_model.function_deserialization")
+loader_impl = lazy_module("tensorflow.python.saved_model.loader_impl")
+trackable_base = lazy_module("tensorflow.python.trackable.base")
+nest = lazy_module("tensorflow.python.util.nest")
 
 RUN_ON = "2.21"
 """The TensorFlow release that every function here was run on."""
 
 # Classes that TensorFlow returns, and has no public name for.
-BaseSession = client_session.BaseSession
-CondContext = control_flow_ops.CondContext
-FuncGraph = func_graph.FuncGraph
-PartitionedVariable = variables.PartitionedVariable
-SavedModelLoader = loader_impl.SavedModelLoader
-Trackable = trackable_base.Trackable
-WhileContext = control_flow_ops.WhileContext
+BaseSession = lazy_class("tensorflow.python.client.session", "BaseSession")
+CondContext = lazy_class("tensorflow.python.ops.control_flow_ops", "CondContext")
+Function = lazy_class("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function")
+PartitionedVariable = lazy_class("tensorflow.python.ops.variables", "PartitionedVariable")
+SavedModelLoader = lazy_class("tensorflow.python.saved_model.loader_impl", "SavedModelLoader")
+Trackable = lazy_class("tensorflow.python.trackable.base", "Trackable")
+WhileContext = lazy_class("tensorflow.python.ops.control_flow_ops", "WhileContext")
+if TYPE_CHECKING:
+    from tfgraphwidget.tf_types import FuncGraph as FuncGraph  # noqa: PLC0414  # others import it from here
+else:
+    FuncGraph = lazy_class("tensorflow.python.framework.func_graph", "FuncGraph")
 
-# The last is the base of TensorFlow's debuggers.
-_WRAPPERS = (
-    monitored_session._MonitoredSession,
-    monitored_session._WrappedSession,
-    client_session.SessionInterface,
-)
-# For a type checker: types-tensorflow has no private names of classes.
-_Operation: Any = tf.Operation
+# Classes of what wraps a session; the last is the base of TensorFlow's debuggers.
+_MonitoredSession = lazy_class("tensorflow.python.training.monitored_session", "_MonitoredSession")
+_WrappedSession = lazy_class("tensorflow.python.training.monitored_session", "_WrappedSession")
+_SessionInterface = lazy_class("tensorflow.python.client.session", "SessionInterface")
 
-_NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
+_NO_INPUTS: Mapping[tuple[str, int], object] = MappingProxyType({})
 
 # Graphs: ops by name
 
@@ -117,13 +142,13 @@ def used_names(graph: tf.Graph) -> dict[str, int]:
 # Graphs: new ops
 
 
-def wrap_operations(graph: tf.Graph, c_operations: Iterable[Any]) -> None:
+def wrap_operations(graph: tf.Graph, c_operations: Iterable[object]) -> None:
     """Make the Python objects of ops that only the C API knows of.
 
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
     """
-    wrap = _Operation._from_c_op
+    wrap = cast("Any", tf.Operation)._from_c_op
     for c_operation in c_operations:
         wrap(c_operation, graph)._colocation_code_locations = {}
 
@@ -133,7 +158,7 @@ def create_operation(
     node: NodeDef,
     inputs: Sequence[tf.Tensor],
     control_inputs: Sequence[tf.Operation] = (),
-    op_def: Any = None,
+    op_def: object = None,
 ) -> tf.Operation:
     """Add one op as its NodeDef describes it, in no scope, on no device of the surroundings.
 
@@ -150,7 +175,7 @@ def create_operation(
     Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
     """
     c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
-    operation: tf.Operation = _Operation._from_c_op(c_operation, graph)
+    operation: tf.Operation = cast("Any", tf.Operation)._from_c_op(c_operation, graph)
     return operation
 
 
@@ -189,10 +214,11 @@ def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], N
     Private: `Graph._add_op`. TensorFlow has no public hook for new ops.
     """
 
-    def add(operation: tf.Operation) -> Any:
+    def add(operation: tf.Operation) -> Operation:
         number = cast("Any", type(graph))._add_op(graph, operation)
         observer(operation)
-        return number
+        result: Operation = number
+        return result
 
     cast("Any", graph)._add_op = add
 
@@ -212,7 +238,7 @@ def check_new_operations(
     """
     create = graph._create_op_internal
 
-    def check_and_create(op_type: str, inputs: Sequence[tf.Tensor], *arguments: Any, **options: Any) -> Any:
+    def check_and_create(op_type: str, inputs: Sequence[tf.Tensor], *arguments: object, **options: Any) -> Any:
         attributes = options.get("attrs", arguments[3] if len(arguments) > 3 else None) or {}
         check(op_type, inputs, attributes, str(options.get("name") or ""))
         return create(op_type, inputs, *arguments, **options)
@@ -227,7 +253,7 @@ def check_new_operations(
 # Graphs: functions, collections, fetching
 
 
-def graph_functions(graph: tf.Graph) -> Mapping[str, Any]:
+def graph_functions(graph: tf.Graph) -> Mapping[str, LibraryFunction]:
     """Return the functions of the graph's library by name, as TensorFlow's Python objects.
 
     Private: `Graph._functions`. The public way is `as_graph_def()`, which writes the whole graph.
@@ -236,7 +262,7 @@ def graph_functions(graph: tf.Graph) -> Mapping[str, Any]:
     return library
 
 
-def add_function(graph: tf.Graph, library_function: Any) -> None:
+def add_function(graph: tf.Graph, library_function: LibraryFunction) -> None:
     """Add a function of `functions_from_library` to the graph's library, and to nothing else.
 
     Private: `Graph._add_function`. The function's own `add_to_graph` enters it into the eager runtime, and only there.
@@ -252,7 +278,7 @@ def remove_function(graph: tf.Graph, name: str) -> None:
     graph._remove_function(name)
 
 
-def functions_from_library(library: FunctionDefLibrary) -> list[Any]:
+def functions_from_library(library: FunctionDefLibrary) -> list[LibraryFunction]:
     """Return the functions of a FunctionDefLibrary as TensorFlow's Python objects, in no graph yet.
 
     Private: `tensorflow.python.framework.function.from_library`. The public API loads functions by importing a graph.
@@ -260,7 +286,7 @@ def functions_from_library(library: FunctionDefLibrary) -> list[Any]:
     return list(function.from_library(library))
 
 
-def function_definition_bytes(library_function: Any) -> bytes | None:
+def function_definition_bytes(library_function: LibraryFunction) -> bytes | None:
     """Return the FunctionDef of a TensorFlow 1 function as bytes; None for other kinds of functions.
 
     Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
@@ -279,7 +305,7 @@ def collections_lock(graph: tf.Graph) -> AbstractContextManager[Any]:
 
     Private: `Graph._lock`. There is no public lock of a graph.
     """
-    lock: AbstractContextManager[Any] = graph._lock
+    lock: AbstractContextManager[object] = graph._lock
     return lock
 
 
@@ -332,7 +358,7 @@ def new_c_graph() -> Any:
     return c_api.PyGraph()
 
 
-def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[str, int], Any] = _NO_INPUTS) -> None:
+def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[str, int], object] = _NO_INPUTS) -> None:
     """Add the ops of a serialized GraphDef to a tf.Graph or a graph of the C API; Python objects are not made.
 
     Args:
@@ -362,7 +388,7 @@ def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[st
         c_api.TF_DeleteBuffer(buffer)
 
 
-def copy_function(graph: Any, library_function: Any) -> None:
+def copy_function(graph: Any, library_function: LibraryFunction) -> None:
     """Add a function of a graph's library to a graph of the C API.
 
     Private: `_c_func` of functions, the C API. The public API knows no graphs of the C API.
@@ -379,7 +405,7 @@ def new_c_operations(graph: Any) -> dict[str, Any]:
     return {c_api.TF_OperationName(c_operation): c_operation for c_operation in graph.new_operations()}
 
 
-def output_of_c_operation(c_operation: Any, port: int) -> Any:
+def output_of_c_operation(c_operation: object, port: int) -> Any:
     """Return the C output of a C op.
 
     Private: `TF_Output`. See `new_c_graph`.
@@ -397,7 +423,7 @@ def c_end(operation: tf.Operation, port: int) -> Any:
     return operation._c_op if port < 0 else operation._tf_output(port)
 
 
-def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
+def copy_handle_data(graph: Any, output: object, other: object, copy: object) -> None:
     """Copy the dtypes and shapes of the resources that a C output holds, if TensorFlow knows them.
 
     Args:
@@ -430,12 +456,12 @@ operation_number: Callable[[tf.Operation], int] = attrgetter("_id")
 
 Private: `Operation._id`. `Graph.get_operations` has the same order, but takes as long as the graph is large."""
 
-forward_operation: Callable[[tf.Operation], Any] = attrgetter("_original_op")
+forward_operation: Callable[[tf.Operation], Operation | None] = attrgetter("_original_op")
 """The op whose gradient an op computes, or None.
 
 Private: `Operation._original_op`. `tf.errors.OpError` shows it; there is no public attribute."""
 
-gradient_function: Callable[[tf.Operation], Any] = attrgetter("_gradient_function")
+gradient_function: Callable[[tf.Operation], Callable[..., object] | None] = attrgetter("_gradient_function")
 """The function that computes the gradient of a call of a tf.function, or None.
 
 Private: `Operation._gradient_function`. There is no public attribute."""
@@ -454,7 +480,7 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
     cast("Any", operation)._original_op = forward
 
 
-def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
+def set_gradient_function(operation: tf.Operation, gradient: Callable[..., object] | None) -> None:
     """Set the function that computes the gradient of a call of a function.
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
@@ -478,7 +504,7 @@ def _body_graph_field(label: str) -> str:
     return _BODY_GRAPHS.get(label) or f"_branch_graph_{label.rstrip(']').partition('[')[2]}"
 
 
-def body_graph(operation: tf.Operation, label: str) -> Any:
+def body_graph(operation: tf.Operation, label: str) -> FuncGraph | None:
     """The FuncGraph of a loop's or a conditional's function that gradients are computed of; None if there is none.
 
     Private: `Operation._body_graph` and the like. There is no public attribute.
@@ -486,7 +512,7 @@ def body_graph(operation: tf.Operation, label: str) -> Any:
     return getattr(operation, _body_graph_field(label), None)
 
 
-def set_body_graph(operation: tf.Operation, label: str, graph: Any) -> None:
+def set_body_graph(operation: tf.Operation, label: str, graph: FuncGraph) -> None:
     """Set what `body_graph` returns.
 
     Args:
@@ -499,7 +525,7 @@ def set_body_graph(operation: tf.Operation, label: str, graph: Any) -> None:
     setattr(operation, _body_graph_field(label), graph)
 
 
-def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], name: str) -> Any:
+def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], name: str) -> FuncGraph:
     """Return a FuncGraph of a function that an op calls.
 
     Args:
@@ -509,7 +535,8 @@ def function_graph(operation: tf.Operation, shapes: Sequence[tf.TensorShape], na
 
     Private: `control_flow_util_v2.get_func_graph`. Public functions trace Python, and read no library.
     """
-    return control_flow_util_v2.get_func_graph(operation, shapes, name)
+    graph: FuncGraph = control_flow_util_v2.get_func_graph(operation, shapes, name)
+    return graph
 
 
 def is_reference(dtype: tf.DType) -> bool:
@@ -545,7 +572,7 @@ def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, in
     return frozenset((op._id, waiting._id) for op in operations for waiting in op._control_outputs)
 
 
-def input_tuples(operations: Sequence[tf.Operation]) -> list[Any]:
+def input_tuples(operations: Sequence[tf.Operation]) -> list[Sequence[Tensor]]:
     """Return the `inputs` of each op; the same object for an op as long as its inputs are not changed.
 
     Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the time.
@@ -596,7 +623,7 @@ def set_device(operation: tf.Operation, device: str) -> None:
     operation._set_device(device)
 
 
-def set_attribute(operation: tf.Operation, name: str, value: Any) -> None:
+def set_attribute(operation: tf.Operation, name: str, value: AttrValue) -> None:
     """Set an attribute of an op.
 
     Args:
@@ -641,7 +668,7 @@ control_flow_context: Callable[[Any], Any] = methodcaller("_get_control_flow_con
 Private: `Operation._get_control_flow_context`, `Graph._get_control_flow_context`. There is no public attribute."""
 
 
-def set_control_flow_context(owner: Any, innermost: Any) -> None:
+def set_control_flow_context(owner: Graph | Operation, innermost: ControlFlowContext | None) -> None:
     """Set the context of an op, or the one that new ops of a graph get; None for outside.
 
     Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no public method.
@@ -649,7 +676,7 @@ def set_control_flow_context(owner: Any, innermost: Any) -> None:
     owner._set_control_flow_context(innermost)
 
 
-def nested_contexts(outer: Any) -> list[Any]:
+def nested_contexts(outer: ControlFlowContext) -> list[ControlFlowContext]:
     """Return a context's own list of the contexts inside; changes to it take effect.
 
     Private: `ControlFlowContext._nested_contexts`. Public is only the proto, which leaves gradient loops out.
@@ -658,7 +685,7 @@ def nested_contexts(outer: Any) -> list[Any]:
     return nested
 
 
-def context_values(inner: Any) -> set[str]:
+def context_values(inner: ControlFlowContext) -> set[str]:
     """Return a context's own set of the names of the tensors that it has seen; changes to it take effect.
 
     Private: `ControlFlowContext._values`. Public is only the proto.
@@ -667,7 +694,7 @@ def context_values(inner: Any) -> set[str]:
     return values
 
 
-def context_external_values(inner: Any) -> dict[str, tf.Tensor]:
+def context_external_values(inner: ControlFlowContext) -> dict[str, tf.Tensor]:
     """Return a context's own dict of tensors from outside, by the name of the tensor inside that replaces it; changes
     take effect.
 
@@ -677,7 +704,7 @@ def context_external_values(inner: Any) -> dict[str, tf.Tensor]:
     return values
 
 
-def is_complete(context: Any) -> bool:
+def is_complete(context: ControlFlowContext) -> bool:
     """Whether TensorFlow has finished building a context, apart from those inside; an exception may have ended it.
 
     Private: `WhileContext._pivot_for_pred`, `WhileContext._pivot_for_body`. Public is `pivot` only.
@@ -696,7 +723,7 @@ def gradient_loop_state(context: Any) -> Any:
     return context._grad_state
 
 
-def set_gradient_loop_state(context: Any, state: Any) -> None:
+def set_gradient_loop_state(context: Any, state: object) -> None:
     """Set the state that connects the loop of a gradient to its forward loop.
 
     Private: `WhileContext._grad_state`. See `gradient_loop_state`.
@@ -715,7 +742,7 @@ def is_gradient_loop_state(thing: object) -> bool:
 # Variables
 
 
-def variable_from_proto(graph: tf.Graph, proto: Any) -> tf.Variable:
+def variable_from_proto(graph: tf.Graph, proto: VariableDef) -> tf.Variable:
     """Return a variable over the ops that a VariableDef names, in no collection.
 
     Private: the classes `ResourceVariable` and `RefVariable`. `tf.Variable.from_proto` chooses between them by a global
@@ -782,7 +809,49 @@ def resource_variable(
     return variable
 
 
-def set_constraint(variable: tf.Variable, constraint: Any) -> None:
+def reference_variable(
+    *,
+    handle: tf.Tensor,
+    read: tf.Tensor,
+    initializer: tf.Operation,
+    initial_value: tf.Tensor | None,
+    trainable: bool,
+    synchronization: tf.VariableSynchronization,
+    aggregation: tf.VariableAggregation,
+) -> tf.Variable:
+    """Return what `RefVariable.from_proto` makes of an ordinary variable, in a quarter of the time.
+
+    Args:
+        handle: The output of its VariableV2.
+        read: The tensor that reads its value.
+        initializer: The op that assigns the initial value.
+        initial_value: The tensor that the initializer assigns.
+        trainable: Whether optimizers train it.
+        synchronization: As for `tf.Variable`.
+        aggregation: As for `tf.Variable`.
+
+    Private: the fields of `RefVariable`. See `resource_variable`.
+    """
+    kind = ref_variable.RefVariable
+    variable: tf.Variable = kind.__new__(kind)
+    vars(variable).update(
+        _in_graph_mode=True,
+        _variable=handle,
+        _name=handle.name,
+        _initializer_op=initializer,
+        _initial_value=initial_value,
+        _synchronization=synchronization,
+        _aggregation=aggregation,
+        _trainable=trainable,
+        _snapshot=read,
+        _save_slice_info=None,
+        _caching_device=None,
+        _constraint=None,
+    )
+    return variable
+
+
+def set_constraint(variable: tf.Variable, constraint: Callable[..., object] | None) -> None:
     """Set the constraint of a variable, a Python function.
 
     Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
@@ -798,7 +867,7 @@ def is_slice(variable: tf.Variable) -> bool:
     return variable._save_slice_info is not None
 
 
-def deleted_variable(handle: Any) -> tf.Variable | None:
+def deleted_variable(handle: Tensor) -> tf.Variable | None:
     """A variable whose Python object is gone, from the handle that a function captures; None for other resources.
 
     Private: `Tensor._handle_data`, and `resource_variable_ops.BaseResourceVariable`. Public ways all make a new handle.
@@ -824,7 +893,7 @@ def deleted_variable(handle: Any) -> tf.Variable | None:
     return variable
 
 
-def living_variables(graph: Any) -> tuple[tuple[tf.Variable, ...], bool]:
+def living_variables(graph: FuncGraph) -> tuple[tuple[tf.Variable, ...], bool]:
     """The variables of a traced function whose Python objects are there; and whether that of another one is gone.
 
     Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.
@@ -888,19 +957,19 @@ def is_session(thing: object) -> bool:
     Private: `monitored_session._MonitoredSession`, `_WrappedSession`, `SessionInterface`. Public classes are some of
     their subclasses.
     """
-    return isinstance(thing, (BaseSession, *_WRAPPERS))
+    return isinstance(thing, (BaseSession, _MonitoredSession, _WrappedSession, _SessionInterface))
 
 
-def wrapped_session(thing: Any) -> Any:
+def wrapped_session(thing: object) -> Any:
     """Return the session that a MonitoredSession, a hook's session or a debugger wraps; the thing if it wraps none.
 
     What wraps several times is unwrapped once. None for a MonitoredSession that is closed.
 
     Private: `_MonitoredSession._tf_sess`, `_WrappedSession._sess`. There is no public attribute.
     """
-    if isinstance(thing, monitored_session._MonitoredSession):
+    if isinstance(thing, _MonitoredSession):
         return thing._tf_sess()
-    return thing._sess if isinstance(thing, _WRAPPERS) and hasattr(thing, "_sess") else thing
+    return thing._sess if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess") else thing
 
 
 def is_closed(session: Session) -> bool:
@@ -944,12 +1013,13 @@ def without_extension(session: Session) -> Iterator[None]:
         del unchecked._extend_graph
 
 
-def open_session_like(session: Session, config: Any) -> Any:
+def open_session_like(session: Session, config: ConfigProto | None) -> ClosableSession:
     """Open a session on the target and graph of another one, with this ConfigProto, and not as a default session.
 
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
     """
-    return BaseSession(cast("Any", session)._target, session.graph, config)
+    result: ClosableSession = BaseSession(cast("Any", session)._target, session.graph, config)
+    return result
 
 
 def check_placement(session: Session, graph: Any) -> None:
@@ -997,7 +1067,7 @@ def mark_closed(session: Session) -> None:
     cast("Any", session)._closed = True
 
 
-def set_session_config(session: Session, config: Any) -> None:
+def set_session_config(session: Session, config: ConfigProto | None) -> None:
     """Set the ConfigProto that `session_config` returns.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
@@ -1017,10 +1087,14 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
     return True
 
 
-CALLABLE_AND_HANDLE = (BaseSession._Callable, session_ops.TensorHandle)
-"""The classes of objects that refer to one C session: callables made by options, and tensor handles.
+@cache
+def session_reference_classes() -> tuple[type, ...]:
+    """Return the classes of objects that refer to one C session: callables made by options, and tensor handles.
 
-Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private."""
+    Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private.
+    """
+    return BaseSession._Callable, session_ops.TensorHandle
+
 
 HANDLE_FIELD = "_handle"
 """The field of both that holds their number in the C session.
@@ -1040,7 +1114,7 @@ Private: `TensorHandle._auto_gc_enabled`."""
 # Functions and gradients
 
 
-def load_functions(library: FunctionDefLibrary) -> dict[str, Any]:
+def load_functions(library: FunctionDefLibrary) -> dict[str, ConcreteFunction]:
     """Return a ConcreteFunction for each FunctionDef of a FunctionDefLibrary, by the FunctionDef's name.
 
     Raises:
@@ -1081,7 +1155,7 @@ def new_gradient_name() -> str:
     return str(custom_gradient.generate_name())
 
 
-def registered_gradient(name: str) -> Any:
+def registered_gradient(name: str) -> Callable[..., Any] | None:
     """Return the gradient function that is registered for an op type or under a name; None for "not differentiable".
 
     Raises:
@@ -1089,19 +1163,23 @@ def registered_gradient(name: str) -> Any:
 
     Private: `ops.gradient_registry`. `tf.RegisterGradient` adds to it; nothing public reads it.
     """
-    return ops.gradient_registry.lookup(name)
+    function: Callable[..., Any] | None = ops.gradient_registry.lookup(name)
+    return function
 
 
-def concrete_function(graph: Any, attributes: Mapping[str, Any]) -> Any:
+def concrete_function(graph: FuncGraph, attributes: Mapping[str, object]) -> ConcreteFunction:
     """Return the ConcreteFunction of a FuncGraph, with these attributes of its FunctionDef.
 
     Private: `ConcreteFunction.from_func_graph`, `function_type_utils.derive_from_graph`. Public functions trace Python.
     """
     signature = function_type_utils.derive_from_graph(graph)
-    return polymorphic_concrete_function.ConcreteFunction.from_func_graph(graph, signature, attributes)
+    function: ConcreteFunction = polymorphic_concrete_function.ConcreteFunction.from_func_graph(
+        graph, signature, attributes
+    )
+    return function
 
 
-def call_gradient_function(concrete: Any) -> Any:
+def call_gradient_function(concrete: ConcreteFunction) -> Any:
     """Return what computes the gradient of a call of a ConcreteFunction, for `set_gradient_function`.
 
     Private: `ConcreteFunction._get_gradient_function`. TensorFlow sets it while it makes the call.
@@ -1143,7 +1221,7 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
             _copy_handle_data(op.inputs, op.outputs)
 
 
-def _called_graph(op: tf.Operation) -> Any:
+def _called_graph(op: tf.Operation) -> FuncGraph | None:
     """Return the FuncGraph that a call runs, which a graph around it may have; None if no graph has it.
 
     Private: `Graph._get_function`. See `attach_body_graphs`.
@@ -1168,7 +1246,7 @@ def _branch_names(op: tf.Operation) -> tuple[tuple[str, ...], bool]:
     return names, all(hasattr(op, name) for name in names)
 
 
-def _attach_inside(graph: Any, inputs: Iterable[Any]) -> None:
+def _attach_inside(graph: FuncGraph, inputs: Iterable[Tensor]) -> None:
     """Do the same in the graph of a function that gets these inputs.
 
     Private: as `attach_body_graphs`, see there.
@@ -1177,7 +1255,7 @@ def _attach_inside(graph: Any, inputs: Iterable[Any]) -> None:
     attach_body_graphs(graph.get_operations())
 
 
-def _copy_handle_data(sources: Iterable[Any], targets: Iterable[Any]) -> None:
+def _copy_handle_data(sources: Iterable[Tensor], targets: Iterable[Tensor]) -> None:
     """Let resources and variants be known to hold what others hold, each in its place.
 
     Private: `handle_data_util.copy_handle_data`, see `attach_body_graphs`.
@@ -1187,7 +1265,7 @@ def _copy_handle_data(sources: Iterable[Any], targets: Iterable[Any]) -> None:
             handle_data_util.copy_handle_data(source, target)
 
 
-def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:
+def call_with_captures(concrete: ConcreteFunction, arguments: Sequence[Tensor], captured: Sequence[Tensor]) -> Any:
     """Call a ConcreteFunction with other tensors than those that it captured.
 
     Args:
@@ -1200,7 +1278,7 @@ def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequen
     return concrete._call_flat(arguments, captured)
 
 
-def traces(polymorphic: Any) -> list[Any]:
+def traces(polymorphic: Any) -> list[ConcreteFunction]:
     """Return the ConcreteFunctions that a tf.function has traced, or was loaded with, in their order.
 
     Private: `Function._function_cache`, `RestoredFunction.concrete_functions`. The public list
@@ -1209,37 +1287,40 @@ def traces(polymorphic: Any) -> list[Any]:
     return list(polymorphic._function_cache.values()) or list(getattr(polymorphic, "concrete_functions", ()))
 
 
-class _OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc]
-    """Options under which a trace is found by types alone.
+@cache
+def _function_by_type() -> Any:
+    """Return a class of tf.functions whose traces are found by types alone: a signature is of positional arguments.
 
-    Private: `TracingOptions`. See `_FunctionByType`.
+    Private: `TracingOptions`, `Function._generate_tracing_options`, `FunctionSpec._input_signature`. See
+    `typed_function`.
     """
 
-    input_signature = None
+    class OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc,name-defined]
+        """Options under which a trace is found by types alone."""
+
+        input_signature = None
+
+    class FunctionByType(polymorphic_function.Function):  # type: ignore[misc,name-defined]
+        """A tf.function with such options."""
+
+        input_signature = None
+
+        @property
+        def function_spec(self) -> Any:
+            """What `tf.saved_model.save` writes."""
+            spec = super().function_spec
+            spec._input_signature = None
+            return spec
+
+        def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
+            options = super()._generate_tracing_options(fn, scope_type)
+            options.__class__ = OptionsByType  # each copy that TensorFlow makes of them reads the signature again
+            return options
+
+    return FunctionByType
 
 
-class _FunctionByType(polymorphic_function.Function):  # type: ignore[misc]
-    """A tf.function whose trace is found by types alone: an input signature is of positional arguments.
-
-    Private: `Function._generate_tracing_options`, `FunctionSpec._input_signature`. See `typed_function`.
-    """
-
-    input_signature = None
-
-    @property
-    def function_spec(self) -> Any:
-        """What `tf.saved_model.save` writes."""
-        spec = super().function_spec
-        spec._input_signature = None
-        return spec
-
-    def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
-        options = super()._generate_tracing_options(fn, scope_type)
-        options.__class__ = _OptionsByType  # each copy that TensorFlow makes of them reads the signature again
-        return options
-
-
-def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], specs: Mapping[str, Any]) -> Any:
+def typed_function(body: Callable[..., object], parameters: Sequence[Parameter], specs: Mapping[str, object]) -> Any:
     """Return a tf.function of `body` with these parameters, which has one trace only.
 
     Args:
@@ -1252,7 +1333,9 @@ def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], sp
     """
     types = trace_type.InternalTracingContext(is_legacy_signature=True)
     by_type = any(p.kind is p.KEYWORD_ONLY for p in parameters)
-    new_function = (_FunctionByType if by_type else polymorphic_function.Function)(body, body.__name__, autograph=False)
+    new_function = (_function_by_type() if by_type else polymorphic_function.Function)(
+        body, body.__name__, autograph=False
+    )
     typed_parameters = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
     typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in typed_parameters]
     new_function._function_type = function_type.FunctionType(typed)
@@ -1260,15 +1343,17 @@ def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], sp
     return new_function
 
 
-def freeze_function(concrete: Any) -> Any:
+def freeze_function(concrete: ConcreteFunction) -> ConcreteFunction:
     """Return a ConcreteFunction with constants in place of variables, and its control flow as it is.
 
     Private: `convert_variables_to_constants_v2`. Public is a converter for TensorFlow Lite only.
     """
-    return convert_variables_to_constants_v2(concrete, lower_control_flow=False)
+    freeze = convert_to_constants.convert_variables_to_constants_v2
+    function: ConcreteFunction = freeze(concrete, lower_control_flow=False)
+    return function
 
 
-def functional_model(model: Any) -> Any:
+def functional_model(model: KerasModel) -> KerasModel | None:
     """Return the Functional model that a Keras model is, or that a Sequential one computes; None for others.
 
     Private: `Sequential._functional`, `Function._nodes_by_depth`, of Keras 3.
@@ -1277,7 +1362,7 @@ def functional_model(model: Any) -> Any:
     return functional if hasattr(functional, "_nodes_by_depth") else None
 
 
-def functional_nodes(model: Any) -> list[Any]:
+def functional_nodes(model: KerasModel) -> list[Any]:
     """Return the calls of layers in a Functional model, each behind those that it depends on.
 
     Private: `Function._nodes_by_depth`, of Keras 3.
@@ -1286,7 +1371,7 @@ def functional_nodes(model: Any) -> list[Any]:
     return [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]
 
 
-def functional_ends(model: Any) -> tuple[Any, Any]:
+def functional_ends(model: KerasModel) -> tuple[Any, Any]:
     """Return the nested structures of KerasTensors that a Functional model takes and returns.
 
     Private: `Function._inputs_struct` and `_outputs_struct`, of Keras 3; `inputs` and `outputs` are flat lists.
@@ -1311,7 +1396,7 @@ def is_eager_by_default() -> bool:
     return bool(context.default_execution_mode == context.EAGER_MODE)
 
 
-def flatten_with_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
+def flatten_with_paths(structure: object) -> list[tuple[tuple[Any, ...], Any]]:
     """Return the leaves of a nested structure, each with the keys and numbers that lead to it.
 
     Private: `nest.flatten_with_tuple_paths`. `tf.nest.flatten` gives no paths.
@@ -1319,7 +1404,7 @@ def flatten_with_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
     return list(nest.flatten_with_tuple_paths(structure, expand_composites=True))
 
 
-def trackable_variables(trackable: Any) -> dict[str, tf.Variable]:
+def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
     """Return the variables that an object tracks, by their paths in it, "layers/0/kernel", shortest paths first.
 
     Private: `ObjectGraphView`. Checkpoints and SavedModels name variables by these paths; public are only the paths in
@@ -1339,11 +1424,16 @@ def trackable_variables(trackable: Any) -> dict[str, tf.Variable]:
 # FLOPs
 
 
+_FLOPS = "tensorflow.python.profiler.internal.flops_registry"
+"""The module whose import fills the registry of floating-point operations."""
+
+
 def has_flops(op_type: str) -> bool:
     """Whether TensorFlow's registry can tell the floating-point operations of an op type.
 
     Private: `ops._stats_registry`. `tf.compat.v1.profiler` needs a whole graph.
     """
+    import_module(_FLOPS)
     try:
         ops._stats_registry.lookup(f"{op_type},flops")
     except LookupError:
@@ -1351,7 +1441,7 @@ def has_flops(op_type: str) -> bool:
     return True
 
 
-def op_flops(shapes: Any, node: NodeDef) -> float | None:
+def op_flops(shapes: object, node: NodeDef) -> float | None:
     """Return the floating-point operations of one run of a NodeDef; None if the registry does not tell.
 
     Args:
@@ -1360,6 +1450,7 @@ def op_flops(shapes: Any, node: NodeDef) -> float | None:
 
     Private: `ops.get_stats_for_node_def`, `flops_registry`. `tf.compat.v1.profiler` needs a whole graph.
     """
+    import_module(_FLOPS)
     count = ops.get_stats_for_node_def(shapes, node, "flops").value
     return None if count is None else float(count)
 
@@ -1375,7 +1466,7 @@ def import_meta_graph(meta: MetaGraphDef) -> None:
     meta_graph.import_scoped_meta_graph(meta)
 
 
-def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[Any]) -> None:
+def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[object]) -> None:
     """Add entries of a collection to a MetaGraphDef. Entries that have no proto are left out.
 
     Args:
@@ -1389,7 +1480,7 @@ def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequenc
     meta_graph.add_collection_def(meta, key, graph, override_contents=items)
 
 
-def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: Any) -> Any:
+def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: object) -> MetaGraphDef:
     """Return a MetaGraphDef without collections.
 
     Args:
@@ -1400,4 +1491,7 @@ def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: Any) -> Any:
     Private: `meta_graph.create_meta_graph_def`. `tf.compat.v1.train.export_meta_graph` writes the live graph, not a
     GraphDef.
     """
-    return meta_graph.create_meta_graph_def(graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver_def)
+    result: MetaGraphDef = meta_graph.create_meta_graph_def(
+        graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver_def
+    )
+    return result

@@ -8,24 +8,29 @@ A NodeDef that a file's summary reads has fewer fields than TensorFlow's; it is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Message
     from tensorflow import DType as DType
     from tensorflow import Graph as Graph
+    from tensorflow import Module as Module
     from tensorflow import Operation as Operation
     from tensorflow import Tensor as Tensor
+    from tensorflow import TensorSpec as TensorSpec
     from tensorflow import Variable as Variable
+    from tensorflow._aliases import DTypeLike as DTypeLike
     from tensorflow.core.framework.attr_value_pb2 import AttrValue as AttrValue
     from tensorflow.core.framework.attr_value_pb2 import NameAttrList as NameAttrList
     from tensorflow.core.framework.function_pb2 import FunctionDef as FunctionDef
     from tensorflow.core.framework.function_pb2 import FunctionDefLibrary as FunctionDefLibrary
+    from tensorflow.core.framework.function_pb2 import GradientDef as GradientDef
     from tensorflow.core.framework.graph_debug_info_pb2 import GraphDebugInfo as GraphDebugInfo
     from tensorflow.core.framework.graph_pb2 import GraphDef as GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef as NodeDef
     from tensorflow.core.framework.op_def_pb2 import OpDef as OpDef
+    from tensorflow.core.framework.op_def_pb2 import OpList as OpList
     from tensorflow.core.framework.step_stats_pb2 import NodeExecStats as NodeExecStats
     from tensorflow.core.framework.step_stats_pb2 import StepStats as StepStats
     from tensorflow.core.framework.tensor_pb2 import TensorProto as TensorProto
@@ -34,9 +39,11 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.variable_pb2 import SaveSliceInfoDef as SaveSliceInfoDef
     from tensorflow.core.framework.variable_pb2 import VariableDef as VariableDef
     from tensorflow.core.protobuf.config_pb2 import ConfigProto as ConfigProto
+    from tensorflow.core.protobuf.config_pb2 import RunMetadata as RunMetadata
     from tensorflow.core.protobuf.control_flow_pb2 import CondContextDef as CondContextDef
     from tensorflow.core.protobuf.control_flow_pb2 import ControlFlowContextDef as ControlFlowContextDef
     from tensorflow.core.protobuf.control_flow_pb2 import WhileContextDef as WhileContextDef
+    from tensorflow.core.protobuf.meta_graph_pb2 import AssetFileDef as AssetFileDef
     from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef as MetaGraphDef
     from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef as SignatureDef
     from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo as TensorInfo
@@ -45,7 +52,114 @@ if TYPE_CHECKING:
     from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph as TrackableObjectGraph
 
     ContextDef = CondContextDef | WhileContextDef
-    """A control flow context of TensorFlow 1."""
+    """A control flow context of TensorFlow 1, as it is saved."""
+
+    class Named(Protocol):
+        """What has the name of an op or a tensor: an Operation, a Tensor, a Variable, an op of a selection."""
+
+        @property
+        def name(self) -> Any:
+            """The name; of what TensorFlow has no name for, whatever it says in place of one."""
+
+    OpLike = str | Named
+    """An op, or its name; a tensor stands for the op that computes it."""
+    TensorLike = str | Named
+    """A tensor, or its name; an op stands for its outputs, a variable for its value."""
+    OpsLike: TypeAlias = str | Named | Iterable["OpsLike"]
+    """Ops and name scopes: one, several, or a selection."""
+    TensorsLike: TypeAlias = str | Named | Iterable["TensorsLike"]
+    """Tensors: one, several, or the outputs of a selection."""
+
+    class EditorLike(Protocol):
+        """An editor of a graph."""
+
+        @property
+        def graph(self) -> Graph:
+            """The graph that is edited."""
+
+    SessionLike: TypeAlias = "Session"
+    """A session of TensorFlow 1, or what wraps one."""
+    GraphLike = Graph | EditorLike
+    """A `tf.Graph`, or an editor of one."""
+
+    class FuncGraph(Graph):
+        """The graph of a traced function; internal to TensorFlow, which ships no types of it."""
+
+        name: str
+        inputs: list[Tensor]
+        outputs: list[Tensor]
+        captures: Sequence[tuple[Tensor, Tensor]]
+        outer_graph: Graph
+        structured_input_signature: tuple[tuple[Any, ...], Mapping[str, Any]]
+        structured_outputs: Any
+
+    class ConcreteFunction:
+        """A trace of a `tf.function`; TensorFlow's own stub has nothing but the call."""
+
+        name: Any  # bytes or str, by the release
+        graph: FuncGraph
+        inputs: list[Tensor]
+        outputs: list[Tensor]
+        captured_inputs: list[Tensor]
+        function_def: FunctionDef
+        structured_outputs: Any
+
+        def __call__(self, *arguments: object, **keywords: object) -> Any:
+            """Call the function."""
+
+        def __getattr__(self, name: str) -> Any:
+            """What TensorFlow has beside these."""
+
+    class ControlFlowContext(Protocol):
+        """The inside of a conditional or a loop of TensorFlow 1 in a live graph; TensorFlow ships no types of it."""
+
+        name: str
+        pivot: Tensor
+        outer_context: ControlFlowContext | None
+        grad_state: Any
+
+        def to_proto(self) -> ContextDef:
+            """The context as it is saved."""
+
+        def __getattr__(self, name: str) -> Any:
+            """What TensorFlow has beside these."""
+
+    class LibraryFunction(Protocol):
+        """An entry of a graph's function library; its class differs with the function and the release."""
+
+        @property
+        def name(self) -> Any:
+            """The name, as bytes or str."""
+
+        def __getattr__(self, name: str) -> Any:
+            """What TensorFlow has beside it."""
+
+    class CheckpointReader(Protocol):
+        """TensorFlow's reader of a checkpoint, which is written in C++."""
+
+        def get_tensor(self, tensor_str: str) -> Any:
+            """The value of that name, as a numpy array or bytes."""
+
+        def has_tensor(self, tensor_str: str) -> bool:
+            """Whether there is a value of that name."""
+
+        def get_variable_to_dtype_map(self) -> dict[str, DType]:
+            """The dtype of each value by its name."""
+
+        def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+            """The shape of each value by its name."""
+
+    class KerasModel(Protocol):
+        """What is used of a `keras.Model`, or of a layer; Keras ships no types of its own."""
+
+        name: str
+        variables: Sequence[Variable]
+
+        def __call__(self, *arguments: object, **keywords: object) -> Any:
+            """Call the model."""
+
+        def __getattr__(self, name: str) -> Any:
+            """What Keras has beside these."""
 else:
 
     def __getattr__(name: str) -> type:

@@ -2,6 +2,7 @@
 
 `pytest -m bench tests/bench -s` prints the table. Each pair runs on a graph of its own, since graphs only grow. What
 the bare import adds is read by the editor before its clone is timed: a panel does that by itself, within a second.
+Both run in one thread, and their CPU time is taken: that of a machine with nothing else to do.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.conftest import INCEPTION, INCEPTION_OUTPUT, initialised, v1
 pytestmark = pytest.mark.bench
 PAIRS = 9
 SIZES = {1_000: 15, 5_000: 9, 20_000: 5, 80_000: 3}
+BOUND = 1.1
 
 
 def seconds(work: object, clock: Callable[[], float] = time.perf_counter) -> float:
@@ -33,7 +35,7 @@ def seconds(work: object, clock: Callable[[], float] = time.perf_counter) -> flo
 
 
 def one_pair(ours_first: bool) -> tuple[float, float, float]:
-    """Seconds of our clone without initialisation, of bare import, and of a clone with present values."""
+    """CPU seconds of our clone without initialisation and of bare import; wall seconds of a clone with values."""
     graph = tf.Graph()
     with graph.as_default():
         v1.train.import_meta_graph(str(INCEPTION))
@@ -54,7 +56,7 @@ def one_pair(ours_first: bool) -> tuple[float, float, float]:
 
     times = {}
     for work in (ours, bare) if ours_first else (bare, ours):
-        times[work] = seconds(work)
+        times[work] = seconds(work, time.process_time)
         assert len(editor.index) == len(graph.get_operations())
     filled = seconds(lambda: editor.clone("input:0", INCEPTION_OUTPUT, "filled", init="current"))
     session.close()
@@ -75,11 +77,18 @@ def names_of_the_part() -> list[str]:
 def test_clone_of_the_inception_body_against_bare_import() -> None:
     pairs = [one_pair(ours_first=number % 2 == 0) for number in range(PAIRS + 1)][1:]
     ours, bare, filled = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratio = statistics.median(a / b for a, b, _ in pairs)
+    ratio, spread = ratio_of(pairs)
     print(f"\nclone of 2,701 ops, 378 variables, init='none': {ours * 1e3:.0f} ms (all included)")
-    print(f"tf.import_graph_def of the same nodes:          {bare * 1e3:.0f} ms; ratio {ratio:.2f} (median of pairs)")
+    print(f"tf.import_graph_def of the same nodes:          {bare * 1e3:.0f} ms; {spread}")
     print(f"the same clone with init='current' (95 MB):     {filled * 1e3:.0f} ms; ratio {filled / bare:.1f}")
-    assert ratio <= 2
+    assert ratio <= BOUND
+
+
+def ratio_of(pairs: list[tuple[float, float, float]]) -> tuple[float, str]:
+    """The median of the ratios of pairs, and a text with their spread."""
+    ratios = sorted(ours / bare for ours, bare, _ in pairs)
+    ratio = statistics.median(ratios)
+    return ratio, f"ratio {ratio:.2f} (median of {len(pairs)} pairs, {ratios[0]:.2f} to {ratios[-1]:.2f})"
 
 
 def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, float]:
@@ -119,11 +128,7 @@ def test_an_own_clone_costs_little_more_than_a_bare_import(size: int) -> None:
     meta = layered(size)
     pairs = [layers_pair(meta, ours_first=number % 2 == 0) for number in range(SIZES[size] + 1)][1:]
     ours, bare, filled = (statistics.median(column) * 1e6 for column in zip(*pairs, strict=True))
-    ratio = statistics.median(a / b for a, b, _ in pairs)
-    print(
-        f"\n{size:,} ops: clone {ours:.0f} us an op (init='none', all included), bare import {bare:.0f}, {ratio:.2f} x"
-    )
+    ratio, spread = ratio_of(pairs)
+    print(f"\n{size:,} ops: clone {ours:.0f} us an op (init='none', all included), bare import {bare:.0f}; {spread}")
     print(f"initialisation, one session.run: {filled:.0f} us an op")
-    # The target is 1.1. On a machine with nothing else to do, 1,000 ops reach 1.10 and 20,000 ops 1.10 to 1.12; on one
-    # that other processes share, the ratio grows with the memory that the scratch graph takes beside the graph.
-    assert ratio <= 1.15
+    assert ratio <= BOUND

@@ -145,3 +145,134 @@ def test_refusals_are_one_sentence_and_change_nothing(model: keras.Model) -> Non
     with pytest.raises(GraphEditError, match="has not been built"):
         editor.add(keras.Sequential([keras.layers.Dense(2)]))
     assert (editor.index.names, editor.lines) == (names, ())
+
+
+# Into functions
+
+
+def two_layers() -> tuple[tf.Graph, Any]:
+    """A graph of TensorFlow 1 with a session: y = tanh(x w)."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("net/w", [4, 2], initializer=v1.initializers.random_uniform(seed=1), use_resource=True)
+        y = tf.tanh(x @ w, name="y")
+        tf.identity(y, name="out")
+        session = v1.Session()
+        session.run(v1.global_variables_initializer())
+    return graph, session
+
+
+def results_of(editor: tgw.GraphEditor, *arguments: Any, **keywords: Any) -> list[np.ndarray]:
+    return [tensor.numpy() for tensor in tf.nest.flatten(editor.module()(*arguments, **keywords))]
+
+
+@pytest.mark.parametrize("kind", ["graph", "GraphDef", "file", "frozen"])
+def test_a_graph_is_joined_to_a_function_with_its_values(kind: str, tmp_path: Path) -> None:
+    graph, session = two_layers()
+    expected = session.run("y:0", {"x:0": X})
+    with graph.as_default():
+        prefix = v1.train.Saver().save(session, str(tmp_path / "m"))
+        frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+    sources: dict[str, Any] = {
+        "graph": (graph, {"session": session}),
+        "GraphDef": (graph.as_graph_def(), {}),
+        "file": (f"{prefix}.meta", {"checkpoint": prefix}),
+        "frozen": (frozen, {}),
+    }
+    source, options = sources[kind]
+    module = Scaled()
+    editor = tgw.edit(module.inner.get_concrete_function(tf.TensorSpec([None, 4], name="x")))
+    before = editor.index.names
+    joined = editor.add(source, into="second", connect={"x:0": "x:0"}, **options)
+    assert joined["y:0"] == "second/y:0"
+    assert joined["x"] == "x:0"
+    values = results_of(editor, X)
+    assert any(
+        value.shape == expected.shape and (kind == "GraphDef" or np.allclose(value, expected)) for value in values
+    )
+    assert [variable.name for variable in joined.variables] == ([] if kind == "frozen" else ["second/net/w:0"])
+    editor.undo()
+    assert editor.index.names == before
+    editor.redo()
+    assert len(results_of(editor, X)) == len(values)
+
+
+def test_what_is_not_connected_becomes_arguments_and_results_of_a_function(model: keras.Model) -> None:
+    @tf.function(input_signature=[{"a": tf.TensorSpec([None, 4]), "b": tf.RaggedTensorSpec([None, None])}])
+    def nested(inputs: Any) -> Any:
+        return {"sum": inputs["a"] + 1.0, "rows": inputs["b"] * 2.0}
+
+    editor, module = tgw.edit(nested), Scaled()
+    joined = editor.add(module.call, into="other/part")
+    assert editor.module().parameters[-2:] == ("other_part_x", "other_part_shift")
+    given = {"a": X, "b": tf.ragged.constant([[1.0], []])}
+    result = editor.function()(given, other_part_x=X, other_part_shift=1.0)
+    assert list(result) == ["sum", "rows", "other_part_double", "other_part_sum"] or set(result) >= {"other_part_sum"}
+    np.testing.assert_allclose(result["other_part_double"], X * 2)
+    np.testing.assert_allclose(result["sum"], X + 1)
+    assert joined.outputs.keys() == {"sum", "double"}
+
+
+def test_a_keras_model_is_joined_to_another_and_trained_with_it(model: keras.Model, tmp_path: Path) -> None:
+    keras.utils.set_random_seed(1)
+    first = keras.Sequential([keras.Input([2]), keras.layers.Dense(4, activation="tanh")])
+    editor = tgw.edit(first)
+    (result,) = editor.core.executor.function_ends()[1].values()
+    joined = editor.add(model, connect={"features": result})
+    given = np.ones([3, 2], np.float32)
+    module = editor.module()
+    value = tf.nest.flatten(module(given))[-1]
+    np.testing.assert_allclose(value, model(first(given)), rtol=1e-5)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.nest.flatten(module(given))[-1] ** 2)
+    gradients = tape.gradient(loss, module.trainable_variables)
+    assert len(gradients) == len(first.trainable_variables) + len(model.trainable_variables)
+    assert all(gradient is not None for gradient in gradients)
+    for variable in joined.variables:
+        variable.assign_add(tf.ones_like(variable))
+    assert not np.allclose(tf.nest.flatten(editor.module()(given))[-1], value)
+    joined.sync()
+    np.testing.assert_allclose(tf.nest.flatten(editor.module()(given))[-1], value, rtol=1e-5)
+    editor.save(tmp_path / "saved/")
+    loaded = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"](tf.constant(given))
+    assert any(np.allclose(each, value, rtol=1e-5) for each in loaded.values() if each.shape == value.shape)
+
+
+def test_a_model_with_a_table_is_joined_to_a_function(tmp_path: Path) -> None:
+    words = keras.Sequential([keras.Input((1,), dtype="string"), keras.layers.StringLookup(vocabulary=["a", "b"])])
+    words.export(str(tmp_path / "words"), verbose=False)
+    given = tf.constant([["b"], ["?"]])
+    for source in (words, tmp_path / "words"):
+        editor = tgw.edit(
+            tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None, 1], tf.string)]
+        )
+        ((argument, *_), ends) = editor.core.executor.function_ends()
+        other = tgw.edit(source)
+        other.leave(0)
+        key = other.signatures[0].inputs[0][0] if other.signatures else other.core.executor.function_ends()[0][0]
+        editor.add(source, into="ids", connect={key: next(iter(ends.values()))})
+        assert argument
+        assert results_of(editor, given)[-1].tolist() == [[2], [0]]
+
+
+def test_what_cannot_be_joined_to_a_function_is_refused_and_nothing_has_changed(model: keras.Model) -> None:
+    graph, module = tf.Graph(), Scaled()
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        tf.tanh(x * v1.get_variable("w", initializer=2.0, use_resource=False), name="y")
+        session.run(v1.global_variables_initializer())
+        editor = tgw.edit(model)
+        names = editor.index.names
+        (features,) = (name for name in editor.core.executor.function_ends()[0] if "features" in name)
+        for source, connect, error, words in (
+            (model, {"feature": features}, UnknownName, "no tensor or argument 'feature'"),
+            (model, {"features": "nowhere:0"}, UnknownName, "no op 'nowhere'"),
+            (module.call, {"shift": features}, NotClonable, "connect a tensor of the same dtype and shape"),
+            (tgw.edit(graph, session=session), {"x": features}, NotClonable, "reference variable, which no function"),
+        ):
+            with pytest.raises(error) as refused:
+                editor.add(source, into="net2", connect=connect)
+            assert words in str(refused.value)
+            assert str(refused.value).count(". ") <= 1
+            assert (editor.index.names, editor.lines) == (names, ())

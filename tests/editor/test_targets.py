@@ -366,6 +366,48 @@ def test_a_file_goes_on_after_a_refusal_and_says_what_has_another_name_in_tensor
     assert editor.session.run("net/logits:0", {"x_1:0": np.ones((2, 4))}).shape == (2, 3)
 
 
+def with_an_other_dtype(path: Path) -> GraphEditor:
+    """An editor of a file whose input has another dtype, and so another name once TensorFlow has imported it."""
+    editor = tgw.edit(path)
+    editor.replace_input("x:0", dtype="float64", mend="Cast")
+    return editor
+
+
+@pytest.mark.parametrize("kind", ["net.pb", "net.meta"])
+@pytest.mark.parametrize(
+    "clone",
+    [
+        lambda e: e.clone("x:0", "net/logits:0", into="c", init="none"),
+        lambda e: e.clone(e.between("x:0", "net/logits:0"), into="c", init="none"),
+        lambda e: (e.mark("x:0", "net/logits:0"), e.clone(into="c", init="none"))[1],
+    ],
+)
+def test_a_clone_of_an_edited_file_finds_the_ops_that_its_import_renames(
+    clone: Callable[[GraphEditor], Any], kind: str, folder: Path
+) -> None:
+    editor = with_an_other_dtype(folder / kind)
+    clone(editor)
+    assert editor.index.nodes[editor.index.op("c/net/hidden/MatMul")].input[0] in ("x/Cast", "c/x/Cast")
+    again = tgw.edit(folder / kind)
+    again.replay(editor.edits())
+    assert again.index.names == editor.index.names
+    editor.undo()
+    editor.undo()
+    assert editor.index.dtypes(editor.index.op("x")) == ("float32",)
+
+
+def test_clones_and_files_that_are_added_read_the_renamed_ops_of_an_edited_file(folder: Path) -> None:
+    editor = with_an_other_dtype(folder / "net.pb")
+    wide = tf.Graph()
+    with wide.as_default():
+        tf.identity(v1.placeholder(tf.float64, [None, 4], name="fed"), name="out")
+    tgw.edit(wide).clone("fed:0", "out:0", graph=editor, into="first", init="none", replace={"fed:0": "x:0"})
+    assert editor.index.nodes[editor.index.op("first/out")].input[0] == "x_1"
+    editor = with_an_other_dtype(folder / "net.pb")
+    editor.add(wide, into="second", connect={"fed:0": "x:0"})
+    assert editor.index.nodes[editor.index.op("second/out")].input[0] == "x_1"
+
+
 def bypass(editor: GraphEditor) -> Any:
     """Changes ops in place, and so renews the session."""
     return editor.bypass("net/one/out")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfgraphwidget.export.verification.round_trip import describe_difference
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.verification.reference import ReferenceRun, next_numbers
+from tfgraphwidget.export.verification.round_trip import check, describe_difference, is_rounding
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
+from tfgraphwidget.sources import Signature
 
 NAN, INF = np.nan, np.inf
 
@@ -47,6 +52,52 @@ def test_these_are_the_same(wanted: Any, got: Any) -> None:
 )
 def test_these_are_not(wanted: Any, got: Any, sentence: str) -> None:
     assert describe_difference(wanted, got) == sentence
+
+
+class Computed:
+    """A reference that computes one output of one input with numpy."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def run_all(self) -> list[ReferenceRun]:
+        return self.rerun([(Signature("f", (("x", "x:0"),), (("y", "y:0"),)), {"x": np.float32([0.3, 0.7])}, {})])
+
+    def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
+        runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
+        return [(signature, feeds, {"y": self.function(feeds["x"])}) for signature, feeds in runs]
+
+
+@contextmanager
+def in_another_order(x_to_y: Callable[[Any], Any]) -> Iterator[Callable[[Signature, dict[str, Any]], dict[str, Any]]]:
+    yield lambda _, feeds: {"y": x_to_y(feeds["x"])}
+
+
+def test_a_graph_that_amplifies_the_last_bit_of_its_inputs_is_compared_by_that() -> None:
+    def chaotic(x: Any) -> Any:
+        for _ in range(24):
+            x = np.float32(3.9) * (x * (np.float32(1) - x))
+        return x
+
+    def other(x: Any) -> Any:
+        for _ in range(24):
+            x = (np.float32(3.9) * x) * (np.float32(1) - x)
+        return x
+
+    x = np.float32([0.3, 0.7])
+    assert describe_difference(chaotic(x), other(x)).startswith("differs by")
+    check(Computed(chaotic), "The file", [("the loader", lambda: in_another_order(other))])
+    with pytest.raises(GraphEditError, match=r"The file gives something else than the graph does: output 'y'"):
+        check(Computed(chaotic), "The file", [("the loader", lambda: in_another_order(lambda x: chaotic(x) + 1))])
+    with pytest.raises(GraphEditError, match=r"differs by 0\.0008"):
+        check(Computed(np.sqrt), "The file", [("the loader", lambda: in_another_order(lambda x: np.sqrt(x) * 1.001))])
+
+
+def test_numbers_without_a_next_one_are_not_excused() -> None:
+    assert next_numbers({"n": [1, 2], "s": [b"a"]})["n"].tolist() == [1, 2]
+    assert not is_rounding([1, 2], [1, 3], [1, 3])
+    assert not is_rounding(np.float32([1]), np.float32([2]), np.float32([1]))
+    assert not is_rounding(np.float32([1]), np.float32([NAN]), np.float32([2]))
 
 
 def test_values_are_made_of_the_right_dtypes_and_shapes() -> None:

@@ -67,6 +67,34 @@ def shake(variables: Iterable[Any]) -> None:
             variable.assign(variable + noise.astype(np.float32))
 
 
+def scale(variables: Iterable[Any]) -> None:
+    """Give variables other values of the same size, as further training would."""
+    chance = np.random.default_rng(8)
+    for variable in variables:
+        if tf.as_dtype(variable.dtype).is_floating:
+            variable.assign(variable * chance.uniform(0.95, 1.05, variable.shape).astype(np.float32))
+
+
+def settle(model: Any, arguments: Sequence[Any]) -> None:
+    """Give batch normalizations the statistics of the arguments, as training would.
+
+    Without them the untrained layers of a deep model multiply: its outputs are of size 1e9, or all the same.
+    """
+    settings = {layers.BatchNormalization: "momentum", layers.Dropout: "rate"}
+    found = [
+        (layer, name, getattr(layer, name))
+        for layer in model._flatten_layers()
+        for kind, name in settings.items()
+        if isinstance(layer, kind)
+    ]
+    if any(name == "momentum" for _, name, _ in found):
+        for layer, name, _ in found:
+            setattr(layer, name, 0.0)
+        model(*arguments, training=True)
+        for layer, name, value in found:
+            setattr(layer, name, value)
+
+
 def of_keras(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path], Subject]:
     """A Keras model and arguments of its call."""
 
@@ -75,6 +103,7 @@ def of_keras(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path],
         model, arguments = build()
         model(*arguments)
         shake(model.variables)
+        settle(model, arguments)
 
         def call(*given: Any) -> Any:
             return model(*given, training=False)
@@ -94,6 +123,7 @@ def exported(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path],
         model, arguments = build()
         model(*arguments)
         shake(model.variables)
+        settle(model, arguments)
         path = folder / "export"
         model.export(str(path), verbose=False)
         given = (
@@ -120,8 +150,10 @@ def _spec(value: Any) -> tf.TensorSpec:
     return tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype)
 
 
-def _images(size: int) -> np.ndarray:
-    return np.random.default_rng(0).uniform(0, 255, (2, size, size, 3)).astype(np.float32)
+def _images(size: int, count: int = 2) -> np.ndarray:
+    """Images of large colored squares: of mere noise all features are alike, and their differences rounding."""
+    squares = np.random.default_rng(0).uniform(0, 255, (count, 4, 4, 3)).astype(np.float32)
+    return squares.repeat(size // 4, 1).repeat(size // 4, 2)
 
 
 def application(name: str, size: int) -> Callable[[], tuple[Any, Sequence[Any]]]:
@@ -131,7 +163,7 @@ def application(name: str, size: int) -> Callable[[], tuple[Any, Sequence[Any]]]
         model = getattr(keras.applications, name)(
             weights=None, input_shape=(size, size, 3), classes=7, classifier_activation=None
         )
-        return model, [_images(size)]
+        return model, [_images(size, 8)]
 
     return build
 

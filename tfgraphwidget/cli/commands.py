@@ -237,7 +237,7 @@ def _replace_opened_file(file: str | None) -> Iterator[None]:
     package: Any = import_module("tfgraphwidget")
     edit, files = package.edit, [file] if file is not None else []
 
-    def open_given_file(*arguments: Any, **options: Any) -> Any:
+    def open_given_file(*arguments: object, **options: object) -> Any:
         if not files:
             return edit(*arguments, **options)
         return edit(files.pop(), **{key: value for key, value in options.items() if key not in ("graph", "session")})

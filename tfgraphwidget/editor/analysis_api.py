@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from tfgraphwidget import argument_checks
@@ -16,6 +17,7 @@ from tfgraphwidget.graph import Difference
 from tfgraphwidget.runtime.measure import Comparison, Cost, Measured
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorsLike
 
 
 class AnalysisAPI(Checked):
@@ -25,7 +27,7 @@ class AnalysisAPI(Checked):
 
     # One op
 
-    def inspect(self, op: Any) -> Inspection:
+    def inspect(self, op: OpLike) -> Inspection:
         """Describe an op or a scope as the inspector of the panel does.
 
         Args:
@@ -52,7 +54,7 @@ class AnalysisAPI(Checked):
 
     # Differences
 
-    def diff(self, before: Any = None, *, values: bool = False) -> Difference:
+    def diff(self, before: object = None, *, values: bool = False) -> Difference:
         """Compare the current graph with its original state or with another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
@@ -107,7 +109,9 @@ class AnalysisAPI(Checked):
         self._core.evaluator.difference = value
         self._core.listeners.notify()
 
-    def compare(self, feeds: Mapping[Any, Any] | None = None, outputs: Any = None, other: Any = None) -> Comparison:
+    def compare(
+        self, feeds: Mapping[Any, object] | None = None, outputs: TensorsLike | None = None, other: object = None
+    ) -> Comparison:
         """Run the graph as it was opened and as it is now on the same feeds, and compare the outputs.
 
         Both run in separate sessions with the present values of the variables (from the session, the checkpoint or the
@@ -139,7 +143,7 @@ class AnalysisAPI(Checked):
 
     # Values
 
-    def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None = None) -> probing.Probe:
+    def probe(self, tensors: TensorsLike, feeds: Mapping[Any, object] | None = None) -> probing.Probe:
         """Run the graph and describe the values of tensors: range, mean, NaNs, histogram.
 
         The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
@@ -220,7 +224,12 @@ class AnalysisAPI(Checked):
         return self._core.coloring.cost_table(batch)
 
     def measure(
-        self, fetches: Any = None, feeds: Mapping[Any, Any] | None = None, runs: int = 1, *, metadata: Any = None
+        self,
+        fetches: TensorsLike | None = None,
+        feeds: Mapping[Any, object] | None = None,
+        runs: int = 1,
+        *,
+        metadata: RunMetadata | str | PathLike[str] | None = None,
     ) -> Measured:
         """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of each op.
 
@@ -295,7 +304,7 @@ class AnalysisAPI(Checked):
         """
         return self._core.executor.signatures
 
-    def module(self, name: str = "edited") -> Any:
+    def module(self, name: str = "edited") -> Module:
         """Make a tf.Module of the current function as edited.
 
         It takes the function's arguments and returns its results, with keyword arguments, defaults and nested
@@ -324,7 +333,7 @@ class AnalysisAPI(Checked):
         """
         return function_bodies.edited_module(self._core.executor, name)
 
-    def keras(self) -> Any:
+    def keras(self) -> KerasModel:
         """Make a Keras model of an edited Functional or Sequential model, if the edits can be said in layers.
 
         These can: `insert`, `grow` and `replace` with a `keras.layers.Layer`, `bypass` and `reroute` from the output

@@ -27,6 +27,7 @@ from tfgraphwidget.naming import (
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
 from tfgraphwidget.sources import is_same_variable
+from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -65,29 +66,29 @@ class ArgumentResolver:
 
     # Names
 
-    def names(self, argument: Any) -> tuple[str, ...]:
+    def names(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of ops and tensors; a variable that a function captures is the op that stands for it."""
         return self._view.names([self._captured(item) for item in each(argument)])
 
-    def _captured(self, item: Any) -> Any:
+    def _captured(self, item: object) -> Any:
         """The name of the op that stands for a captured variable, whose own name another one can have, too."""
         if not self._executor.in_function or not hasattr(item, "assign"):
             return item
         state = self._executor.state()
         return next((name for name in sorted(state.names) if is_same_variable(state.live(name), item)), item)
 
-    def name(self, argument: Any) -> str:
+    def name(self, argument: OpLike) -> str:
         """The name of one op or tensor."""
         names = self.names(argument)
         if len(names) != 1:
             raise UnknownName(f"{len(names)} ops were given where one is meant; name it: 'scope/op'.")
         return names[0]
 
-    def op(self, argument: Any) -> str:
+    def op(self, argument: OpLike) -> str:
         """The name of one op; a tensor stands for the op that computes it."""
         return self._index.names[self._index.op(self.name(argument))]
 
-    def ops(self, argument: Any) -> tuple[str, ...]:
+    def ops(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of ops; a tensor stands for the op that computes it."""
         index = self._index
         return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(argument)))
@@ -111,7 +112,7 @@ class ArgumentResolver:
         sides = [() if side is None else self.names(side) for side in (inputs, outputs)]
         return sides[0], sides[1]
 
-    def selection(self, chosen: Any) -> Selection | None:
+    def selection(self, chosen: OpsLike | None) -> Selection | None:
         """A selection, of the ops that were given if it is not one already."""
         if chosen is None or isinstance(chosen, Selection):
             return chosen
@@ -119,13 +120,13 @@ class ArgumentResolver:
 
     # Arguments of edits
 
-    def endpoints(self, argument: Any) -> str | tuple[str, ...]:
+    def endpoints(self, argument: TensorsLike) -> str | tuple[str, ...]:
         """Names of tensors, ops, scopes and control edges: one, or several."""
         if isinstance(argument, Selection):
             return tuple(map(self.endpoint, argument.on(self._index).outputs))
         return self.endpoint(argument) if is_single(argument) else tuple(map(self.endpoint, each(argument)))
 
-    def endpoint(self, argument: Any) -> str:
+    def endpoint(self, argument: OpLike) -> str:
         """The name of a tensor, an op, a scope, or "^op" for the control edges of an op."""
         if isinstance(argument, str) and argument[:1] == "^" and argument not in self._index.ids:
             return f"^{self.op(argument[1:])}"
@@ -154,7 +155,7 @@ class ArgumentResolver:
             part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
         return part if isinstance(part, Selection) else (part,)
 
-    def ops_of(self, argument: Any) -> tuple[str, ...]:
+    def ops_of(self, argument: OpsLike) -> tuple[str, ...]:
         """The ops of a part by name."""
         part = self.replacement(argument)
         return part.ops if isinstance(part, Selection) else tuple(part)
@@ -172,11 +173,11 @@ class ArgumentResolver:
                 names += self.ops(item)
         return tuple(dict.fromkeys(names))
 
-    def tensor(self, argument: Any) -> str:
+    def tensor(self, argument: OpLike) -> str:
         """The name of one tensor; an op stands for its only one."""
         return self.output(self.name(argument))
 
-    def output(self, argument: Any) -> str:
+    def output(self, argument: OpsLike) -> str:
         """The name of one tensor: itself, or the only output of an op, a name scope or a selection."""
         index, part = self._index, self.part(argument)
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
@@ -289,7 +290,7 @@ class ArgumentResolver:
 
     # Arguments of runs
 
-    def fetches(self, argument: Any) -> tuple[str, ...]:
+    def fetches(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of tensors; an op stands for all of its outputs, if it has any."""
         index = self._index
         tensors: dict[str, None] = {}
@@ -309,11 +310,11 @@ class ArgumentResolver:
                 )
         return readable
 
-    def feeds(self, feeds: Mapping[Any, Any] | None) -> dict[str, Any]:
+    def feeds(self, feeds: Mapping[Any, object] | None) -> dict[str, Any]:
         """Feeds by the name of the tensor."""
         return {self._fed_tensor(key): value for key, value in (feeds or {}).items()}
 
-    def _fed_tensor(self, argument: Any) -> str:
+    def _fed_tensor(self, argument: OpLike) -> str:
         name = self.name(argument)
         name = name if split_tensor(name)[1] is not None and name not in self._index.ids else f"{name}:0"
         if probe.readable_tensor(self._index, name) != name:
@@ -374,7 +375,7 @@ class ArgumentResolver:
             session=options.get("session"),
         )
 
-    def _free_scope(self, times: Any, devices: Any) -> str:
+    def _free_scope(self, times: object, devices: object) -> str:
         """A free scope name, of which the numbered ones are free too if several copies are wanted."""
         free_scope = self._executor.free_scope
         scope, number = free_scope(), 0
@@ -385,7 +386,7 @@ class ArgumentResolver:
             scope = free_scope(f"copy{number}")
         return scope
 
-    def _other_graph(self, options: Mapping[str, Any]) -> Any:
+    def _other_graph(self, options: Mapping[str, Any]) -> GraphLike | None:
         """The other graph that the copies go into, or None; this graph, also of another editor, is not another."""
         graph, session = options.get("graph"), options.get("session")
         target, own = target_of(graph), self._executor.target
@@ -420,5 +421,5 @@ class ArgumentResolver:
         return tuple((self.names(old)[0], name_of(new)) for old, new in argument.items())
 
 
-def _path(init: Any) -> Any:
+def _path(init: object) -> Any:
     return fspath(init) if isinstance(init, PathLike) else init

@@ -18,6 +18,7 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     VariableDef,
+    definition_of,
     definitions,
     first_contents,
     initializers,
@@ -28,7 +29,7 @@ from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.functions import present_values
 from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
-from tfgraphwidget.sources import Checkpoint, variable_slice
+from tfgraphwidget.sources import Checkpoint, SavedName, keys_of_objects, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
 from tfgraphwidget.tf_types import Graph, Session
 
@@ -40,14 +41,16 @@ class GraphSession:
     """A graph with its session; `index` is the graph before the clone.
 
     `ends` are tensors by the names of arguments and results of a signature. `fresh` returns new initial values by the
-    variables' handles, for a graph made of a function, whose variables' initializers are not in it.
+    variables' handles, for a graph made of a function, whose variables' initializers are not in it. `saved_name`
+    returns how checkpoints of objects name a variable, by its handle op.
     """
 
     index: GraphIndex
     graph: Graph
     session: Session | None
-    fresh: Callable[[], Mapping[str, Any]] | None = None
+    fresh: Callable[[], Mapping[str, object]] | None = None
     ends: Mapping[str, str] = field(default_factory=dict)
+    saved_name: Callable[[str], SavedName] = SavedName
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
@@ -140,11 +143,18 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
 class VariableValues(ABC):
     """The values that variables of one clone begin with.
 
-    `originals` are the original variables by the keys of their copies, in the order of the copies.
+    `originals` are the original variables by the keys of their copies, in the order of the copies. `saved_name` returns
+    how checkpoints of objects name a variable, by its handle op.
     """
 
-    def __init__(self, index: GraphIndex, init: str | Pairs, originals: Mapping[str, VariableDef]) -> None:
-        self.index, self.init, self.originals = index, init, originals
+    def __init__(
+        self,
+        index: GraphIndex,
+        init: str | Pairs,
+        originals: Mapping[str, VariableDef],
+        saved_name: Callable[[str], SavedName],
+    ) -> None:
+        self.index, self.init, self.originals, self.saved_name = index, init, originals, saved_name
 
     def values(self) -> dict[str, Any]:
         """Value of each copy. Raises GraphEditError."""
@@ -168,7 +178,7 @@ class VariableValues(ABC):
         """The present values of originals, by their copies."""
 
     @abstractmethod
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, Any]) -> dict[str, Any]:
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> dict[str, Any]:
         """What the initializers of originals compute, by their copies; `others` are the values of other copies."""
 
     def _restore(self, originals: Mapping[str, VariableDef], path: str) -> dict[str, Any]:
@@ -177,6 +187,8 @@ class VariableValues(ABC):
         if missing:
             raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
         keys = keys_by_handle(self.index.nodes, originals.values())
+        if checkpoint.objects and any(key not in checkpoint.shapes for key in keys.values()):
+            keys |= keys_of_objects(checkpoint, {handle: self.saved_name(handle) for handle in keys})
         values = {}
         for copy, original in originals.items():
             key = keys[original.handle]
@@ -195,7 +207,7 @@ class VariableValues(ABC):
     def _settings(self, pairs: Pairs) -> dict[str, Any]:
         """Copy -> the array, or the word, that was given for it."""
         originals = self.originals
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         for name, value in pairs:
             copies = [copy for copy, original in originals.items() if original.handle == split_tensor(name)[0]]
             if not copies:
@@ -207,7 +219,7 @@ class VariableValues(ABC):
                 settings.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)
         return settings
 
-    def _fitting(self, variable: VariableDef, value: Any, where: str) -> Any:
+    def _fitting(self, variable: VariableDef, value: object, where: str) -> Any:
         """The value as an array of the variable's dtype and static shape."""
         index = self.index
         handle = index.ids[variable.handle]
@@ -240,10 +252,11 @@ class _GraphValues(VariableValues):
         index = origin.index
         handles = {v.handle: index.ids[names[v.handle]] for v in patch.add.variables}
         variables = definitions(index, handles.values())
-        super().__init__(index, patch.init, {copy: variables[i] for copy, i in handles.items()})
+        originals = {copy: variables[i] for copy, i in handles.items()}
+        super().__init__(index, patch.init, originals, origin.saved_name)
         self._copies = {v.handle: v for v in patch.add.variables}
 
-    def starters(self, names: list[str], values: Mapping[str, Any]) -> list[str]:
+    def starters(self, names: list[str], values: Mapping[str, object]) -> list[str]:
         """Those that can run, proven in a graph of their own; `values` are the values of the copied variables."""
         self._compute((), names, values)
         return names
@@ -268,10 +281,10 @@ class _GraphValues(VariableValues):
         variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, Any]) -> dict[str, Any]:
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> dict[str, Any]:
         """What the copied initializers compute, or new values for each copy."""
-        result: dict[str, Any] = {}
-        fresh_values: list[Mapping[str, Any]] = []
+        result: dict[str, object] = {}
+        fresh_values: list[Mapping[str, object]] = []
         count: Counter[str] = Counter()
         fresh = self.origin.fresh
         for copy, original in originals.items() if fresh is not None else ():
@@ -285,7 +298,7 @@ class _GraphValues(VariableValues):
         return {**result, **self._compute(rest, (), {**others, **result})}
 
     def _compute(
-        self, copies: Iterable[VariableDef], starters: Iterable[str], others: Mapping[str, Any]
+        self, copies: Iterable[VariableDef], starters: Iterable[str], others: Mapping[str, object]
     ) -> dict[str, Any]:
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
@@ -314,16 +327,17 @@ class FunctionValues(VariableValues):
         init: str | Pairs,
         body_state: BodyState,
         names: Iterable[str],
-        fresh: Callable[[], Mapping[str, Any]] | None,
+        fresh: Callable[[], Mapping[str, object]] | None,
+        saved_name: Callable[[str], SavedName] = SavedName,
     ) -> None:
-        super().__init__(index, init, {name: index.defined_variables[name] for name in names})
+        super().__init__(index, init, {name: definition_of(index, name) for name in names}, saved_name)
         self.body_state, self.fresh = body_state, fresh
 
     def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
         """Those of the function's variables, of the session or of the file."""
         return present_values(self.body_state, [*originals])
 
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> dict[str, Any]:  # noqa: ARG002
         """Those of a new model of the same configuration, or those that a file's initializers compute."""
         fresh_values = {} if self.fresh is None else self.fresh()
         far = [name for name in originals if name not in fresh_values]
@@ -338,7 +352,7 @@ class FunctionValues(VariableValues):
         return {name: fresh_values[name] if name in fresh_values else computed[name] for name in originals}
 
 
-def _as_dtype(value: Any, dtype: Any) -> Any:
+def _as_dtype(value: object, dtype: Any) -> Any:
     """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300 no int8."""
     try:
         source_array = np.asarray(value)

@@ -42,7 +42,7 @@ class ColorModel:
     def _index(self) -> GraphIndex:
         return self._navigator.here.index
 
-    def color_by(self, by: Any, batch: int) -> None:
+    def color_by(self, by: object, batch: int) -> None:
         """See `ViewAPI.color_by`."""
         _check_batch(batch)
         name, before = "" if by is None else by, (self.current, self._batch, dict(self._custom))

@@ -32,6 +32,16 @@ from tfgraphwidget.edits.rewrite import Insert, Place, Remove, Replace, ReplaceI
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Selection, selectors
 from tfgraphwidget.runtime.live import Copy, traced_ops
+from tfgraphwidget.tf_types import (
+    DTypeLike,
+    GraphLike,
+    OpLike,
+    OpsLike,
+    SessionLike,
+    TensorLike,
+    TensorsLike,
+    TensorSpec,
+)
 
 _SAME = "same"
 
@@ -53,19 +63,19 @@ class EditAPI(Checked):
         self,
         inputs: Names | None = None,
         outputs: Names | None = None,
-        into: Any = None,
+        into: object = None,
         *,
-        variables: Any = "own",
-        init: str | PathLike[str] | Mapping[Any, Any] = "current",
-        replace: Mapping[Any, Any] | None = None,
+        variables: object = "own",
+        init: str | PathLike[str] | Mapping[Any, object] = "current",
+        replace: Mapping[Any, object] | None = None,
         placeholders: bool = False,
         reseed: bool = False,
         times: int | None = None,
         device: str | Mapping[str, str] | None = None,
         devices: str | Iterable[str] = (),
         src_scope: str = "",
-        graph: Any = None,
-        session: Any = None,
+        graph: GraphLike | None = None,
+        session: SessionLike | None = None,
     ) -> Any:
         """Copy the ops between two boundaries into a name scope, with separate variables.
 
@@ -120,19 +130,19 @@ class EditAPI(Checked):
         self,
         inputs: Names | None = None,
         outputs: Names | None = None,
-        into: Any = None,
+        into: object = None,
         *,
-        variables: Any = "own",
-        init: str | PathLike[str] | Mapping[Any, Any] = "current",
-        replace: Mapping[Any, Any] | None = None,
+        variables: object = "own",
+        init: str | PathLike[str] | Mapping[Any, object] = "current",
+        replace: Mapping[Any, object] | None = None,
         placeholders: bool = False,
         reseed: bool = False,
         times: int | None = None,
         device: str | Mapping[str, str] | None = None,
         devices: str | Iterable[str] = (),
         src_scope: str = "",
-        graph: Any = None,
-        session: Any = None,
+        graph: GraphLike | None = None,
+        session: SessionLike | None = None,
     ) -> Preview:
         """Show what `clone` with the same arguments would do; nothing changes.
 
@@ -186,8 +196,8 @@ class EditAPI(Checked):
         device: str | Mapping[str, str] | None = None,
         devices: str | Iterable[str] = (),
         src_scope: str = "",
-        graph: Any = None,
-        session: Any = None,
+        graph: GraphLike | None = None,
+        session: SessionLike | None = None,
     ) -> Clone:
         """Make the command of a call of `clone`, a value that `edit` applies.
 
@@ -236,12 +246,16 @@ class EditAPI(Checked):
         clear_devices: bool = False,
         checkpoint: str | PathLike[str] | None = None,
         tags: Any = None,
-        session: Any = None,
-    ) -> Copy:
+        session: SessionLike | None = None,
+    ) -> Copy | Any:
         """Copy another graph into this one, whole, with the values of its variables.
 
         The graph itself is the current one then, not a function's body. A function's or a Keras model's variables are
         variables of this graph, with their present values, which `sync()` of the result copies again.
+
+        In a function that was opened itself (a `tf.function`, a Keras model), what is not connected becomes further
+        arguments and results: `editor.module()` and `editor.function()` take the first as keyword arguments. The new
+        variables are those of the module, trainable beside the old ones.
 
         Args:
             source: What `tgw.edit` opens: a graph, a file, a `tf.function`, a Keras model; or another editor.
@@ -255,7 +269,7 @@ class EditAPI(Checked):
 
         Returns:
             A `Copy`: `added["x:0"]` by the names of the source, its arguments and results included. `added.saver()`
-            restores its old checkpoints.
+            restores its old checkpoints. In a function a `Joined`, which has the names of ops and tensors there.
 
         Raises:
             GraphEditError: The edit cannot be right; nothing has changed.
@@ -275,7 +289,7 @@ class EditAPI(Checked):
         scope = self._core.executor.free_scope("added") if into is None else into
         return self._core.executor.add_graph(Add(path or source, scope, connected, clear_devices, saved, tags, session))
 
-    def grow(self, at: Names, function: Callable[..., Any], into: str | None = None) -> Grown:
+    def grow(self, at: Names, function: Callable[..., object], into: str | None = None) -> Grown:
         """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
 
         In a function that was opened itself (a `tf.function`, a Keras model), what the function makes becomes a
@@ -308,7 +322,7 @@ class EditAPI(Checked):
             into = self._core.arguments.free_scope_for(function, beside)
         return self._core.executor.grow(Grow(tensors, function, into))
 
-    def set_trainable(self, *which: Any) -> Selection:
+    def set_trainable(self, *which: OpsLike) -> Selection:
         """Make variables the only trainable ones; optimizers use these by default.
 
         In a function's body it is so for the variables that the body reads. `editor.module()`, `function()` and
@@ -332,7 +346,7 @@ class EditAPI(Checked):
         self.edit(Trainable(self._core.arguments.variable_handles(which)))
         return self._trainable()
 
-    def trainable(self, *which: Any) -> Selection:
+    def trainable(self, *which: OpsLike) -> Selection:
         """Select the trainable variables, see `trainable_variables`; with arguments set them, see `set_trainable`.
 
         Args:
@@ -356,11 +370,11 @@ class EditAPI(Checked):
 
     def reroute(
         self,
-        old: Any,
-        to: Any,
+        old: TensorsLike,
+        to: TensorsLike,
         *,
-        only: Any = (),
-        never: Any = (),
+        only: OpsLike = (),
+        never: OpsLike = (),
         mend: AdapterType = "",
         names: Iterable[str] = (),
         renew: Renew = "always",
@@ -396,12 +410,12 @@ class EditAPI(Checked):
 
     def swap(
         self,
-        a: Any,
-        b: Any,
+        a: OpsLike,
+        b: OpsLike,
         what: Side = "outputs",
         *,
-        only: Any = (),
-        never: Any = (),
+        only: OpsLike = (),
+        never: OpsLike = (),
         mend: AdapterType = "",
         names: Iterable[str] = (),
         renew: Renew = "always",
@@ -439,8 +453,8 @@ class EditAPI(Checked):
 
     def connect(
         self,
-        source: Any,
-        target: Any,
+        source: TensorsLike,
+        target: OpsLike,
         k: int | None = None,
         *,
         mend: AdapterType = "",
@@ -476,8 +490,8 @@ class EditAPI(Checked):
 
     def bypass(
         self,
-        what: Any,
-        by: Any = (),
+        what: OpsLike,
+        by: object = (),
         *,
         mend: AdapterType = "",
         names: Iterable[str] = (),
@@ -518,7 +532,7 @@ class EditAPI(Checked):
 
     def detach(
         self,
-        what: Any,
+        what: OpsLike,
         *,
         inputs: bool = True,
         outputs: bool = True,
@@ -551,7 +565,7 @@ class EditAPI(Checked):
         part = self._core.arguments.part(what, ops=True)
         return self._rewire(Detach(part, inputs, outputs, control, tuple(names)), renew)
 
-    def add_control_inputs(self, op: Any, ops: Any, *, renew: Renew = "always") -> Edits:
+    def add_control_inputs(self, op: OpLike, ops: OpsLike, *, renew: Renew = "always") -> Edits:
         """Add control inputs to an op, which then runs after them.
 
         Args:
@@ -575,7 +589,7 @@ class EditAPI(Checked):
         arguments = self._core.arguments
         return self.edit(AddControlInputs(arguments.op(op), arguments.ops(ops)), renew=renew)
 
-    def remove_control_inputs(self, op: Any, ops: Any, *, renew: Renew = "always") -> Edits:
+    def remove_control_inputs(self, op: OpLike, ops: OpsLike, *, renew: Renew = "always") -> Edits:
         """Remove control inputs of an op.
 
         Args:
@@ -604,13 +618,13 @@ class EditAPI(Checked):
     def insert(
         self,
         /,
-        at: Any,
+        at: TensorsLike,
         function: Any,
         into: str | None = None,
         *,
-        only: Any = (),
-        never: Any = (),
-        spec: Any = None,
+        only: OpsLike = (),
+        never: OpsLike = (),
+        spec: TensorSpec | None = None,
         attributes: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         renew: Renew = "always",
@@ -663,15 +677,15 @@ class EditAPI(Checked):
 
     def replace(
         self,
-        what: Any,
-        by: Any,
+        what: OpsLike,
+        by: object,
         into: str | None = None,
         *,
         ends: Mapping[Any, Any] | None = None,
         remove: bool = False,
-        attributes: Mapping[str, Any] | None = None,
+        attributes: Mapping[str, object] | None = None,
         renew: Renew = "always",
-        **more: Any,
+        **more: object,
     ) -> Edits:
         """Connect the consumers of an op, a name scope or a selection to other ops.
 
@@ -714,7 +728,7 @@ class EditAPI(Checked):
             into = arguments.free_scope_for(by, arguments.ops_of(part)) if is_function else ""
         return self.edit(Replace(part, by, into, pairs, remove, _pairs({**(attributes or {}), **more})), renew=renew)
 
-    def remove(self, what: Any, *, prune: bool = True, readers: bool = False, renew: Renew = "always") -> Edits:
+    def remove(self, what: OpsLike, *, prune: bool = True, readers: bool = False, renew: Renew = "always") -> Edits:
         """Remove ops, name scopes or a selection, and what only they needed.
 
         Args:
@@ -739,7 +753,7 @@ class EditAPI(Checked):
 
     # Changing ops
 
-    def rename(self, old: Any, new: str, *, renew: Renew = "always") -> Edits:
+    def rename(self, old: OpLike, new: str, *, renew: Renew = "always") -> Edits:
         """Rename an op, a name scope ("a/"), or an input or output of a signature ("serving_default:output_0").
 
         The ops of a variable that are named after it are renamed too. It keeps its value.
@@ -764,7 +778,7 @@ class EditAPI(Checked):
         """
         return self.edit(self._core.arguments.renaming(old, new), renew=renew)
 
-    def place(self, what: Any, device: str | None, *, renew: Renew = "always") -> Edits:
+    def place(self, what: OpsLike, device: str | None, *, renew: Renew = "always") -> Edits:
         """Set the device of ops, and of ops that are colocated with them.
 
         Args:
@@ -787,7 +801,7 @@ class EditAPI(Checked):
         """
         return self.edit(Place(self._core.arguments.part(what, ops=True), device or ""), renew=renew)
 
-    def set_attr(self, op: Any, name: str, value: Any, *, renew: Renew = "always") -> Edits:
+    def set_attr(self, op: OpLike, name: str, value: object, *, renew: Renew = "always") -> Edits:
         """Set an attribute of an op: `editor.set_attr("conv1", "padding", "SAME")`.
 
         Args:
@@ -812,7 +826,7 @@ class EditAPI(Checked):
         """
         return self.edit(SetAttr(self._core.arguments.op(op), name, traced_ops.plain_value(value)), renew=renew)
 
-    def set_constant(self, tensor: Any, value: Any, *, renew: Renew = "always") -> Edits:
+    def set_constant(self, tensor: TensorLike, value: object, *, renew: Renew = "always") -> Edits:
         """Set the value of a constant, or fix that of a placeholder: `editor.set_constant("is_training:0", False)`.
 
         The consumers of the placeholder read a new constant. The placeholder stays, so that it can still be fed.
@@ -839,11 +853,11 @@ class EditAPI(Checked):
 
     def replace_input(
         self,
-        tensor: Any,
+        tensor: TensorLike,
         spec: Any = None,
         *,
-        shape: Any = _SAME,
-        dtype: Any = "",
+        shape: object = _SAME,
+        dtype: DTypeLike | None = "",
         fix: bool = False,
         mend: Literal["", "Cast"] = "",
         renew: Renew = "always",
@@ -933,7 +947,7 @@ class EditAPI(Checked):
         """
         return self.edit(StripTraining(self._core.arguments.outputs(outputs)), renew=renew)
 
-    def fold_batch_norm(self, what: Any = (), *, renew: Renew = "always") -> Edits:
+    def fold_batch_norm(self, what: OpsLike | None = (), *, renew: Renew = "always") -> Edits:
         """Fold batch normalizations into the weights of the convolutions before them.
 
         Args:
@@ -1146,6 +1160,6 @@ class EditAPI(Checked):
         return tuple(step.line for step in self._core.executor.history.done)
 
 
-def _pairs(attributes: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+def _pairs(attributes: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
     """Attributes as commands hold them."""
     return tuple((key, traced_ops.plain_value(value)) for key, value in attributes.items())

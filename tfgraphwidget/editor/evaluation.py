@@ -34,6 +34,7 @@ from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
 from tfgraphwidget.runtime.session import check_session, no_value_text, read_variables
 from tfgraphwidget.sources import Body, Source, open_function, open_source
+from tfgraphwidget.tf_types import RunMetadata, TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
@@ -161,7 +162,7 @@ class Evaluator:
         """The current graph and its history, in which a result is valid."""
         return self._executor.navigator.path, self._executor.history
 
-    def _is_valid(self, result: tuple[tuple[str, ...], History, Any]) -> bool:
+    def _is_valid(self, result: tuple[tuple[str, ...], History, object]) -> bool:
         path, history = self._state
         return result[0] == path and result[1] is history
 
@@ -187,7 +188,7 @@ class Evaluator:
             navigator.leave(0)
         return GraphRun(source, navigator.here.body, navigator.here.index)
 
-    def _opened_alike(self, other: Any) -> Source:
+    def _opened_alike(self, other: object) -> Source:
         """What `tgw.edit` opens; of a file, the signature that was chosen here, if it has that one."""
         chosen = self._executor.source.signature
         if chosen is not None and isinstance(other, str | PathLike):
@@ -197,7 +198,7 @@ class Evaluator:
 
     # Differences
 
-    def diff(self, before: Any) -> Difference:
+    def diff(self, before: object) -> Difference:
         """See `AnalysisAPI.diff`."""
         executor = self._executor
         index = executor.index
@@ -217,7 +218,7 @@ class Evaluator:
         changes = difference(executor.view.target.first, index, originals, bodies, whole_library=is_whole)
         return replace(changes, between=("as it was opened", "as it is now"))
 
-    def compare(self, feeds: Mapping[Any, Any] | None, outputs: Any, other: Any) -> Comparison:
+    def compare(self, feeds: Mapping[Any, object] | None, outputs: Any, other: object) -> Comparison:
         """Run the graph before and after edits on the same feeds; see `AnalysisAPI.compare`.
 
         Args:
@@ -249,7 +250,7 @@ class Evaluator:
 
     # Values
 
-    def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None) -> probing.Probe:
+    def probe(self, tensors: TensorsLike, feeds: Mapping[Any, object] | None) -> probing.Probe:
         """See `AnalysisAPI.probe`."""
         executor = self._executor
         fed = self._arguments.feeds(feeds)
@@ -268,7 +269,7 @@ class Evaluator:
         """What the last probe of the current graph found, by op; empty after an edit."""
         return self._probed[2].by_op if self._probed is not None and self._is_valid(self._probed) else {}
 
-    def placeholders(self, tensors: Any = None) -> tuple[str, ...]:
+    def placeholders(self, tensors: TensorsLike | None = None) -> tuple[str, ...]:
         """The placeholders that must be fed to compute tensors; None for those that `measure` would compute."""
         fetches = self._measurable(None, {}) if tensors is None else self._arguments.fetches(tensors)
         return self.current_run().placeholders(fetches)
@@ -280,7 +281,13 @@ class Evaluator:
 
     # Costs
 
-    def measure(self, fetches: Any, feeds: Mapping[Any, Any] | None, runs: int, metadata: Any) -> Measured:
+    def measure(
+        self,
+        fetches: TensorsLike | None,
+        feeds: Mapping[Any, object] | None,
+        runs: int,
+        metadata: RunMetadata | str | PathLike[str] | None,
+    ) -> Measured:
         """Measure the time and memory of each op, and keep the result until the next edit; see `AnalysisAPI.measure`.
 
         Args:
@@ -318,7 +325,7 @@ class Evaluator:
         """What was measured, by op."""
         return self.measured or {}
 
-    def _run_traced(self, fetches: tuple[str, ...], feeds: Mapping[str, Any], runs: int) -> Measured:
+    def _run_traced(self, fetches: tuple[str, ...], feeds: Mapping[str, object], runs: int) -> Measured:
         now = self.current_run()
         probing.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
@@ -327,7 +334,7 @@ class Evaluator:
         run = profile.tracing_runner(self._executor.target.graph(), self._executor.source.session, feeds)
         return profile.measure_ops(now.index, fetches, feeds, run, runs)
 
-    def _measurable(self, fetches: Any, feeds: Mapping[str, Any]) -> tuple[str, ...]:
+    def _measurable(self, fetches: Any, feeds: Mapping[str, object]) -> tuple[str, ...]:
         """The tensors to compute: those given, selected, of the signature, or those without consumers."""
         view = self._executor.view
         if fetches is None:

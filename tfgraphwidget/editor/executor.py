@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
 from tfgraphwidget.editor.body_target import BodyTarget, change_of
+from tfgraphwidget.editor.joining import Joined, join
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
@@ -28,6 +29,8 @@ from tfgraphwidget.edits import (
     Step,
     check_called,
     rebind_selections,
+    rename_operands,
+    rename_tensor,
     reserved_names,
     track_boundary,
     track_signatures,
@@ -62,6 +65,8 @@ _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.r
 
 _TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
 
+
+_Grown = TypeVar("_Grown", bound=Grown)
 
 _CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
 """Plans a copy of ops of the first graph into the second."""
@@ -243,7 +248,7 @@ class EditExecutor:
         command: Command,
         patch: Patch,
         target: EditTarget | None,
-        results: tuple[Any, ...],
+        results: tuple[object, ...],
         lost: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
@@ -390,9 +395,20 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            plan, marking = partial(self._plans.plan, command), (command.inputs, command.outputs)
-            copies = self._copy(command, plan, self.target, target, steps, marking=marking)
+            planned = _planned_copy(partial(self._plan_clone, command, target), self.target, target)
+            marked = rename_operands(command, self.target.imported_names, self.index)
+            copies = self._carry_out(command, planned, target, steps, marking=(marked.inputs, marked.outputs))
         return copies[0] if command.times is None and not command.devices else list(copies)
+
+    def _plan_clone(self, command: Clone, target: LiveTarget, index: GraphIndex, into: GraphIndex) -> Patch:
+        """Plan a clone when all graphs are imported, whose ops may have got other names by that."""
+        present = rename_operands(command, self.target.imported_names, index)
+        if target is not self.target:
+            renames = target.imported_names
+            pairs = zip(present.replace, command.replace, strict=True)
+            read = tuple((name, rename_tensor(given, renames)) for (name, _), (_, given) in pairs)
+            present = replace(present, replace=read)
+        return self._plans.plan(present, index, into)
 
     def _clone_modules(self, command: Clone) -> tuple[Any, ...]:
         command.check_options()
@@ -455,20 +471,6 @@ class EditExecutor:
             return self.target
         return target_of(command.graph) or LiveTarget(open_source(command.graph, command.session))
 
-    def _copy(
-        self,
-        command: Command,
-        plan: _CopyPlan,
-        source: LiveTarget,
-        target: LiveTarget,
-        steps: Transaction,
-        *,
-        marking: Boundary = ((), ()),
-    ) -> tuple[Copy, ...]:
-        """Copy ops from one graph to another or the same, as `plan` says, and record it; mark that boundary."""
-        planned = _planned_copy(plan, source, target)
-        return self._carry_out(command, planned, target, steps, marking=marking)
-
     def _carry_out(
         self,
         command: Command,
@@ -497,7 +499,8 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             planned = self._planned_out(command, target) if self.in_function else None
-            origin, patch, load = planned or _planned_copy(partial(self._plans.plan, command), self.target, target)
+            plan = partial(self._plan_clone, command, target)
+            origin, patch, load = planned or _planned_copy(plan, self.target, target)
             with steps.without_interrupts():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
@@ -513,11 +516,13 @@ class EditExecutor:
         self.add_graph(replace(command, connect=connect))
         return Edits.of(self.history.done[-1].patch)
 
-    def add_graph(self, command: Add) -> Copy:
+    def add_graph(self, command: Add) -> Copy | Joined:
         """Bring another graph in, whole; the graph itself is current then. Raises GraphEditError."""
         with self.transaction() as steps:
             self.navigator.leave(0)
-            self.check_editable()
+            if self.in_function:
+                patch, joined = join(command, self.plan_context())
+                return self._bring_in(command, patch, joined)
             other = _opened_target(command)
             other.graph()
             ends, own = other.graph_session().ends, other.index.ids
@@ -528,9 +533,11 @@ class EditExecutor:
                 signed = (name for s in opened.signatures for _, name in (*s.inputs, *s.outputs))
                 external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
                 context = IndexContext(index, target, has_values=opened.has_values, external_tensors=external)
-                return whole.plan(context)
+                renames = self.target.imported_names
+                read = tuple((name, rename_tensor(tensor, renames)) for name, tensor in connect)
+                return replace(whole, connect=read).plan(context)
 
-            return self._copy(command, plan, other, self.target, steps)[0]
+            return self._carry_out(command, _planned_copy(plan, other, self.target), self.target, steps)[0]
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
@@ -548,16 +555,19 @@ class EditExecutor:
 
     def _grow_function(self, command: Grow) -> Grown:
         """Add what a function makes to the current function."""
-        with self.transaction() as steps:
-            target = self.view.target
-            patch = target.fit(plan(command, self.plan_context()))
+        with self.transaction():
+            patch = self.view.target.fit(plan(command, self.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
             live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
-            grown = Grown(command.into, command.outputs(patch), tuple(live), ops)
-            with steps.without_interrupts():
-                self._apply(patch, target, steps, renew=True)
-                self._record(steps, command, patch, target, (grown,))
-                self.listeners.notify()
+            return self._bring_in(command, patch, Grown(command.into, command.outputs(patch), tuple(live), ops))
+
+    def _bring_in(self, command: Command, patch: Patch, grown: _Grown) -> _Grown:
+        """Apply and record what comes into the current function."""
+        target = self.view.target
+        with self.transaction() as steps, steps.without_interrupts():
+            self._apply(patch, target, steps, renew=True)
+            self._record(steps, command, patch, target, (grown,))
+            self.listeners.notify()
         return grown
 
     # The history
@@ -689,7 +699,7 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
                 names.setdefault(key, new_name)
         return names
 
-    def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+    def share(items: tuple[object, ...], k: int) -> tuple[Any, ...]:
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
     for k, scope in enumerate(preview.scopes):

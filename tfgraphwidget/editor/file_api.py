@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.graph_editor import GraphEditor
+
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -15,6 +20,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
+from tfgraphwidget.tf_types import Graph, Session
 
 
 class FileAPI(Checked):
@@ -25,7 +31,7 @@ class FileAPI(Checked):
     # The graph
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The `tf.Graph`. A file is imported into one now. A function's graph is only to be read.
 
         Raises NotRunnable if TensorFlow cannot import the file.
@@ -38,7 +44,7 @@ class FileAPI(Checked):
         return self._core.graph
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session | None:
         """The session that runs the graph, or None; for a file, one with the values of its checkpoint.
 
         >>> import tfgraphwidget as tgw
@@ -83,7 +89,7 @@ class FileAPI(Checked):
 
     # Parts and other forms
 
-    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:
+    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> GraphEditor:
         """Copy a part into a separate graph, with the values of its variables.
 
         Ops keep their names, and inputs become placeholders. The graph of this editor does not change. Of a function's
@@ -131,9 +137,10 @@ class FileAPI(Checked):
         extracted = editor(source, core.show)
         there = extracted.index.ids
         extracted.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
-        return extracted
+        result: GraphEditor = extracted
+        return result
 
-    def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Any:
+    def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> GraphEditor:
         """An editor of a part of the current function, as a function with its own variables."""
         core = self._core
         command = core.arguments.clone(inputs, outputs, "part", {})
@@ -141,7 +148,8 @@ class FileAPI(Checked):
         editor: Any = type(self)
         part = editor(open_source(module.run), core.show)
         part.core.extracted = module
-        return part
+        result: GraphEditor = part
+        return result
 
     def networkx(self) -> Any:
         """Convert the current graph to networkx.
@@ -233,7 +241,7 @@ class FileAPI(Checked):
         """
         return records_of(self._core.executor.history.done)
 
-    def replay(self, edits: Any) -> int:
+    def replay(self, edits: object) -> int:
         """Make edits on the current graph that `edits()` or `save` wrote: all of them, or none.
 
         No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.

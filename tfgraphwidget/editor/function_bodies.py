@@ -17,17 +17,18 @@ from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph, module_clone
-from tfgraphwidget.sources import Body, CallStructure, EditedState, Source, captured_state
+from tfgraphwidget.sources import Body, CallStructure, EditedState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
+    from tfgraphwidget.runtime.functions import module_clone
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
 def edited_state(
-    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, Any] = _NONE
+    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, object] = _NONE
 ) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
 
@@ -65,12 +66,16 @@ def clone_modules(
     Raises:
         GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
     """
+    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
+
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
+    saved_names = SavedNames(source, body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, Any]:
-        return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
+        fresh = _fresh(source, command)
+        return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
 
     modules = []
     for k, scope in enumerate(command.scopes):
@@ -137,6 +142,8 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
     Raises:
         GraphEditError: The part cannot be copied.
     """
+    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
+
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -155,6 +162,8 @@ def _copy_body(
 
     `index` is the body as edits have left it.
     """
+    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
+
     arguments, returns = ends
     arguments_left = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
@@ -216,8 +225,22 @@ def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
     opened = executor.source.signature
     signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
     source = dataclasses.replace(executor.source, signature=signature)  # with the keys that edits have renamed
-    ends = arguments, _by_key(source, executor.view, returns)
-    return _copy_body(executor.state(), executor.index, ends, name, _structure(source, executor.view))
+    ends, state = (arguments, _by_key(source, executor.view, returns)), executor.state()
+    structure = _structure(source, executor.view)
+    if structure is not None:
+        structure = _with_arguments(structure, executor.index, state, executor.view.body.arguments, arguments)
+    return _copy_body(state, executor.index, ends, name, structure)
+
+
+def _with_arguments(
+    structure: CallStructure, index: GraphIndex, state: BodyState, before: Sequence[str], now: Sequence[str]
+) -> CallStructure:
+    """The structure of a function that edits have given further arguments, behind those that it has."""
+    further = [name for name in now[len(before) :] if split_tensor(name)[0] not in state.names]
+    if not further or tuple(now[: len(before)]) != tuple(before):
+        return structure
+    tensors = {identifier(split_tensor(name)[0]): name for name in further}
+    return structure.with_arguments(CallStructure.of_tensors(index, tensors, 1).specs)
 
 
 def _by_key(source: Source, view: GraphView, returns: Mapping[str, str]) -> dict[str, str]:

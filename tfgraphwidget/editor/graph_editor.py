@@ -62,7 +62,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
         <GraphEditor: 74 ops, 0 edits>
     """
 
-    def __init__(self, source: Source, show: Callable[[Any], Any], layout: Any = None) -> None:
+    def __init__(self, source: Source, show: Callable[[Any], object], layout: Any = None) -> None:
         self._core = EditorCore.of(source, show, layout)
 
     @property
@@ -107,7 +107,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
             core.widget = core.show(self)
         return core.widget
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+    def _repr_mimebundle_(self, **kwargs: object) -> Any:
         """The widget, and a picture that the notebook shows without a kernel (GitHub, nbviewer, nbconvert)."""
         data, *more = self.widget._repr_mimebundle_(**kwargs)
         picture = self._picture()
@@ -144,7 +144,7 @@ def _method(editor: GraphEditor, kind: type[Command]) -> Callable[..., Edits]:
     fields = inspect.signature(kind)
     option = inspect.Parameter("renew", inspect.Parameter.KEYWORD_ONLY, default="always")
 
-    def method(*values: Any, renew: Renew = "always", **keywords: Any) -> Edits:
+    def method(*values: object, renew: Renew = "always", **keywords: object) -> Edits:
         arguments = fields.bind(*values, **keywords).arguments
         field_value = editor.core.arguments.field_value
         return editor.edit(kind(**{name: field_value(value) for name, value in arguments.items()}), renew=renew)

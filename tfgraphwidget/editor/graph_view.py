@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, names_text, split_tensor
 from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.tf_types import OpLike
 from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_ops, visible_graph
 
 if TYPE_CHECKING:
@@ -416,7 +417,7 @@ class GraphView:
         Raises UnknownName.
         """
         index, body = self.index, self.body
-        flat: list[Any] = []
+        flat: list[object] = []
         for item in each(argument):
             if isinstance(item, Selection):
                 here = item.on(index)  # refuses those of other graphs and editors
@@ -428,7 +429,7 @@ class GraphView:
         return names
 
 
-def is_single(argument: Any) -> bool:
+def is_single(argument: object) -> TypeGuard[OpLike]:
     """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned."""
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
     return isinstance(argument, str | Selection) or (hasattr(argument, "name") and not _is_in_parts(argument))
@@ -446,12 +447,12 @@ def each(argument: Any) -> list[Any]:
     return [item for one in items for item in (one if _is_in_parts(one) else [one])]
 
 
-def _is_in_parts(argument: Any) -> bool:
+def _is_in_parts(argument: object) -> bool:
     """Whether this is a PartitionedVariable, whose own name no op has."""
     return hasattr(argument, "as_tensor") and hasattr(argument, "__iter__")
 
 
-def _name(item: Any, index: GraphIndex, body: Body) -> str:
+def _name(item: object, index: GraphIndex, body: Body) -> str:
     name = str(item) if isinstance(item, str) else _name_of(item, getattr(body, "graph", None))
     if not isinstance(name, str):
         raise UnknownName(f"{value_text(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
@@ -463,7 +464,7 @@ def _name(item: Any, index: GraphIndex, body: Body) -> str:
     return op_name if port is None else f"{op_name}:{port}"
 
 
-def _name_of(item: Any, mine: Any) -> Any:
+def _name_of(item: object, mine: object) -> Any:
     """The name of a tensor, an op or a variable; None for what is none of these."""
     name, graph = getattr(item, "name", None), getattr(item, "graph", None)
     if graph is None:  # an `Op` of ours; of no graph are also the variables that functions capture

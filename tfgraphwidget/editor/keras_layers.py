@@ -14,6 +14,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import TRAINABLE
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import functional_ends, functional_model, functional_nodes, is_keras_model, layer_outputs
+from tfgraphwidget.tf_types import KerasModel
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -24,7 +25,7 @@ _NUMBERS = ("float16", "float32", "float64")
 _TOLERANCE = 1e-3
 
 
-def edited_model(executor: EditExecutor) -> Any:
+def edited_model(executor: EditExecutor) -> KerasModel:
     """The model that was opened, as edits have left it; see `AnalysisAPI.keras`."""
     model = executor.source.model
     if model is None:
@@ -68,7 +69,7 @@ class _Layers:
     A tensor is the id of a KerasTensor of the model, or the name of the output of a layer that came with an edit.
     """
 
-    def __init__(self, model: Any, names: Mapping[int, str]) -> None:
+    def __init__(self, model: KerasModel, names: Mapping[int, str]) -> None:
         self._model = model
         self._inputs: dict[int | str, Any] = {id(tensor): tensor for tensor in model.inputs}
         self._calls: dict[int | str, _Call] = {}
@@ -84,7 +85,7 @@ class _Layers:
                 self._tensors.setdefault(names[id(tensor)], id(tensor))  # a Dropout gives what it is given
 
     @classmethod
-    def of(cls, model: Any, body: Any) -> _Layers:
+    def of(cls, model: KerasModel, body: Any) -> _Layers:
         """The calls of a Sequential or Functional model."""
         functional = functional_model(model)
         if functional is None:
@@ -111,7 +112,7 @@ class _Layers:
             if old != new:
                 self._move(line, old, new)
 
-    def _add(self, line: str, patch: Patch, layer: Any, command: Any) -> None:
+    def _add(self, line: str, patch: Patch, layer: Any, command: object) -> None:
         if not is_keras_model(layer):
             raise _refusal(line, "the function is no keras.layers.Layer")
         scope, outputs = patch.scopes[0], patch.traced.outputs
@@ -142,11 +143,11 @@ class _Layers:
 
     # The model
 
-    def model(self) -> Any:
+    def model(self) -> KerasModel:
         """A new Functional model of the same inputs."""
         keras = sys.modules["keras"]
         inputs, ends = functional_ends(self._model)
-        tensors: dict[int | str, Any] = dict(self._inputs)
+        tensors: dict[int | str, object] = dict(self._inputs)
         outputs = keras.tree.map_structure(
             lambda tensor: self._value(self._replacements.get(id(tensor), id(tensor)), tensors), ends
         )
@@ -155,9 +156,10 @@ class _Layers:
             outputs = {**outputs, **more}
         elif more:
             outputs = [*(outputs if isinstance(outputs, list | tuple) else [outputs]), *more.values()]
-        return keras.Model(inputs, outputs, name=self._model.name)
+        model: KerasModel = keras.Model(inputs, outputs, name=self._model.name)
+        return model
 
-    def _value(self, tensor: int | str, tensors: dict[int | str, Any]) -> Any:
+    def _value(self, tensor: int | str, tensors: dict[int | str, object]) -> Any:
         """The KerasTensor that a tensor is in the new model."""
         stack = [tensor]  # a model may be deeper than Python's recursion
         while stack:
@@ -193,13 +195,13 @@ def _map_tensors(arguments: Any, value: Any) -> Any:
     return keras.tree.map_structure(one, arguments)
 
 
-def _tensors(arguments: Any) -> list[int | str]:
+def _tensors(arguments: object) -> list[int | str]:
     tensors: list[int | str] = []
     _map_tensors(arguments, tensors.append)
     return tensors
 
 
-def _exchange(arguments: Any, old: int | str, new: int | str) -> Any:
+def _exchange(arguments: object, old: int | str, new: int | str) -> Any:
     return _map_tensors(arguments, lambda tensor: _Name(new if tensor == old else tensor))
 
 
@@ -226,7 +228,7 @@ def _outside(patch: Patch) -> Sequence[str]:
     return [name for name in read if split_tensor(name)[0] not in own]
 
 
-def _check_same(model: Any, executor: EditExecutor) -> None:
+def _check_same(model: KerasModel, executor: EditExecutor) -> None:
     """Raise GraphEditError when a model does not compute what the edited function does; tried on random numbers."""
     keras = sys.modules["keras"]
     specs = [(tensor.shape, tensor.dtype) for tensor in model.inputs]

@@ -16,7 +16,7 @@ from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_types import NodeDef
 
 
-def replay(executor: EditExecutor, edits: Any) -> int:
+def replay(executor: EditExecutor, edits: object) -> int:
     """Make edits one after the other; how many there were.
 
     `edits` are a list as `editor.edits()` gives it, a document, or the path of its file. All are read before the first
@@ -40,7 +40,7 @@ def replay(executor: EditExecutor, edits: Any) -> int:
     return len(records)
 
 
-def _content(edits: Any) -> Any:
+def _content(edits: object) -> Any:
     """What was given, or what the file contains."""
     if not isinstance(edits, str | PathLike):
         return edits

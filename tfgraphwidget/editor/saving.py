@@ -16,18 +16,19 @@ from tfgraphwidget.edits.serialization import Script, document, records_of, scri
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tf_types import Module
 
 
 def save(
     core: EditorCore,
     path: str | PathLike[str],
-    inputs: Any,
-    outputs: Any,
+    inputs: object,
+    outputs: object,
     *,
-    signatures: Any,
+    signatures: object,
     frozen: bool,
     verify: bool,
-    feeds: Mapping[Any, Any],
+    feeds: Mapping[Any, object],
 ) -> Path:
     """Write the current graph; see `FileAPI.save`.
 
@@ -88,7 +89,9 @@ def script_of(core: EditorCore, file: str) -> Script:
     return script(core.source.reopen_code, core.entrance, core.executor.history.done, file)
 
 
-def requested_signatures(core: EditorCore, inputs: Any, outputs: Any, signatures: Any) -> tuple[Signature, ...]:
+def requested_signatures(
+    core: EditorCore, inputs: object, outputs: object, signatures: object
+) -> tuple[Signature, ...]:
     """The signatures that are meant: those given, or the boundary, or those that the file was opened with.
 
     Args:
@@ -135,10 +138,10 @@ def page_input(core: EditorCore) -> export.PageInput:
     )
 
 
-def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:
+def _unedited_folder(core: EditorCore, *requested: object) -> Path | None:
     """The folder of the SavedModel that is shown, if it is to be saved as it was opened and nothing has changed."""
     stored, is_graph = core.source.stored, core.view.target is core.target
-    if stored is None or any(end is not None for end in requested):
+    if stored is None or stored.other_values() or any(end is not None for end in requested):
         return None
     if any(step.patch for step in core.executor.history.done):
         return None
@@ -150,7 +153,7 @@ def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:
 
 
 def _edited_saved_model(
-    core: EditorCore, request: export.ExportRequest, *requested: Any
+    core: EditorCore, request: export.ExportRequest, *requested: object
 ) -> export.EditedSavedModel | None:
     """The SavedModel that was opened, to be written with its signatures as edits have left them.
 
@@ -176,10 +179,10 @@ def _edited_saved_model(
     return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
 
 
-def _whole_function(core: EditorCore, *requested: Any) -> Callable[[], Any]:
+def _whole_function(core: EditorCore, *requested: object) -> Callable[[], Any]:
     """What makes the current function a tf.Module: the whole of it can be saved."""
 
-    def module() -> Any:
+    def module() -> Module:
         if any(end is not None for end in requested):
             raise GraphEditError(
                 "save(inputs=..., outputs=...): a function's body is saved whole; a part is a tf.Module: "

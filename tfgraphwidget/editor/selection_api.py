@@ -12,6 +12,7 @@ from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.graph import GraphIndex, Op, Selection, boundary, control_flow, query, selectors
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.tf_types import DTypeLike, OpLike, OpsLike, TensorsLike
 
 
 class SelectionAPI(Checked):
@@ -110,7 +111,7 @@ class SelectionAPI(Checked):
 
     # By name
 
-    def ops(self, *names: Any) -> Selection:
+    def ops(self, *names: OpsLike) -> Selection:
         """Select the named ops.
 
         Args:
@@ -222,7 +223,7 @@ class SelectionAPI(Checked):
 
     # By connection
 
-    def between(self, inputs: Any, outputs: Any) -> Selection:
+    def between(self, inputs: TensorsLike, outputs: TensorsLike) -> Selection:
         """Select the ops between two boundaries; see `graph.boundary.between`.
 
         Args:
@@ -244,7 +245,7 @@ class SelectionAPI(Checked):
         arguments = self._core.arguments
         return boundary.between(self.index, arguments.names(inputs), arguments.names(outputs))
 
-    def paths(self, first: Any, last: Any) -> Selection:
+    def paths(self, first: OpLike, last: OpLike) -> Selection:
         """Select all ops on any path from one op or tensor to another, both included.
 
         Args:
@@ -265,7 +266,7 @@ class SelectionAPI(Checked):
         """
         return boundary.paths(self.index, self._core.arguments.name(first), self._core.arguments.name(last))
 
-    def path(self, first: Any, last: Any) -> Selection:
+    def path(self, first: OpLike, last: OpLike) -> Selection:
         """Select the ops of one shortest path.
 
         Args:
@@ -288,8 +289,8 @@ class SelectionAPI(Checked):
 
     def upstream(
         self,
-        *names: Any,
-        stop_at: Any = (),
+        *names: OpsLike,
+        stop_at: TensorsLike = (),
         within: Selection | None = None,
         controls: bool = True,
         inclusive: bool = True,
@@ -318,8 +319,8 @@ class SelectionAPI(Checked):
 
     def downstream(
         self,
-        *names: Any,
-        stop_at: Any = (),
+        *names: OpsLike,
+        stop_at: TensorsLike = (),
         within: Selection | None = None,
         controls: bool = True,
         inclusive: bool = True,
@@ -346,7 +347,7 @@ class SelectionAPI(Checked):
         options = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
         return selectors.downstream(self.index, *self._core.arguments.names(names), **options)
 
-    def enclosed(self, seeds: Any, by: Any, *, inclusive: bool = True, controls: bool = False) -> Selection:
+    def enclosed(self, seeds: OpsLike, by: OpsLike, *, inclusive: bool = True, controls: bool = False) -> Selection:
         """Select all ops that are connected with `seeds`, in either direction of the edges, up to the ops `by`.
 
         Args:
@@ -423,7 +424,7 @@ class SelectionAPI(Checked):
         """
         return selectors.fan_out(self.index, at_least)
 
-    def producing(self, *, dtype: Any = "*", shape: Any = "*") -> Selection:
+    def producing(self, *, dtype: DTypeLike = "*", shape: object = "*") -> Selection:
         """Select the ops with an output of a dtype and static shape.
 
         Shapes that a file does not contain are inferred by TensorFlow on first use, which takes seconds for 50,000 ops.

@@ -45,7 +45,7 @@ class EditorCore:
     show: Callable[[Any], Any]
     widget: Any = None
     save_notices: list[str] = field(default_factory=list)
-    extracted: Any = None
+    extracted: object = None
 
     @classmethod
     def of(cls, source: Source, show: Callable[[Any], Any], layout: Any = None) -> EditorCore:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -11,13 +12,13 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotAGraph
 from tfgraphwidget.graph import ChangedValue, build
-from tfgraphwidget.runtime.functions import ModuleCopy
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.runtime.sync import (
     EagerStore,
     GraphStore,
     Names,
     Pair,
+    StoredVariable,
     Sync,
     VariableStore,
     checkpoint_store,
@@ -33,7 +34,13 @@ from tfgraphwidget.sources import Checkpoint, is_checkpoint, is_keras_model, ope
 
 
 def sync(
-    source: Any, target: Any, names: Any = None, tau: float = 1.0, *, by_order: bool = False, slots: bool = False
+    source: object,
+    target: object,
+    names: object = None,
+    tau: float = 1.0,
+    *,
+    by_order: bool = False,
+    slots: bool = False,
 ) -> tuple[tuple[str, str], ...]:
     """Copy or mix values; see `tfgraphwidget.sync`.
 
@@ -64,7 +71,7 @@ def sync(
 
 
 def drift(
-    source: Any, target: Any, names: Any = None, *, by_order: bool = False, slots: bool = False
+    source: object, target: object, names: object = None, *, by_order: bool = False, slots: bool = False
 ) -> dict[str, float]:
     """The largest difference of each pair's values; see `tfgraphwidget.drift`.
 
@@ -87,7 +94,7 @@ def drift(
     return distances(ours, theirs, _pairs("drift", ours, theirs, names, by_order=by_order))
 
 
-def changed_values(before: Any, after: Any) -> tuple[ChangedValue, ...]:
+def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
     """The variables of two models whose values differ, paired by name, in the order of `after`.
 
     Args:
@@ -102,7 +109,7 @@ def changed_values(before: Any, after: Any) -> tuple[ChangedValue, ...]:
     )
 
 
-def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: Any, *, by_order: bool) -> tuple[Pair, ...]:
+def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object, *, by_order: bool) -> tuple[Pair, ...]:
     """The variables that belong together."""
     if by_order:
         if names is not None:
@@ -112,7 +119,7 @@ def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: Any, *,
     try:
         pairs = _match(ours, theirs, renames)
     except GraphEditError:
-        pairs = _matched_by_path(ours, theirs) if names is None else ()
+        pairs = (_matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs)) if names is None else ()
         if not pairs:
             raise
         return pairs
@@ -128,6 +135,18 @@ def _matched_by_path(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, 
     by_path = {variable.path: variable for variable in theirs.variables}
     is_same = "" not in by_path and by_path.keys() == {variable.path for variable in ours.variables}
     return tuple((variable, by_path[variable.path]) for variable in ours.variables) if is_same else ()
+
+
+def _matched_by_saved_name(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, ...]:
+    """Pairs by the names that a checkpoint's variables had when it was saved, where one variable has the name."""
+    if not any(variable.saved_name for store in (ours, theirs) for variable in store.variables):
+        return ()
+    of_name: list[dict[str, StoredVariable]] = []
+    for store in (ours, theirs):
+        names = [variable.saved_name or variable.handle for variable in store.variables]
+        count = Counter(names)
+        of_name.append({n: v for n, v in zip(names, store.variables, strict=True) if count[n] == 1})
+    return tuple((variable, of_name[1][name]) for name, variable in of_name[0].items() if name in of_name[1])
 
 
 def _match(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pair, ...]:
@@ -156,7 +175,7 @@ def _common_scope(store: VariableStore) -> str:
     return "" if plain or len(first) != 1 else first.pop()
 
 
-def _plain_names(names: Any) -> Any:
+def _plain_names(names: object) -> Any:
     """The names of layers and variables that were given as such."""
     if isinstance(names, Mapping):
         return {_name(a): _name(b) for a, b in names.items()}
@@ -167,7 +186,7 @@ def _plain_names(names: Any) -> Any:
     return [_name(name) for name in names] if isinstance(names, list | tuple | set | frozenset | Iterator) else names
 
 
-def _is_named(thing: Any) -> bool:
+def _is_named(thing: object) -> bool:
     return isinstance(getattr(thing, "path", getattr(thing, "name", None)), str)
 
 
@@ -190,6 +209,8 @@ def store_of(model: Any, *, slots: bool = False) -> VariableStore:
     Raises:
         NotAGraph: The object is not a model.
     """
+    from tfgraphwidget.runtime.functions import ModuleCopy  # a tf.Module
+
     core = getattr(model, "core", None)
     if isinstance(core, EditorCore):
         return store_of_source(core.source, core.target.index)

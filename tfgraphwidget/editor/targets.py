@@ -41,8 +41,8 @@ from tfgraphwidget.runtime.live import (
     traced_ops,
 )
 from tfgraphwidget.runtime.session import Renewal, TimedSession, variable_values, watch_partial_runs
-from tfgraphwidget.sources import FileForm
-from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
+from tfgraphwidget.sources import FileForm, SavedNames
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
@@ -442,7 +442,15 @@ class LiveTarget:
 
     def present_name(self, op: str) -> str:
         """The name that an op has now which an edit changed before the file was imported."""
-        return op if op in self.index.ids else self._imported_names.get(op, op)
+        return self.imported_names.get(op, op)
+
+    @property
+    def imported_names(self) -> dict[str, str]:
+        """The name that an op has now for each that an edit changed before the file was imported."""
+        if not self._imported_names:
+            return {}
+        ids = self.index.ids
+        return {old: new for old, new in self._imported_names.items() if old not in ids}
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
@@ -563,7 +571,8 @@ class LiveTarget:
         graph = self.graph()
         signature = self.source.signature
         ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
-        return GraphSession(self.index, graph, self.source.session, ends=ends)
+        saved_name = SavedNames(self.source, {}).of
+        return GraphSession(self.index, graph, self.source.session, ends=ends, saved_name=saved_name)
 
     def names_after_failures(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
@@ -583,10 +592,10 @@ class LiveTarget:
         """Whether this is a file's graph whose variables have no values, from a checkpoint or the session."""
         return self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
 
-    def variables(self, patch: Patch) -> tuple[Any, ...]:
+    def variables(self, patch: Patch) -> tuple[Variable, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""
         return self.variables_of(v.handle for v in patch.add.variables)
 
-    def variables_of(self, handles: Iterable[str]) -> tuple[Any, ...]:
+    def variables_of(self, handles: Iterable[str]) -> tuple[Variable, ...]:
         """The `tf.Variable`s of some handle ops."""
         return patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

@@ -16,7 +16,7 @@ from tfgraphwidget.graph import GraphIndex, reachable_functions
 from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 @register(requested=False)  # a message of the browser cannot name a function
@@ -158,7 +158,7 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
     return Patch(add=Change(nodes, tuple(members), variables, functions=functions), scopes=(scope,))
 
 
-def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex) -> tuple[Any, ...]:
+def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex) -> tuple[FunctionDef, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
     reachable = reachable_functions(library.functions, library.extras, nodes)
     return tuple(library.extras.function(name) for name in reachable if name not in before.functions)

@@ -6,7 +6,6 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 from tfgraphwidget.cancellation import held_back
 
@@ -57,7 +56,7 @@ class Transaction(ExitStack):
     Context managers that are entered on it (`enter_context`) see the error of the step that failed, or none.
     """
 
-    def on_failure(self, undo: Callable[..., object], *arguments: Any) -> None:
+    def on_failure(self, undo: Callable[..., object], *arguments: object) -> None:
         """Call `undo(*arguments)` if a later step fails."""
 
         def leave(kind: type[BaseException] | None, *_: object) -> None:

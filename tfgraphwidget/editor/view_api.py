@@ -14,6 +14,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import FunctionRef
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring import Legend
+from tfgraphwidget.tf_types import OpLike
 from tfgraphwidget.visible import Direction
 
 
@@ -35,7 +36,7 @@ class ViewAPI(Checked):
         """
         return self._core.navigator.path
 
-    def called_functions(self, op: Any) -> tuple[FunctionRef, ...]:
+    def called_functions(self, op: OpLike) -> tuple[FunctionRef, ...]:
         """List the functions that an op calls.
 
         Args:
@@ -57,7 +58,7 @@ class ViewAPI(Checked):
         """
         return self._core.navigator.called_functions(self._core.arguments.name(op))
 
-    def enter(self, op: Any, label: str = "", *, everywhere: bool = False) -> None:
+    def enter(self, op: OpLike, label: str = "", *, everywhere: bool = False) -> None:
         """Make the body of a function that an op calls the current graph.
 
         An edit of the body is an edit of the graph: the op then calls the edited function, under a new name. Other
@@ -83,7 +84,7 @@ class ViewAPI(Checked):
         """
         core = self._core
         is_function = isinstance(op, str) and op in core.index.functions
-        name = op if is_function else core.arguments.name(op)
+        name = str(op) if is_function else core.arguments.name(op)
         core.navigator.enter(name, str(label), everywhere=bool(everywhere))
         core.listeners.notify()
 
@@ -359,7 +360,7 @@ class ViewAPI(Checked):
 
     # Colors
 
-    def color_by(self, by: Any = "", *, batch: int = 1) -> None:
+    def color_by(self, by: object = "", *, batch: int = 1) -> None:
         """Color the drawing by what is known of the ops.
 
         Boxes that contain several ops show the sum of their costs, the mean of your own numbers, or the most frequent

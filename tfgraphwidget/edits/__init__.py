@@ -5,7 +5,15 @@ Importing this package registers its commands (`edits.registry`).
 
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.clone.command import Add, Clone
-from tfgraphwidget.edits.command import Command, Edits, Renew, rebind_selections, subject_text
+from tfgraphwidget.edits.command import (
+    Command,
+    Edits,
+    Renew,
+    rebind_selections,
+    rename_operands,
+    rename_tensor,
+    subject_text,
+)
 from tfgraphwidget.edits.context import Array, IndexContext, Options, PlanContext, TracedFunction
 from tfgraphwidget.edits.control_flow_contexts import rename_contexts
 from tfgraphwidget.edits.entrance import Entrance
@@ -103,7 +111,9 @@ __all__ = [
     "register",
     "registry",
     "rename_contexts",
+    "rename_operands",
     "rename_runners",
+    "rename_tensor",
     "replace_fixed_ops",
     "reserved_names",
     "subject_text",

@@ -13,7 +13,7 @@ import math
 import posixpath
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
@@ -245,6 +245,46 @@ def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
     values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
     rebound = {name: value.on(index) for name, value in values if isinstance(value, Selection)}
     return dataclasses.replace(cast("Any", command), **rebound) if rebound else command
+
+
+def rename_tensor(name: str, names: Mapping[str, str]) -> str:
+    """The name of an op or tensor whose op may go by another name now.
+
+    >>> rename_tensor("x:0", {"x": "x_1"})
+    'x_1:0'
+    """
+    op, separator, output = name.partition(":")
+    return names.get(op, op) + separator + output
+
+
+def rename_operands(command: _Value, names: Mapping[str, str], index: GraphIndex) -> _Value:
+    """The same command on ops that go by other names now.
+
+    Args:
+        command: A command.
+        names: The present name of each op that has another one.
+        index: The graph with the present names, for selections.
+
+    Returns:
+        The command with the present names; the command itself if no op is renamed.
+    """
+    if not names:
+        return command
+
+    def present(value: Any) -> Any:
+        if isinstance(value, str):
+            return rename_tensor(value, names)
+        if isinstance(value, tuple):
+            return tuple(present(element) for element in value)
+        if isinstance(value, Selection):
+            ids = (index.ids.get(names.get(name, name)) for name in value.ops)
+            same = Selection.of(index, [op for op in ids if op is not None], "")
+            return dataclasses.replace(same, tensors=present(value.tensors))
+        return value
+
+    values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
+    changed = {name: present(value) for name, value in values if isinstance(value, tuple | Selection)}
+    return cast("_Value", dataclasses.replace(cast("Any", command), **changed))
 
 
 class ValueWriter:

@@ -145,6 +145,8 @@ class Patch:
         traced: The trace of the Python function that made the new ops.
         caller: What an edit of a function's body changes in the graph that calls the function: it calls another one.
         captured: (op, live `tf.Variable`) of handles that come in because a called function reads them from now on.
+        is_verbatim: Whether each new op is the copy of one of the same graph, differs from it in names and devices
+            only, and reads the same tensors from outside: TensorFlow has accepted all of it before.
     """
 
     add: Change = Change()
@@ -165,6 +167,7 @@ class Patch:
     traced: Any = field(default=None, repr=False)
     caller: Patch | None = field(default=None, repr=False)
     captured: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    is_verbatim: bool = False
 
     @property
     def new_state(self) -> dict[str, Any]:

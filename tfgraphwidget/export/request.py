@@ -8,14 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.scene import Paint, Scene
 from tfgraphwidget.sources import Signature, StoredData, tf_protos
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import MetaGraphDef, SavedModel, Session
 
 
 def _ignore(_: str) -> None:
@@ -105,12 +104,13 @@ class EditedSavedModel:
     session: Session | None
 
     @cached_property
-    def model(self) -> Any:
+    def model(self) -> SavedModel:
         """The SavedModel message in the folder."""
-        return tf_protos.SavedModel.FromString((self.folder / "saved_model.pb").read_bytes())
+        saved_model: SavedModel = tf_protos.SavedModel.FromString((self.folder / "saved_model.pb").read_bytes())
+        return saved_model
 
     @cached_property
-    def meta_graph(self) -> Any:
+    def meta_graph(self) -> MetaGraphDef:
         """The MetaGraphDef that was chosen by its tags."""
         tags = self.stored.tags()
         return next(meta for meta in self.model.meta_graphs if tuple(meta.meta_info_def.tags) == tags)

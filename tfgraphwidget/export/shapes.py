@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import Shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import TensorShapeProto
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import SignatureDef
 
 DEFAULT = "serving_default"
@@ -22,7 +21,7 @@ Names = Callable[[Any], tuple[str, ...]]
 
 
 def parse_signatures(
-    index: GraphIndex, names: Names, inputs: Any, outputs: Any, signatures: Any
+    index: GraphIndex, names: Names, inputs: object, outputs: object, signatures: Any
 ) -> tuple[Signature, ...]:
     """Parse the arguments of `GraphEditor.save`.
 
@@ -88,7 +87,7 @@ def _tensors_in(index: GraphIndex, tensors: Iterable[tuple[str, str]]) -> tuple[
     return tuple(tensor for _, tensor in tensors if split_tensor(tensor)[0] in index.ids)
 
 
-def _parse_signature(index: GraphIndex, names: Names, name: str, inputs: Any, outputs: Any) -> Signature:
+def _parse_signature(index: GraphIndex, names: Names, name: str, inputs: object, outputs: object) -> Signature:
     output_tensors = _tensors_by_key(index, names, outputs)
     signature = Signature(name, _tensors_by_key(index, names, inputs), output_tensors)
     _check_frames(index, signature)
@@ -167,7 +166,9 @@ def signature_def(index: GraphIndex, signature: Signature, file_signature: Signa
     return message
 
 
-def set_signature_def(proto: Any, was: Signature, now: Signature, file_signature: Signature, index: GraphIndex) -> None:
+def set_signature_def(
+    proto: SignatureDef, was: Signature, now: Signature, file_signature: Signature, index: GraphIndex
+) -> None:
     """Let a SignatureDef name other tensors, and keep what else it says.
 
     Args:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-import tensorflow as tf
-
 from tfgraphwidget import writable
 from tfgraphwidget.export.formats.drawings import write_code, write_dot, write_edits, write_graphml, write_picture
 from tfgraphwidget.export.formats.frozen import write_frozen
@@ -15,6 +13,7 @@ from tfgraphwidget.export.formats.meta_graph import check_beside, siblings, writ
 from tfgraphwidget.export.formats.saved_model import files_of, write_saved_model
 from tfgraphwidget.export.html.page import write_page
 from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.writable import check_place, kind_of, place_of, unwritable, write_files
 
 Write = Callable[[Path, ExportRequest], None]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from tfgraphwidget.tf_types import FuncGraph, Operation, Tensor
+
 Pairs = Iterable[tuple[int, int]]
 Table = tuple[Any, Any]
 
@@ -17,13 +19,13 @@ class BodyState(Protocol):
         """The ops that stand for state or captured values which can be told."""
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> FuncGraph | None:
         """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
 
-    def operation(self, name: str) -> Any:
+    def operation(self, name: str) -> Operation | None:
         """The op of a FuncGraph that an op of the body was read from; None if there is none."""
 
-    def tensor_name(self, tensor: Any) -> str | None:
+    def tensor_name(self, tensor: Tensor) -> str | None:
         """The name in the body of a tensor of a FuncGraph; None for one of another graph."""
 
     def live(self, name: str) -> Any:

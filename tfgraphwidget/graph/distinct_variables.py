@@ -67,7 +67,7 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
 
 
 def first_handles(
-    nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], Any]
+    nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], object]
 ) -> dict[str, str]:
     """The name of each handle op of a variable that is used, with the name of the variable's first one.
 

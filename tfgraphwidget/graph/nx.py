@@ -46,13 +46,13 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     for i, name in enumerate(report_each(index.names, "Taking the ops")):
         op = Op(index, i)
         attributes = {key: _plain(op.attr(key)) for key in sorted(index.nodes[i].attr)}
-        details: dict[str, Any] = {"attributes": attributes}
+        details: dict[str, object] = {"attributes": attributes}
         if text:
             details = {f"attr.{key}": str(value) for key, value in attributes.items()}
         if nodes:
             details["node_def"] = index.nodes[i].SerializeToString(deterministic=True)
         graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **details)
-    cache: dict[tuple[int, int], dict[str, Any]] = {}
+    cache: dict[tuple[int, int], dict[str, object]] = {}
     start, to, port = (column.tolist() for column in index.sources)
     for i, reader in enumerate(report_each(index.names, "Taking the edges")):
         slots = len(index.input_lists[i])

@@ -37,7 +37,7 @@ def with_recipe(make: _Maker) -> _Maker:
     """A function of an index, or of a selection, whose results know how they were made."""
 
     @wraps(make)
-    def build_selection(first: Any, *arguments: Any, **options: Any) -> Selection:
+    def build_selection(first: object, *arguments: object, **options: object) -> Selection:
         def again(index: GraphIndex) -> Selection:
             return make(_on(first, index), *(_on(a, index) for a in arguments), **options)
 
@@ -46,7 +46,7 @@ def with_recipe(make: _Maker) -> _Maker:
     return cast("_Maker", build_selection)
 
 
-def _on(thing: Any, index: GraphIndex) -> Any:
+def _on(thing: object, index: GraphIndex) -> Any:
     """What a maker was given, for another state of the graph: the index itself, or a selection made again."""
     if isinstance(thing, GraphIndex):
         return index

@@ -135,7 +135,7 @@ def trainable(index: GraphIndex) -> Selection:
 
 
 @with_recipe
-def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selection:
+def producing(index: GraphIndex, *, dtype: Any = "*", shape: object = "*") -> Selection:
     """Ops with an output of such a dtype and static shape.
 
     `dtype` is a `tf.DType` or a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown

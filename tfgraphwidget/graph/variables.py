@@ -50,6 +50,11 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
     return {i: defined.get(index.names[i]) or _by_structure(index, i) for i in variable_ops}
 
 
+def definition_of(index: GraphIndex, name: str) -> VariableDef:
+    """The variable of a handle op, by the op's name; see `definitions`."""
+    return definitions(index, [index.ids[name]])[index.ids[name]]
+
+
 def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
     """Define a variable by the ops around its handle, as TensorFlow's own code names them."""
     name = index.names[handle]

@@ -46,8 +46,8 @@ def check_cios(
 def get_ops_ios(
     ops: object,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: object = None,
+    control_ios: object = None,
 ) -> list[Operation]:
     """The ops one edge away from any of `ops`, up or down; some of `ops` may be among them.
 
@@ -101,8 +101,8 @@ def get_within_boundary_ops(
     boundary_ops: object = (),
     inclusive: bool = True,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: object = None,
+    control_ios: object = None,
 ) -> list[Operation]:
     """The ops that hang together with the seeds, edges taken either way, without crossing the boundary.
 

@@ -45,7 +45,7 @@ def detach_control_inputs(sgv: object) -> None:
     plan.carry_out()
 
 
-def detach_control_outputs(sgv: object, control_outputs: Any) -> None:
+def detach_control_outputs(sgv: object, control_outputs: object) -> None:
     """Let no op outside a view wait for an op of it.
 
     Args:
@@ -119,8 +119,8 @@ def detach_outputs(sgv: object, control_outputs: Any = None) -> tuple[SubGraphVi
 def detach(
     sgv: object,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: object = None,
+    control_ios: object = None,
 ) -> tuple[SubGraphView, list[Tensor], list[Tensor]]:
     """Both `detach_inputs` and `detach_outputs`.
 

@@ -45,10 +45,10 @@ class ListView:
         # `==` on two tensors of a FuncGraph would add an op to it.
         return any(item is held for held in self._list) or (not isinstance(item, tf.Tensor) and item in self._list)
 
-    def __add__(self, other: Iterable[Any]) -> list[Any]:
+    def __add__(self, other: Iterable[object]) -> list[Any]:
         return [*self._list, *other]
 
-    def __radd__(self, other: Iterable[Any]) -> list[Any]:
+    def __radd__(self, other: Iterable[object]) -> list[Any]:
         return [*other, *self._list]
 
     def __repr__(self) -> str:
@@ -374,6 +374,6 @@ def _listed(items: object, kept: Any, check_graph: bool, types: Any) -> list[Any
     return [item for item in found if isinstance(item, kept)]
 
 
-def _hashed(item: Any) -> Hashable:
+def _hashed(item: object) -> Hashable:
     held: Hashable = item.ref() if isinstance(item, tf.Tensor) else item
     return held

@@ -82,7 +82,7 @@ def copy(
 
 def copy_with_input_replacements(
     sgv: object,
-    replacement_ts: Mapping[Any, Any],
+    replacement_ts: Mapping[Any, object],
     dst_graph: Graph | None = None,
     dst_scope: str = "",
     src_scope: str = "",
@@ -121,7 +121,7 @@ def _copied(
 
 def graph_replace(
     target_ts: object,
-    replacement_ts: Mapping[Any, Any],
+    replacement_ts: Mapping[Any, object],
     dst_scope: str = "",
     src_scope: str = "",
     reuse_dst_scope: bool = False,
@@ -182,7 +182,7 @@ class _Replaced:
     `by` has each tensor.
     """
 
-    def __init__(self, replacement_ts: Mapping[Any, Any]) -> None:
+    def __init__(self, replacement_ts: Mapping[Any, object]) -> None:
         self.by, self.inputs, self.whole = TensorMap(), TensorMap(), list[Any]()
         for key, value in replacement_ts.items():
             old, new = (parts_of(given.deref() if hasattr(given, "deref") else given) for given in (key, value))
@@ -196,7 +196,7 @@ class _Replaced:
                 self._add(one, other)
         self.inputs.update(self.by)
 
-    def _add(self, old: Any, new: Any) -> None:
+    def _add(self, old: object, new: object) -> None:
         tensor, tensor_ = as_tensor(old), as_tensor(new)
         check_type(tensor, (tf.Tensor,))
         if not isinstance(old, tf.Variable):

@@ -24,13 +24,13 @@ from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 class TensorMap(MutableMapping[Any, Any]):
     """A dict whose keys are tensors, told by identity: a FuncGraph's tensors refuse to be hashed."""
 
-    def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
+    def __init__(self, pairs: Iterable[tuple[object, object]] = ()) -> None:
         self._held = {id(t): (t, value) for t, value in pairs}
 
     def __getitem__(self, t: Tensor) -> Any:
         return self._held[id(t)][1]
 
-    def __setitem__(self, t: Tensor, value: Any) -> None:
+    def __setitem__(self, t: Tensor, value: object) -> None:
         self._held[id(t)] = (t, value)
 
     def __delitem__(self, t: Tensor) -> None:
@@ -45,7 +45,7 @@ class TensorMap(MutableMapping[Any, Any]):
     def __contains__(self, t: object) -> bool:
         return id(t) in self._held
 
-    def pair(self, ts: Iterable[Tensor], values: Iterable[Any]) -> None:
+    def pair(self, ts: Iterable[Tensor], values: Iterable[object]) -> None:
         """Set each of the tensors to its value, in order."""
         self._held.update((id(t), (t, value)) for t, value in zip(ts, values, strict=True))
 
@@ -191,7 +191,7 @@ class TransformerInfo:
         self.inputs: Mapping[Any, Any] = info.inputs
         self.dropped, self.side_effects = tuple(info.dropped), tuple(info.side_effects)
 
-    def transformed(self, original: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
+    def transformed(self, original: object, missing_fn: Callable[[Any], object] | None = None) -> Any:
         """The copy of an op, a tensor or a variable, or of each in a tree of them; a name stands for an op or a tensor.
 
         Args:
@@ -203,7 +203,7 @@ class TransformerInfo:
         """
         return transform_tree(original, lambda top: self._found(top, self._copies, missing_fn))
 
-    def original(self, transformed: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
+    def original(self, transformed: object, missing_fn: Callable[[Any], object] | None = None) -> Any:
         """What an op or tensor was copied from, or each in a tree of them; the other way round as `transformed`.
 
         Raises:
@@ -222,7 +222,7 @@ class TransformerInfo:
         return _both_ways(((copy, original) for original, copy in reversed(pairs)), back)
 
     @staticmethod
-    def _found(top: Any, held: tuple[TensorMap, dict[str, Any]], missing_fn: Callable[[Any], Any] | None) -> Any:
+    def _found(top: Any, held: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[Any], object] | None) -> Any:
         by_object, by_name = held
         if isinstance(top, tf.Variable) and top not in by_object:
             top = as_tensor(top)

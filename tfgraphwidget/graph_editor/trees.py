@@ -13,7 +13,7 @@ from tfgraphwidget.graph_editor.placeholders import scope_finalize
 from tfgraphwidget.tf_types import Graph
 
 
-def flatten_tree(tree: object, leaves: list[Any] | None = None) -> list[Any]:
+def flatten_tree(tree: object, leaves: list[object] | None = None) -> list[Any]:
     """The leaves of a tree in order; of a dict the values. They are appended to `leaves` if that is given."""
     leaves = [] if leaves is None else leaves
     if _is_leaf(tree):
@@ -24,7 +24,7 @@ def flatten_tree(tree: object, leaves: list[Any] | None = None) -> list[Any]:
     return leaves
 
 
-def transform_tree(tree: object, fn: Callable[[Any], Any], iterable_type: Callable[..., Any] = tuple) -> Any:
+def transform_tree(tree: object, fn: Callable[[Any], object], iterable_type: Callable[..., object] = tuple) -> Any:
     """The tree with `fn` of each leaf in its place.
 
     Dicts, lists, tuples and named tuples keep their types, at any depth; other iterables become an `iterable_type`.
@@ -84,7 +84,7 @@ def _is_leaf(tree: object) -> bool:
     return isinstance(tree, str | bytes) or not is_iterable(tree)
 
 
-def _refilled(tree: Mapping[Any, Any], changed: dict[Any, Any]) -> Any:
+def _refilled(tree: Mapping[Any, object], changed: dict[Any, object]) -> Any:
     """A mapping of the same type; a defaultdict keeps its factory."""
     try:
         new: Any = copy.copy(tree)

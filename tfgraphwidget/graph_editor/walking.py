@@ -35,7 +35,7 @@ def get_forward_walk_ops(
     within_ops: object = None,
     within_ops_fn: Callable[[Operation], object] | None = None,
     stop_at_ts: object = (),
-    control_outputs: Any = None,
+    control_outputs: object = None,
 ) -> list[Operation]:
     """All that depends on the seeds, in graph order.
 
@@ -107,8 +107,8 @@ def get_walks_intersection_ops(
     within_ops: object = None,
     within_ops_fn: Callable[[Operation], object] | None = None,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: object = None,
+    control_ios: object = None,
 ) -> list[Operation]:
     """What depends on the forward seeds and is needed by the backward seeds, in graph order.
 
@@ -142,8 +142,8 @@ def get_walks_union_ops(
     within_ops: object = None,
     within_ops_fn: Callable[[Operation], object] | None = None,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: object = None,
+    control_ios: object = None,
 ) -> list[Operation]:
     """What depends on the forward seeds or is needed by the backward seeds, in graph order.
 
@@ -162,7 +162,7 @@ class _Limits(NamedTuple):
 
 
 def _walked(
-    walk: Callable[..., Mask], seeds: list[Operation], inclusive: bool, limits: _Limits, waits: Any
+    walk: Callable[..., Mask], seeds: list[Operation], inclusive: bool, limits: _Limits, waits: object
 ) -> list[Operation]:
     """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or None."""
     within = None if limits.within_ops is None else make_list_of_op(limits.within_ops, allow_graph=False)

@@ -22,7 +22,7 @@ def listen() -> None:
     comm.get_comm_manager().register_target(TARGET, _open_handler)
 
 
-def _open_handler(comm: Any, _: Any) -> None:
+def _open_handler(comm: object, _: object) -> None:
     """Handle a comm that a page has opened."""
     from tfgraphwidget.jupyterlab.comm_handler import CommHandler
 

@@ -211,7 +211,7 @@ class Document:
                 tell(message)
 
 
-def _create_editor(path: Path, show: Callable[[Any], Any]) -> GraphEditor:
+def _create_editor(path: Path, show: Callable[[Any], object]) -> GraphEditor:
     """An editor on a file, with the checkpoint that its format finds beside it."""
     source = open_source(path, checkpoint=find_checkpoint(path))
     source.title = _title(path)

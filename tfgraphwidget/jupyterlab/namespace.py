@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tfgraphwidget.cli import format_count
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import did_you_mean, function_name
+from tfgraphwidget.tf_types import Graph, Session
 from tfgraphwidget.widget import Namespace, graph_kind, graphs_in, user_namespace
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
     ]
 
 
-def _default_graph() -> Any:
+def _default_graph() -> Graph | None:
     """TensorFlow's default graph, outside of functions; None while TensorFlow is not loaded."""
     ops = sys.modules.get("tensorflow.python.framework.ops")
     return None if ops is None or not hasattr(ops, "get_default_graph") else ops.get_default_graph()
@@ -74,7 +75,7 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
         return ""
 
 
-def _size(thing: object, graph: Any, variables: Namespace) -> str:
+def _size(thing: object, graph: Graph, variables: Namespace) -> str:
     """The number of ops, as the editor counts them: TensorFlow's graph keeps removed ops."""
     editor = _existing_editor(thing, variables)
     return format_count(len(graph.get_operations()) if editor is None else len(editor.core.index), "op")
@@ -142,7 +143,7 @@ def _create_editor(thing: object, variables: Namespace) -> GraphEditor:
     return editor
 
 
-def _session_of(thing: object, variables: Namespace) -> Any:
+def _session_of(thing: object, variables: Namespace) -> Session | None:
     """The session among the variables that runs a graph, if there is only one and no default session."""
     client = sys.modules.get("tensorflow.python.framework.ops")
     if graph_kind(thing) != "tf.Graph" or client is None or client.get_default_session() is not None:

@@ -315,7 +315,7 @@ def lay_out_open_scopes(
     size: Floats,
     cache: LayoutCache,
     layout: Layout | None,
-    pinned: Mapping[str, Any],
+    pinned: Mapping[str, object],
 ) -> tuple[CompoundLayout, list[ContainerLayout]]:
     """Lay out all open scopes.
 

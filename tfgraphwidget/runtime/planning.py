@@ -163,7 +163,7 @@ class SourceContext:
         """Return the patch with static shapes as TensorFlow infers them."""
         return infer_patch_shapes(index, patch)
 
-    def constant(self, value: Any, dtype: str, shape: Shape) -> TensorProto:
+    def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:
         """Return the TensorProto of a value.
 
         Args:

@@ -24,6 +24,7 @@ from .files.assets import asset_files as asset_files
 from .files.assets import is_outside_assets as is_outside_assets
 from .files.checkpoint import Checkpoint as Checkpoint
 from .files.checkpoint import is_checkpoint as is_checkpoint
+from .files.checkpoint import own_paths as own_paths
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice
 from .files.container import Container as Container
@@ -39,6 +40,7 @@ from .files.formats import recognize as recognize
 from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
+from .files.importing import write_checkpoint as write_checkpoint
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
 from .files.signature_defs import tensor_names as tensor_names
@@ -52,6 +54,9 @@ from .functions.keras_models import keras_infos as keras_infos
 from .functions.keras_models import layer_outputs as layer_outputs
 from .functions.library import function_nodes as function_nodes
 from .functions.library import open_function as open_function
+from .functions.saved_names import SavedName as SavedName
+from .functions.saved_names import SavedNames as SavedNames
+from .functions.saved_names import keys_of_objects as keys_of_objects
 from .functions.state import EditedState as EditedState
 from .functions.state import GraphState as GraphState
 from .functions.state import captured_state as captured_state
@@ -64,6 +69,7 @@ from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes
 from .inference.dtypes import dtype_name as dtype_name
 from .inference.shapes import shape_from_proto as shape_from_proto
+from .live.captures import CaptureInfo as CaptureInfo
 from .live.devices import absent_devices as absent_devices
 from .live.devices import available_devices as available_devices
 from .live.devices import device_matches as device_matches

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import tensorflow as tf
 
-v1 = tf.compat.v1
+from tfgraphwidget.tensorflow_modules import tf, v1
 
 
 def network() -> tuple[tf.Graph, tf.compat.v1.Session]:

@@ -26,7 +26,7 @@ _LOC = b"loc:@"
 Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
 
 
-def is_networkx(thing: Any) -> bool:
+def is_networkx(thing: object) -> bool:
     """Whether an object is a networkx graph; networkx is not imported for this."""
     networkx = sys.modules.get("networkx")
     return networkx is not None and isinstance(thing, networkx.Graph)

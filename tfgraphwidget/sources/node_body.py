@@ -14,7 +14,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import FunctionDef, GraphDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, NodeDef, QueueRunnerDef
 
 
 class Library(Protocol):
@@ -26,7 +26,7 @@ class Library(Protocol):
     def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when there is none."""
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph that the functions came with, and no nodes."""
 
 
@@ -50,7 +50,7 @@ class GraphDefLibrary:
         """The FunctionDef of that name; KeyError when there is none."""
         return self.by_name[name]
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
         envelope = tf_protos.GraphDef()
         for field_descriptor, value in self.graph_def.ListFields():
@@ -58,7 +58,8 @@ class GraphDefLibrary:
                 setattr(envelope, field_descriptor.name, value)
             elif field_descriptor.name != "node":
                 getattr(envelope, field_descriptor.name).CopyFrom(value)
-        return envelope
+        graph_def: GraphDef = envelope
+        return graph_def
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,15 +109,15 @@ class NodeBody:
         pairs = self.library.envelope().library.gradient
         return next((str(pair.gradient_func) for pair in pairs if pair.function_name == name), "")
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """None: a file is imported before it is edited."""
         return ()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None: a file is imported before it is edited."""
         return ()
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""
         return self.library.envelope()
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, cast
 
-import tensorflow as tf
 from google.protobuf.message import Message
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
@@ -24,6 +23,7 @@ from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.live.shapes import dimensions
 from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
 from tfgraphwidget.sources.source import Source
+from tfgraphwidget.tensorflow_modules import Graph, TensorSpec, tf
 from tfgraphwidget.tf_internals import FuncGraph, is_session
 from tfgraphwidget.tf_types import Session
 
@@ -39,7 +39,7 @@ def open_source(
     *,
     signature: object = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    tags: Any = None,
+    tags: object = None,
 ) -> Source:
     """Open a graph, a session's graph, a function, a Keras model, a file, a message or its bytes.
 
@@ -77,8 +77,8 @@ def open_source(
     return source
 
 
-def _open(thing: Any, session: Session | None, options: OpenOptions) -> Source:
-    if isinstance(thing, tf.Graph) and not isinstance(thing, FuncGraph):
+def _open(thing: object, session: Session | None, options: OpenOptions) -> Source:
+    if isinstance(thing, Graph) and not isinstance(thing, FuncGraph):
         _refuse_choices("A live graph", options, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)
     if session is not None:
@@ -99,10 +99,10 @@ def _open(thing: Any, session: Session | None, options: OpenOptions) -> Source:
     return _function_source(thing, options)
 
 
-def _copy(proto: Message) -> Any:
+def _copy(proto: Message) -> Message:
     """A copy of a message, so that the caller's later changes do not reach the source."""
     kind = _PROTOS[proto.DESCRIPTOR.full_name]
-    copy = kind()
+    copy: Message = kind()
     if isinstance(proto, kind):
         copy.CopyFrom(proto)
     else:  # of another protobuf package than TensorFlow's
@@ -129,7 +129,7 @@ def _live_source(graph: tf.Graph, session: Session | None) -> Source:
 
 
 def _is_session_like(thing: object) -> bool:
-    return hasattr(thing, "run") and isinstance(getattr(thing, "graph", None), tf.Graph)
+    return hasattr(thing, "run") and isinstance(getattr(thing, "graph", None), Graph)
 
 
 def _function_source(thing: Any, options: OpenOptions) -> Source:
@@ -141,7 +141,7 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
     if is_keras_model(thing):
         _refuse_choices("A Keras model", options, ("checkpoint", "tags"))
         return keras_source(thing, options.signature)
-    if isinstance(thing, CONCRETE | FuncGraph):
+    if isinstance(thing, (CONCRETE, FuncGraph)):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
         if isinstance(thing, FuncGraph):
             return function_source(thing, f"Function {thing.name!r}")
@@ -150,9 +150,9 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
     raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_alternative(thing)}.")
 
 
-def _alternative(thing: Any) -> str:
+def _alternative(thing: object) -> str:
     """What to pass instead of an object that holds no graph itself."""
-    if isinstance(_attribute(thing, "graph"), tf.Graph):
+    if isinstance(_attribute(thing, "graph"), Graph):
         return "give the graph it is in, tgw.edit(x.graph)"
     if _attribute(thing, "signatures") is not None:
         return "give the directory it was loaded from, or one of its .signatures"
@@ -164,7 +164,7 @@ def _alternative(thing: Any) -> str:
     )
 
 
-def _attribute(thing: Any, name: str) -> Any:
+def _attribute(thing: object, name: str) -> Any:
     """An attribute of any object; None when it is missing or reading it raises."""
     try:
         return getattr(thing, name, None)
@@ -194,7 +194,7 @@ def reopen_live_expression(*, has_session: bool) -> str:
     return _call([_GRAPH, _SESSION] if has_session else [_GRAPH], ())
 
 
-def reopen_expression(thing: Any, title: str, choices: Mapping[str, Any]) -> str:
+def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> str:
     """The Python expression that opens a source again, `tgw.edit(...)`; for a live graph see `reopen_live_expression`.
 
     Args:
@@ -220,10 +220,10 @@ def _call(first: list[str], options: Any) -> str:
     return "\n".join(["tgw.edit(", *(f"    {text}" for text in [*first, *(f"{option}," for option in options)]), ")"])
 
 
-def _source_text(value: Any) -> str:
+def _source_text(value: object) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
-    if isinstance(value, tf.TensorSpec):
+    if isinstance(value, TensorSpec):
         name = f", name={value.name!r}" if value.name else ""
         shape = dimensions(value.shape)
         return f"tf.TensorSpec({shape if shape is None else list(shape)}, {value.dtype!r}{name})"

@@ -35,7 +35,7 @@ def _home(path: Path) -> Path:
         return path
 
 
-def shorten(thing: Any) -> str:
+def shorten(thing: object) -> str:
     """The repr of a value, cut to about 200 characters; "<Type>" when its repr raises."""
     try:
         text = thing if type(thing) is str and len(thing) > _LONGEST else repr(thing)

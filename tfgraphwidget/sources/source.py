@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import Member, Typing, VariableDef
-from tfgraphwidget.tf_types import DType, FunctionDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, DType, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
-    import tensorflow as tf  # noqa: TC004  # a string at run time
-
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
+    from tfgraphwidget.tensorflow_modules import tf  # noqa: TC004  # a string at run time
 
 Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
 
@@ -69,13 +68,13 @@ class Body(Protocol):
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """The outermost v1 control flow contexts; see `graph.extras`."""
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
 
 
@@ -115,7 +114,7 @@ class StoredData(Protocol):
     def value(self, handle: str) -> Any:
         """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""
 
-    def meta(self) -> Any:
+    def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
 
     def folder(self) -> Path | None:
@@ -126,6 +125,9 @@ class StoredData(Protocol):
 
     def keys(self, handle: str) -> tuple[str, ...]:
         """The names in the checkpoint under which the value of the variable of that handle op is; empty without one."""
+
+    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+        """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
@@ -172,7 +174,7 @@ class Source:
     stored: StoredData | None = field(default=None, repr=False)
     model: Any = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
-    initial_values: Callable[[bool], Mapping[str, Any]] | None = field(default=None, repr=False)
+    initial_values: Callable[[bool], Mapping[str, object]] | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.

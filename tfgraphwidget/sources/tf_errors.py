@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.tensorflow_modules import tf
 
 # How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
 _WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")

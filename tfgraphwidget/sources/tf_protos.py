@@ -6,54 +6,85 @@ Importing this module does not import TensorFlow. The first use of a name does: 
 
 from __future__ import annotations
 
+import ast
+import inspect
+import json
+import lzma
+import re
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tfgraphwidget.tf_types import DataType
+import numpy as np
+
+from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded
+from tfgraphwidget.tf_types import CheckpointReader, DataType, Message, TensorProto
 
 if TYPE_CHECKING:
-    AssetFileDef: Any
-    AttrValue: Any
-    ControlFlowContextDef: Any
-    FunctionDef: Any
-    FunctionDefLibrary: Any
-    GradientDef: Any
-    GraphDebugInfo: Any
-    GraphDef: Any
-    MetaGraphDef: Any
-    NodeDef: Any
-    OpDef: Any
-    SavedModel: Any
-    SignatureDef: Any
-    TrackableObjectGraph: Any
-    VariableDef: Any
+    from google.protobuf.descriptor_pool import DescriptorPool
+
+    from tfgraphwidget.tf_types import AssetFileDef as AssetFileDef
+    from tfgraphwidget.tf_types import AttrValue as AttrValue
+    from tfgraphwidget.tf_types import ControlFlowContextDef as ControlFlowContextDef
+    from tfgraphwidget.tf_types import FunctionDef as FunctionDef
+    from tfgraphwidget.tf_types import FunctionDefLibrary as FunctionDefLibrary
+    from tfgraphwidget.tf_types import GradientDef as GradientDef
+    from tfgraphwidget.tf_types import GraphDebugInfo as GraphDebugInfo
+    from tfgraphwidget.tf_types import GraphDef as GraphDef
+    from tfgraphwidget.tf_types import MetaGraphDef as MetaGraphDef
+    from tfgraphwidget.tf_types import NodeDef as NodeDef
+    from tfgraphwidget.tf_types import OpDef as OpDef
+    from tfgraphwidget.tf_types import OpList as OpList
+    from tfgraphwidget.tf_types import SavedModel as SavedModel
+    from tfgraphwidget.tf_types import SignatureDef as SignatureDef
+    from tfgraphwidget.tf_types import TrackableObjectGraph as TrackableObjectGraph
+    from tfgraphwidget.tf_types import VariableDef as VariableDef
 
 # Keys of collections, as in tf.compat.v1.GraphKeys (tests/sources/test_tf_protos.py compares them).
 GLOBAL_VARIABLES = "variables"
 TRAINABLE_VARIABLES = "trainable_variables"
+LOCAL_VARIABLES = "local_variables"
+SAVEABLE_OBJECTS = "saveable_objects"
 ASSET_FILEPATHS = "asset_filepaths"
 TABLE_INITIALIZERS = "table_initializer"
 STRING = cast("DataType.ValueType", 7)  # DT_STRING
 
-_CORE = "tensorflow.core"
-_MODULES = {
-    "AssetFileDef": "protobuf.meta_graph_pb2",
-    "AttrValue": "framework.attr_value_pb2",
-    "ControlFlowContextDef": "protobuf.control_flow_pb2",
-    "FunctionDef": "framework.function_pb2",
-    "FunctionDefLibrary": "framework.function_pb2",
-    "GradientDef": "framework.function_pb2",
-    "GraphDebugInfo": "framework.graph_debug_info_pb2",
-    "GraphDef": "framework.graph_pb2",
-    "MetaGraphDef": "protobuf.meta_graph_pb2",
-    "NodeDef": "framework.node_def_pb2",
-    "OpDef": "framework.op_def_pb2",
-    "SavedModel": "protobuf.saved_model_pb2",
-    "SignatureDef": "protobuf.meta_graph_pb2",
-    "TrackableObjectGraph": "protobuf.trackable_object_graph_pb2",
-    "VariableDef": "framework.variable_pb2",
+# Of these files TensorFlow's messages are read; those that they import come with them.
+_FILES = (
+    "framework/function.proto",
+    "framework/graph.proto",
+    "framework/graph_debug_info.proto",
+    "framework/op_def.proto",
+    "framework/variable.proto",
+    "protobuf/control_flow.proto",
+    "protobuf/meta_graph.proto",
+    "protobuf/saved_model.proto",
+    "protobuf/trackable_object_graph.proto",
+)
+_NAMES = frozenset(
+    (
+        *("AssetFileDef", "AttrValue", "ControlFlowContextDef", "FunctionDef", "FunctionDefLibrary", "GradientDef"),
+        *("GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef", "OpList", "SavedModel", "SignatureDef"),
+        *("TrackableObjectGraph", "VariableDef"),
+    )
+)
+_RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
+_COLLECTIONS = {
+    **dict.fromkeys(("variables", "trainable_variables", "local_variables", "model_variables"), "VariableDef"),
+    **dict.fromkeys(("metric_variables", "moving_average_variables", "global_step"), "VariableDef"),
+    "while_context": "WhileContextDef",
+    "cond_context": "CondContextDef",
+    "savers": "SaverDef",
 }
+_REFERENCE = 100  # so much more is the DataType of a reference to a tensor
+_DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
+    *("invalid", "float32", "float64", "int32", "uint8", "int16", "int8", "string", "complex64", "int64", "bool"),
+    *("qint8", "quint8", "qint32", "bfloat16", "qint16", "quint16", "uint16", "complex128", "float16", "resource"),
+    *("variant", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz"),
+    *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
+)
+_SERIALIZED = re.compile(r"AddSerializedFile\((b(['\"]).*\2)\)$", re.MULTILINE)
 
 
 class MessageClasses(NamedTuple):
@@ -61,7 +92,7 @@ class MessageClasses(NamedTuple):
 
     GraphDef: Any
     MetaGraphDef: Any
-    SavedModel: Any
+    SavedModel: type[Any]
 
 
 @cache
@@ -71,16 +102,40 @@ def message_classes() -> MessageClasses:
 
 
 def registered_op(op_type: str) -> Any:
-    """The OpDef that is registered for an op type, or None."""
-    return import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+    """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that this package has."""
+    if is_loaded():
+        return import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+    return _op_definitions().get(op_type)
+
+
+@cache
+def _op_definitions() -> dict[str, Any]:
+    """The OpDefs of the ops of TensorFlow, from a file that `python -m tests.sources.test_op_definitions` writes."""
+    data = lzma.decompress((Path(__file__).parent / "op_definitions.xz").read_bytes())
+    return {definition.name: definition for definition in _message("OpList").FromString(data).op}
+
+
+def op_docstring(op_type: str) -> str:
+    """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not TensorFlow's."""
+    if is_loaded():
+        text = getattr(getattr(import_module("tensorflow").raw_ops, op_type, None), "__doc__", None)
+        return inspect.cleandoc(text or "")
+    return _op_docstrings().get(op_type, "")
+
+
+@cache
+def _op_docstrings() -> dict[str, str]:
+    docstrings: dict[str, str] = json.loads(
+        lzma.decompress((Path(__file__).parent / "op_documentation.xz").read_bytes())
+    )
+    return docstrings
 
 
 @cache
 def dtype_names() -> dict[int, str]:
     """The number of each DataType → TensorFlow's name of it, "float32", references included."""
-    types_pb2 = import_module(f"{_CORE}.framework.types_pb2")
-    as_dtype = import_module("tensorflow").as_dtype
-    return {number: as_dtype(number).name for number in types_pb2.DataType.values() if number}
+    names = dict(enumerate(_DTYPES[1:], 1))
+    return names | {number + _REFERENCE: f"{name}_ref" for number, name in names.items()}
 
 
 def numpy_dtype(name: str) -> Any:
@@ -88,29 +143,39 @@ def numpy_dtype(name: str) -> Any:
     return import_module("tensorflow").as_dtype(name).as_numpy_dtype
 
 
-def array_of(tensor_proto: Any) -> Any:
-    """The numpy array of a TensorProto. Raises what TensorFlow raises for a damaged one."""
-    return import_module("tensorflow").make_ndarray(tensor_proto)
+def array_of(tensor_proto: TensorProto) -> np.ndarray[Any, Any]:
+    """The numpy array of a TensorProto. Raises TypeError or ValueError for a damaged one."""
+    from tfgraphwidget.sources.tensor_values import tensor_array
+
+    return tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""))
 
 
-def string_tensor(text: str) -> Any:
+def string_tensor(text: str) -> TensorProto:
     """The TensorProto of a scalar string."""
-    return import_module("tensorflow").make_tensor_proto(text)
+    tensor = _message("AttrValue")().tensor
+    tensor.dtype = STRING
+    tensor.tensor_shape.SetInParent()
+    tensor.string_val.append(text.encode())
+    proto: TensorProto = tensor
+    return proto
 
 
 def graph_def_version() -> int:
-    """The newest version of GraphDefs that this TensorFlow reads."""
-    return int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
+    """The newest version of GraphDefs that TensorFlow reads; as long as it is not imported, that of `_RELEASE`."""
+    return int(import_module("tensorflow").version.GRAPH_DEF_VERSION) if is_loaded() else _GRAPH_DEF_VERSION
 
 
 def tensorflow_version() -> str:
-    """The release of this TensorFlow, "2.21.0"."""
-    return str(import_module("tensorflow").__version__)
+    """The release of TensorFlow, "2.21.0"; as long as it is not imported, that of which this package has the ops."""
+    return str(import_module("tensorflow").__version__) if is_loaded() else _RELEASE
 
 
-def collection_message(key: str) -> Any:
+def collection_message(key: str) -> type[Message] | None:
     """The message class that the entries of a collection in a MetaGraphDef are, by the collection's key, or None."""
-    return import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+    if is_loaded():
+        result: type[Message] | None = import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+        return result
+    return _message(_COLLECTIONS[key]) if key in _COLLECTIONS else None
 
 
 def latest_checkpoint(folder: str) -> str | None:
@@ -119,20 +184,60 @@ def latest_checkpoint(folder: str) -> str | None:
     return None if prefix is None else str(prefix)
 
 
-def checkpoint_reader(prefix: str) -> Any:
+def checkpoint_reader(prefix: str) -> CheckpointReader:
     """TensorFlow's reader of a checkpoint. Raises what TensorFlow raises.
 
     `tf.train.load_checkpoint` would take a prefix for the directory of that name, if there is one.
     """
-    return import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
+    result: CheckpointReader = import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
+    return result
 
 
 @cache
 def _message(name: str) -> Any:
-    return getattr(import_module(f"{_CORE}.{_MODULES[name]}"), name)
+    from google.protobuf import message_factory  # the command line's help needs none
+
+    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"tensorflow.{name}"))
+
+
+@cache
+def _pool() -> DescriptorPool:
+    """The pool of TensorFlow's messages: protobuf's own, with the files of the TensorFlow that is installed.
+
+    They are read from its modules without importing it. Once TensorFlow is imported, it finds the same files in the
+    pool, so that its classes of messages are these (tests/test_tensorflow_facts.py).
+    """
+    from google.protobuf import descriptor_pool
+
+    pool = descriptor_pool.Default()
+    folder = installed_folder()
+    if folder is not None:
+        read: set[str] = set()
+        for file in _FILES:
+            _add_file(pool, Path(folder).parent, f"tensorflow/core/{file}", read)
+    return pool
+
+
+def _add_file(pool: DescriptorPool, root: Path, name: str, read: set[str]) -> None:
+    """Add a file of messages to a pool, after the files that it imports."""
+    from google.protobuf import descriptor_pb2
+
+    if name in read:
+        return
+    read.add(name)
+    module = name.removesuffix(".proto") + "_pb2"
+    if not name.startswith("tensorflow/"):
+        import_module(module.replace("/", "."))
+        return
+    match = _SERIALIZED.search((root / f"{module}.py").read_text(encoding="utf-8"))
+    assert match is not None, name  # protoc writes it so since 2022
+    serialized = ast.literal_eval(match[1])
+    for imported in descriptor_pb2.FileDescriptorProto.FromString(serialized).dependency:
+        _add_file(pool, root, imported, read)
+    pool.AddSerializedFile(serialized)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name.startswith("_") or name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _message(name)

@@ -15,7 +15,7 @@ from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.tf_types import MetaGraphDef, Variable
 
 
-def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
+def read_variable_def(proto: Any, constraint: object = None) -> VariableDef:
     """Convert TensorFlow's VariableDef message to a `graph.index.VariableDef`."""
     return VariableDef(
         handle=proto.variable_name.rpartition(":")[0],
@@ -31,7 +31,7 @@ def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
     )
 
 
-def is_same_variable(one: Any, other: Any) -> bool:
+def is_same_variable(one: object, other: object) -> bool:
     """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it holds."""
     handles = [getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None)) for each in (one, other)]
     return handles[0] is not None and handles[0] is handles[1]

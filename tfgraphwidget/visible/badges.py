@@ -141,7 +141,7 @@ def _values(tensor: TensorProto, dtype: str, count: int) -> list[Any] | None:
     return values + values[-1:] * (count - len(values)) if count else []
 
 
-def _format_nested(values: list[Any], shape: Sequence[int]) -> str:
+def _format_nested(values: list[object], shape: Sequence[int]) -> str:
     if not shape:
         return _format_one(values[0])
     if len(shape) == 1:
@@ -150,7 +150,7 @@ def _format_nested(values: list[Any], shape: Sequence[int]) -> str:
     return f"[{', '.join(_format_nested(values[k * step : k * step + step], shape[1:]) for k in range(shape[0]))}]"
 
 
-def _format_one(value: Any) -> str:
+def _format_one(value: object) -> str:
     if isinstance(value, bytes):
         return f'"{_printable(value[: _MOST_LETTERS + 1])}"'
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -253,7 +253,7 @@ def _boxes_of_ops(number: Ints, boxes: Items, badges: Badges, of_badge: Ints) ->
 
 def _select_rows(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
     """Some rows of columns that stand one above the other."""
-    joined: dict[str, Any] = {}
+    joined: dict[str, object] = {}
     for name, column in columns.items():
         both = np.concatenate([column, np.asarray(more[name], dtype=column.dtype)])[rows]
         joined[name] = both.tolist() if both.dtype == object else both

@@ -147,7 +147,7 @@ class EditRequests:
 
     # What the drawing shows of it
 
-    def compare(self, *, show: bool, before: Any = None) -> None:
+    def compare(self, *, show: bool, before: object = None) -> None:
         """Show what differs from another graph, or from this one as it was opened; or no differences."""
         self._difference = self._editor.diff(before) if show else None
         self._before = before if show else None
@@ -174,7 +174,7 @@ class EditRequests:
         names = {"added": difference.added, "removed": difference.removed, "changed": tuple(changed)}
         return tuple(p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops)
 
-    def probe(self, name: str, feeds: dict[str, Any]) -> None:
+    def probe(self, name: str, feeds: dict[str, object]) -> None:
         """Run the graph and look at what an op gives, or the selected ones."""
         self._editor.probe(name or self._selection(), feeds)
 

@@ -95,7 +95,7 @@ class KernelNamespace:
         names = (f"{name}_{k}" if k else name for k in range(len(variables) + 1))
         return next(free for free in names if free not in variables)
 
-    def assign(self, name: str, value: Any, *, overwrite: bool = False) -> None:
+    def assign(self, name: str, value: object, *, overwrite: bool = False) -> None:
         """Make a value a variable of the notebook.
 
         Args:

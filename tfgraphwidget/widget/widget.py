@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anywidget
 import traitlets
@@ -47,7 +47,7 @@ class GraphWidget(anywidget.AnyWidget):
     outputs = traitlets.Tuple(())
     selection = traitlets.Tuple(())
 
-    def __init__(self, editor: GraphEditor, exporter: Exporter | None = None, **traits: Any) -> None:
+    def __init__(self, editor: GraphEditor, exporter: Exporter | None = None, **traits: object) -> None:
         if not _BUNDLE.is_file():
             raise GraphEditError(
                 "The widget's bundle has not been built; run `node build.mjs` in labextension/, or install the package."

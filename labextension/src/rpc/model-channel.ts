@@ -1,7 +1,8 @@
 // The channel of a widget: requests over its anywidget model. There is one per model, so that several views share it.
 //
 // Where the front end forwards it, the kernel reports when it begins a message ("busy") and when it has finished
-// ("idle"). A request that has finished without a reply means that the kernel was restarted.
+// ("idle"). A request that has finished without a reply means that the kernel was restarted. Colab's manager reports
+// "idle" when it has sent the message and never "busy", so "idle" counts only after "busy" of the same request.
 import type { Reply, Request } from "../protocol/messages";
 import { isMessage, KernelGone, type Message, type RequestOptions, RpcClient } from "./client";
 
@@ -13,9 +14,12 @@ interface Callbacks {
 /** The part of anywidget's model that carries messages. */
 export interface WidgetModel {
   send(content: unknown, callbacks?: Callbacks, buffers?: ArrayBuffer[]): void;
-  on(event: "msg:custom", callback: (message: unknown, buffers: DataView[]) => void): void;
-  off(event: "msg:custom", callback: (message: unknown, buffers: DataView[]) => void): void;
+  on(event: "msg:custom", callback: (message: unknown, buffers: Bytes[]) => void): void;
+  off(event: "msg:custom", callback: (message: unknown, buffers: Bytes[]) => void): void;
 }
+
+/** What front ends hand a message's buffers over as: Jupyter as DataViews, others as typed arrays or as they are. */
+export type Bytes = ArrayBuffer | ArrayBufferView;
 
 /** A reply and its binary buffer, which may be empty. */
 export type Answer = Reply & { buffer: DataView };
@@ -38,6 +42,13 @@ const LOST = "The request may not have reached the kernel: check the history, th
 /** For exhaustive switches: the compiler reports a missing case; a newer kernel's message throws. */
 export function assertNever(value: never): never {
   throw new Error(`This page does not understand ${JSON.stringify(value)?.slice(0, 80)}; reload it.`);
+}
+
+function viewOf(bytes: Bytes): DataView {
+  if (bytes instanceof DataView) return bytes;
+  return ArrayBuffer.isView(bytes)
+    ? new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : new DataView(bytes);
 }
 
 export class ModelChannel implements Channel {
@@ -86,19 +97,23 @@ export class ModelChannel implements Channel {
     this.#client.rejectAll(new Error("This view was closed."));
   }
 
-  readonly #receive = (message: unknown, buffers: DataView[]): void => {
+  readonly #receive = (message: unknown, buffers: Bytes[]): void => {
     if (!isMessage(message)) return;
     const pending = this.#client.receive(message);
     if (!pending) return;
     this.#setGone(false);
-    pending.resolve({ ...(message as Reply), buffer: buffers[0] ?? new DataView(new ArrayBuffer(0)) });
+    pending.resolve({ ...(message as Reply), buffer: viewOf(buffers?.[0] ?? new ArrayBuffer(0)) });
   };
 
   #send(message: Message & { id: number }): void {
     const pending = () => this.#client.find(message.id);
+    let isBegun = false;
     const status: Callbacks["iopub"]["status"] = ({ content: { execution_state: state } }) => {
-      if (state === "busy") pending()?.report({ what: "Working", done: 0, total: 0 });
-      if (state === "idle") setTimeout(() => pending() && this.#setGone(true), GRACE);
+      if (state === "busy") {
+        isBegun = true;
+        pending()?.report({ what: "Working", done: 0, total: 0 });
+      }
+      if (state === "idle" && isBegun) setTimeout(() => pending() && this.#setGone(true), GRACE);
     };
     try {
       // Jupyter reads these properties; marimo calls the function once the message is sent.

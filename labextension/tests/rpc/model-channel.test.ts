@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { KernelGone } from "../../src/rpc/client";
-import { openChannel, type WidgetModel } from "../../src/rpc/model-channel";
+import { type Bytes, openChannel, type WidgetModel } from "../../src/rpc/model-channel";
 
-type Receive = (message: unknown, buffers: DataView[]) => void;
+type Receive = (message: unknown, buffers: Bytes[]) => void;
 
 /** A model that keeps what was sent and lets the test answer. */
 class FakeModel implements WidgetModel {
@@ -30,7 +30,7 @@ class FakeModel implements WidgetModel {
     this.#listeners.delete(callback);
   }
 
-  answer(message: unknown, buffers: DataView[] = []): void {
+  answer(message: unknown, buffers: Bytes[] = []): void {
     for (const listener of this.#listeners) listener(message, buffers);
   }
 
@@ -63,6 +63,17 @@ describe("channel", () => {
     const buffer = new DataView(new ArrayBuffer(12));
     model.answer({ ...refused, id: model.sent[0]?.id }, [buffer]);
     expect((await answer).buffer).toBe(buffer);
+  });
+
+  test("a buffer may be a DataView, a typed array on a part of a buffer, or an ArrayBuffer", async () => {
+    const bytes = new Uint8Array([9, 1, 2, 3]);
+    for (const given of [new DataView(bytes.buffer, 1), bytes.subarray(1), bytes.slice(1).buffer]) {
+      const model = new FakeModel();
+      const answer = openChannel(model).request({ type: "open", aspect: 0 });
+      model.answer({ ...refused, id: model.sent[0]?.id }, [given]);
+      const { buffer } = await answer;
+      expect([buffer.byteLength, buffer.getUint8(0), buffer.getUint8(2)]).toEqual([3, 1, 3]);
+    }
   });
 
   test("messages for others, and what is no message, are ignored", async () => {
@@ -146,6 +157,19 @@ describe("channel", () => {
     model.answer({ type: "there", revision: 3, id: model.sent[1]?.id });
     await check;
     expect(heard).toEqual([true, false]);
+  });
+
+  test("a manager that says idle once the message is sent, and never busy, as Colab's, has lost no kernel", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const heard: boolean[] = [];
+    channel.watch((gone) => heard.push(gone));
+    const answer = channel.request({ type: "open", aspect: 0 });
+    model.says("idle");
+    await vi.advanceTimersByTimeAsync(5000); // longer than a reply may take after a kernel's own "idle"
+    model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
+    expect(await answer).toMatchObject({ why: "mine" });
+    expect(heard).toEqual([]);
   });
 
   test("a comm that takes no messages was closed with its kernel", async () => {

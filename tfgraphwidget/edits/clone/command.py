@@ -211,6 +211,7 @@ class Clone(Command):
             scopes=tuple(filter(None, self.scopes)),
             preview=part.preview(self, copied[0]),
             init=self.init,
+            is_verbatim=all(copy.is_verbatim for copy in copied),
         )
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _CloneSource:
@@ -371,6 +372,11 @@ class _Copy:
         """The functions called that keep state of their own."""
         return tuple(State("state in a function", name) for name in self.library.stateful)
 
+    @property
+    def is_verbatim(self) -> bool:
+        """See `Patch.is_verbatim`; known after `change`."""
+        return self.copier.is_verbatim and not self.clone.reseed and all(map(_is_whole, self.part.variables))
+
     def losses(self) -> Iterator[str]:
         """A sentence for each thing that is not copied unchanged; complete after `change`."""
         clone, part = self.clone, mask_of(self.index, self.part.ops)
@@ -394,7 +400,7 @@ class _Copy:
         variables = []
         for original in self.part.variables:
             variable = copier.variable(original, into)
-            if not variable.initializer or not variable.snapshot:
+            if not _is_whole(variable):
                 variable, more = complete_variable(by_name[variable.handle], variable)
                 nodes += more
             variables.append(variable)
@@ -422,6 +428,11 @@ class _Copy:
         return control_flow_contexts.rename_contexts(
             self.index.extras.contexts(), names, copier.frames, stays=copier.stays
         )
+
+
+def _is_whole(variable: VariableDef) -> bool:
+    """Whether a variable has an op that initializes it and one that reads it."""
+    return bool(variable.initializer and variable.snapshot)
 
 
 # Add: the whole graph of another source, with the values of its variables

@@ -20,6 +20,7 @@ from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import (
     ANY_PORT,
     CONSTANTS,
+    OUTPUT_SHAPES,
     STATE_KEY,
     TAGGED_SUMMARIES,
     GraphIndex,
@@ -55,8 +56,9 @@ def invalidate_gradient(node: NodeDef) -> bool:
 
 _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
-# The attributes of a NodeDef that name ops, state or frames; most ops have none of them.
-_NAMING = frozenset({"_class", STATE_KEY, "var_name", "frame_name", KEY})
+# The attributes of a NodeDef that name ops, state or frames, and one that an import holds against what it infers; most
+# ops have none of them.
+_NAMING = frozenset({"_class", STATE_KEY, "var_name", "frame_name", KEY, OUTPUT_SHAPES})
 # Collections that TensorFlow wants one member in.
 ONE_OF_A_KIND = frozenset({"global_step"})
 
@@ -79,6 +81,8 @@ class NodeCopier:
         taken: The keys of the target graph's state, in lower case.
         src_scope: The scope that is removed from the names of the originals.
         dropped: What could not be copied, one sentence each.
+        is_verbatim: Whether all copies so far differ from their originals in names and devices only, and read the same
+            tensors from outside; see `edits.patch.Patch`.
     """
 
     names: Mapping[str, str]
@@ -92,10 +96,12 @@ class NodeCopier:
     used_keys: Collection[str] = ()
     src_scope: str = ""
     dropped: dict[str, None] = field(default_factory=dict)
+    is_verbatim: bool = field(init=False)
     _inputs: dict[str, str] = field(default_factory=dict)
     _beside: dict[bytes, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.is_verbatim = self.stays and not self.functions and not any(self.replacements.values())
         # Most inputs are the first output of a copied op: "a" becomes the name of the copy of "a".
         self._inputs.update(self.names)
         for op, port in self.replacements:
@@ -148,6 +154,8 @@ class NodeCopier:
     def _rewrite_attributes(self, node: NodeDef, copy: NodeDef, naming: Collection[str]) -> None:
         """Give the attributes `naming`, which name ops, state or frames, the names of the copies."""
         attributes = copy.attr
+        if OUTPUT_SHAPES in naming:
+            self.is_verbatim = False
         if "_class" in naming:
             self._colocate(node.name, attributes["_class"].list.s)
         # Kept, the copy would silently share the original's state

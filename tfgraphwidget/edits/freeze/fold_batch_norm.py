@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.naming import free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 
 Tensor = tuple[int, int]
 _BIASES = SUMS | {"BiasAdd"}
@@ -533,7 +532,7 @@ def _drop_arguments(definition: FunctionDef, call: NodeDef, numbers: Collection[
         call.attr["Tin"].list.type[:] = [types[k] for k in remaining]
 
 
-def _attribute(index: GraphIndex, op: int, name: str) -> Any:
+def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
     """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
     node = index.nodes[op]
     value = attribute(node, index.typing.definition(node.op), name)

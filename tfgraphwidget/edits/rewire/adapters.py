@@ -34,7 +34,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     if kind not in _ADAPTERS:
         choices = ", ".join(map(repr, _ADAPTERS))
         raise GraphEditError(f"mend={kind!r} is not known; it is one of {choices}.")
-    adapters: dict[tuple[Tensor, Any], int] = {}
+    adapters: dict[tuple[Tensor, object], int] = {}
     for slot, old, new in moves.changed_inputs():
         setting = _ADAPTERS[kind](moves, old, new)
         if setting is not None:
@@ -149,7 +149,7 @@ def _set_dtype(moves: EdgeMoves, node: NodeDef, attribute: str, dtype: str) -> N
     node.attr[attribute].type = moves.index.typing.number(dtype)
 
 
-_ADAPTERS: dict[str, Callable[[EdgeMoves, Tensor, Tensor], Any]] = {
+_ADAPTERS: dict[str, Callable[[EdgeMoves, Tensor, Tensor], object]] = {
     "Cast": _cast,
     "Reshape": _reshape,
     "Transpose": _transpose,

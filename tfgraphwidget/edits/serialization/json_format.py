@@ -206,13 +206,13 @@ def _bytes(text: str) -> bytes:
         raise NotDecodable("bytes are written as base64") from None
 
 
-def _decode_float(data: Mapping[str, Any]) -> float:
+def _decode_float(data: Mapping[str, object]) -> float:
     if data["float"] not in _NOT_FINITE:
         raise NotDecodable(f"{str(data['float'])[:40]!r} is none of {', '.join(_NOT_FINITE)}")
     return float(data["float"])
 
 
-def _decode_complex(data: Mapping[str, Any]) -> complex:
+def _decode_complex(data: Mapping[str, object]) -> complex:
     parts = data["complex"] if isinstance(data["complex"], list) else []
     numbers = [decode(part) for part in parts]
     if len(numbers) != 2 or not all(type(n) in (int, float) for n in numbers):
@@ -477,7 +477,7 @@ def _types(kind: type) -> dict[str, object]:
 def _fits(value: object, kind: object) -> bool:
     """Whether a value is of an annotated type, as deep as it goes."""
     origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
+    if kind is Any or kind is object:
         return True
     if origin in (Union, types.UnionType):
         return any(_fits(value, one) for one in inner)

@@ -8,11 +8,12 @@ import numpy as np
 
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.graph import dot
-from tfgraphwidget.scene.rendering import matplotlib_axes
 
 
 def write_picture(path: Path, request: ExportRequest) -> None:
     """Write the drawing in the format of the suffix."""
+    from tfgraphwidget.scene.rendering import matplotlib_axes  # takes 0.3 s to import
+
     scene, paint = request.picture()
     matplotlib_axes.save(scene, path, paint=paint)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
@@ -32,11 +32,11 @@ from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import TRAINABLE, GraphIndex, definitions, handles
-from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice
-from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
+from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice, write_checkpoint
+from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
 _INIT = "__saved_model_init_op"
@@ -70,7 +70,8 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         meta, new = _rewrite(edited)
     except CannotHold as error:
         raise NotKept(str(error)) from error
-    values = _changed_values(edited)
+    values = {name: read() for name, read in edited.stored.other_values().items()}
+    values |= _changed_values(edited, values)
     if new:
         prefix = str(edited.folder / "variables" / "variables")
         values |= checkpoint_values(tf_protos.checkpoint_reader(prefix), new)
@@ -158,7 +159,7 @@ def _rewrite(edited: EditedSavedModel) -> tuple[Any, list[NewVariable]]:
     return meta, new
 
 
-def _init_op(meta: Any) -> str:
+def _init_op(meta: MetaGraphDef) -> str:
     """The op that sessions run after they have restored the variables; "" without one."""
     outputs = meta.signature_def[_INIT].outputs if _INIT in meta.signature_def else {}
     return next((split_tensor(info.name)[0] for info in outputs.values()), "")
@@ -184,22 +185,54 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
     added = set()
+    converted: list[str] = []  # ops that the model restores, and that freezing has replaced under their own names
     stack = _bookkeeping(original)
     if not original.object_graph_def.nodes and any(name not in nodes for name in stack):
         raise NotKept("ops of its Saver were removed")
     while stack:
         name = stack.pop()
         if name in nodes or name not in raw:
-            if name in nodes and name in raw and nodes[name].op != raw[name].op:
+            if name not in raw or name not in nodes or nodes[name].op == raw[name].op or name in converted:
+                continue
+            if not original.object_graph_def.nodes:
                 raise NotKept(f"{name!r} is a {nodes[name].op} now, and the model restores a {raw[name].op}")
+            converted.append(name)
+            stack += [split_input(text)[0] for text in raw[name].input]
             continue
         added.add(name)
         nodes[name] = raw[name]
         stack += [split_input(text)[0] for text in raw[name].input]
-    return [*(node for name, node in raw.items() if name in added), *(nodes[n] for n in nodes if n not in added)]
+    edited_nodes = _renamed([nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw})
+    added.update(converted)
+    return [*(node for name, node in raw.items() if name in added), *edited_nodes]
 
 
-def _bookkeeping(meta: Any) -> list[str]:
+def _renamed(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]) -> list[NodeDef]:
+    """NodeDefs of which some have other names, which their consumers read.
+
+    A frozen variable is a constant of the variable's name, and the objects of a SavedModel restore the variable itself.
+    """
+    taken = {name.lower() for name in used_names}
+    new_names: dict[str, str] = {}
+    for name in names:
+        new_names[name] = free_name(f"{name}_frozen", taken)
+        taken.add(new_names[name].lower())
+    if not new_names:
+        return list(nodes)
+    renamed = []
+    for node in nodes:
+        copy = type(node)()
+        copy.CopyFrom(node)
+        copy.name = new_names.get(node.name, node.name)
+        for place, text in enumerate(node.input):
+            name = split_input(text)[0]
+            if name in new_names:
+                copy.input[place] = text.replace(name, new_names[name], 1)
+        renamed.append(copy)
+    return renamed
+
+
+def _bookkeeping(meta: MetaGraphDef) -> list[str]:
     """The ops that those who load a SavedModel run or look up by name."""
     saver, objects = meta.saver_def, meta.object_graph_def.nodes
     names = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
@@ -229,7 +262,7 @@ def _check_state(edited: EditedSavedModel) -> None:
             raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
 
 
-def _set_collections(meta: Any, edited: EditedSavedModel, names: set[str]) -> None:
+def _set_collections(meta: MetaGraphDef, edited: EditedSavedModel, names: set[str]) -> None:
     """Let the collections of a graph of TensorFlow 1 name what is there."""
     index = edited.request.index
     for key in list(meta.collection_def):
@@ -245,7 +278,7 @@ def _set_collections(meta: Any, edited: EditedSavedModel, names: set[str]) -> No
         _set_trainable(meta, index)
 
 
-def _set_trainable(meta: Any, index: GraphIndex) -> None:
+def _set_trainable(meta: MetaGraphDef, index: GraphIndex) -> None:
     """Let the variables in the collections be trainable, or not, as the edited graph has them."""
     defined, found = index.defined_variables, dict[str, bytes]()
     for key in list(meta.collection_def):
@@ -268,10 +301,11 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
     kind = tf_protos.collection_message(key)
     if kind is None or kind.DESCRIPTOR.name != "VariableDef":
         return True
-    return split_tensor(kind.FromString(entry).variable_name)[0] in names
+    definition = cast("VariableDef", kind.FromString(entry))
+    return split_tensor(definition.variable_name)[0] in names
 
 
-def _set_signature_defs(meta: Any, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
+def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: ObjectGraphEdit) -> None:
     """Let the signatures name the tensors that stand for their inputs and outputs now."""
     index, request = edited.request.index, edited.request
     before_by_name, now = (
@@ -301,12 +335,19 @@ def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
 # Values
 
 
-def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
-    """The values that variables have in the session and did not have in the file, by their names in the checkpoint."""
+def _changed_values(edited: EditedSavedModel, others: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that variables have in the session and did not have in the file, by their names in the checkpoint.
+
+    `others` are those that came from another checkpoint.
+    """
     session, index, stored = edited.session, edited.request.index, edited.stored
     if session is None:
         return {}
-    variables = [v for v in definitions(index, handles(index)).values() if v.snapshot or not v.resource]
+    before = edited.before
+    known = definitions(index, handles(index))
+    # The objects of a frozen model have the values that were frozen.
+    known = {**definitions(before, handles(before)), **known}
+    variables = [v for v in known.values() if v.snapshot or not v.resource]
     keys = {v.handle: stored.keys(v.handle) for v in variables}
     variables = [v for v in variables if keys[v.handle]]
     if not variables:
@@ -319,10 +360,11 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
     # A variable that functions capture is the one that counts where two ops stand for one.
     for variable in sorted(variables, key=lambda v: len(keys[v.handle])):
         first, value = keys[variable.handle][0], np.asarray(now[variable.handle])
-        if variable_slice(np.asarray(reader.get_tensor(first)), variable).tobytes() == value.tobytes():
+        stored_value = np.asarray(others[first] if first in others else reader.get_tensor(first))
+        if variable_slice(stored_value, variable).tobytes() == value.tobytes():
             continue
         for key in keys[variable.handle]:
-            whole = changed.get(key, np.array(reader.get_tensor(key)))
+            whole = changed.get(key, np.array(others[key] if key in others else reader.get_tensor(key)))
             if variable.slice_info is None:
                 whole = value
             else:
@@ -331,20 +373,10 @@ def _changed_values(edited: EditedSavedModel) -> dict[str, Any]:
     return changed
 
 
-def _write_values(old: Path, new: Path, values: Mapping[str, Any]) -> None:
+def _write_values(old: Path, new: Path, values: Mapping[str, object]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
-    names = sorted({*reader.get_variable_to_shape_map(), *values})
-    dtypes = {name: np.asarray(value).dtype for name, value in values.items()} | reader.get_variable_to_dtype_map()
+    readers = {name: partial(reader.get_tensor, name) for name in reader.get_variable_to_shape_map()}
     for file in new.parent.glob(f"{new.name}.*"):
         file.unlink()
-    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
-        fed = [tf.compat.v1.placeholder(dtypes[name]) for name in names]
-        saved = tf.raw_ops.SaveV2(prefix=str(new), tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed)
-        tensor_values = (values[name] if name in values else reader.get_tensor(name) for name in names)
-        session.run(saved, {tensor: _array(value) for tensor, value in zip(fed, tensor_values, strict=True)})
-
-
-def _array(value: Any) -> Any:
-    """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
-    return np.array(value, dtype=object) if isinstance(value, bytes) else value
+    write_checkpoint(str(new), {**readers, **{name: partial(values.__getitem__, name) for name in values}})

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import OUTPUT_SHAPES, GraphIndex
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import GraphDef, NodeDef
 from tfgraphwidget.writable import reason, write_files
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.edits.freeze import ConvertedGraph
 from tfgraphwidget.edits.freeze import convert_variables as freeze
@@ -43,6 +42,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDefLibrary, TensorProto
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
@@ -153,7 +153,7 @@ def _load(path: Path, part: ExportedSubgraph, state: ExportedState) -> Iterator[
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
     with Sandbox(graph_def.node, graph_def.library, {}, state.starters) as sandbox:
 
-        def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+        def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
             inputs, outputs = ends[signature.name]
             feeds_by_tensor = {
                 inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there

@@ -11,17 +11,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import DEFAULT
-from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op
+from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op, next_numbers
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import build
 from tfgraphwidget.sources import Signature, open_source, shape_from_proto
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode
+from tfgraphwidget.tf_types import Module
 
 # They change state that the function shares with others and that cannot be restored after a run.
 _SHARED = re.compile(
@@ -51,7 +51,7 @@ def save_module(path: Path, request: ExportRequest, module: Callable[[], tf.Modu
         check_saved_model(path, ModuleReference(request, exported))
 
 
-def _resources(module: Any) -> list[Any]:
+def _resources(module: Module) -> list[Any]:
     """The tables that a module reads but has no attribute for; TensorFlow saves only what attributes hold.
 
     The function has only their handles. The objects are found through Python's garbage collector, as TensorFlow does
@@ -70,7 +70,7 @@ def _resources(module: Any) -> list[Any]:
     return resources
 
 
-def _handle(resource: Any) -> Any:
+def _handle(resource: object) -> Any:
     return getattr(resource, "resource_handle", None)
 
 
@@ -105,7 +105,7 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
 class ModuleReference:
     """Runs a module on feeds; its variables have their old values afterwards."""
 
-    def __init__(self, request: ExportRequest, module: Any) -> None:
+    def __init__(self, request: ExportRequest, module: Module) -> None:
         self._request, self._module = request, module
         self._function = module.signature.get_concrete_function()
         self._specs = {spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)}
@@ -135,14 +135,18 @@ class ModuleReference:
         )
         return []
 
-    def rerun(self, run_all: Sequence[ReferenceRun]) -> list[ReferenceRun]:
-        """Run again on the same feeds."""
+    def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
+        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place."""
+        runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
         with eager_mode(), optimizers_off():
-            return [(signature, feeds, self._run(feeds)) for signature, feeds, _ in run_all]
+            return [(signature, feeds, self._run(feeds, moved=moved)) for signature, feeds in runs]
 
-    def _run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+    def _run(self, feeds: Mapping[str, Any], *, moved: bool) -> dict[str, Any]:
         before = [(variable, variable.read_value()) for variable in self._module.variables]
         try:
+            for variable, value in before if moved else ():
+                if variable.dtype.is_floating:
+                    variable.assign(next_numbers({"": value})[""])
             tensors = {key: tf.constant(value, self._specs[key].dtype) for key, value in feeds.items()}
             return {key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()}
         finally:

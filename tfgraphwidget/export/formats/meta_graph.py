@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import complete_graph_def
@@ -30,7 +29,8 @@ from tfgraphwidget.runtime.live import proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
 from tfgraphwidget.tf_types import Message, MetaGraphDef, Session
 
@@ -46,14 +46,14 @@ def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Message | N
                 (f"{scope}{end}" for end in ("control_dependency", "Identity") if scope + end in index.ids), ""
             )
             if saves and f"{scope}Const" in index.ids:
-                saver: Message = tf.compat.v1.train.SaverDef(
+                saver: Message = v1.train.SaverDef(
                     filename_tensor_name=f"{scope}Const:0",
                     save_tensor_name=f"{saves}:0",
                     restore_op_name=name,
                     max_to_keep=5,
                     keep_checkpoint_every_n_hours=10_000.0,
                     sharded=saves.endswith("Identity"),
-                    version=tf.compat.v1.train.SaverDef.V2,
+                    version=v1.train.SaverDef.V2,
                 )
                 return saver
     return None
@@ -76,7 +76,7 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
     return assigned == {v.handle for v in variables} and keys == set(map(key_of, variables))
 
 
-_GLOBAL = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
+_GLOBAL = tf_protos.GLOBAL_VARIABLES
 
 
 def add_collections(
@@ -107,14 +107,14 @@ def add_collections(
     return lost
 
 
-def _is_shown(item: Any, index: GraphIndex) -> bool:
+def _is_shown(item: object, index: GraphIndex) -> bool:
     """Whether the index has all ops that an item of a collection refers to."""
     member = Member.of(item)
     names = [member.name] if member is not None else _op_names(item)
     return all(split_tensor(name)[0] in index.ids for name in names)
 
 
-def _op_names(item: Any) -> list[str]:
+def _op_names(item: object) -> list[str]:
     """The ops and tensors that a control flow context, a queue runner or a Saver refers to."""
     pivot = getattr(item, "pivot", None)
     queue = getattr(item, "queue", None)
@@ -124,13 +124,12 @@ def _op_names(item: Any) -> list[str]:
     return [name for name in names if isinstance(name, str) and name]
 
 
-v1 = tf.compat.v1
 _WAY_OUT = "make variables of these constants: their values go into the checkpoint beside"
 _BARE = (
     "The variables have no values here, as the file came without a checkpoint, so {!r} was written without one, and "
     "was not run."
 )
-_SAVEABLE = v1.GraphKeys.SAVEABLE_OBJECTS
+_SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
 
 
@@ -268,7 +267,7 @@ def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping
             )
 
 
-def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) -> None:
+def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object]) -> None:
     """Raise unless the signatures compute what the graph computes; local variables get their current values."""
     if not request.signatures:
         return
@@ -285,7 +284,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
             variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
             session.run(list(state.starters))
 
-            def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+            def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
                 fed = dict(signature.inputs)
                 values: dict[str, Any] = session.run(
                     dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
@@ -297,7 +296,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, Any]) ->
     check(GraphReference(request, state), _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
 
 
-def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, Any]) -> None:
+def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, object]) -> None:
     """Raise for state that the signatures need and the file does not have."""
     ids = request.index.ids
     if any(name not in ids for name in state.starters):

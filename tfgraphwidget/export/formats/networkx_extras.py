@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import tensorflow as tf
-
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.runtime.live import proto_of
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import GraphDef
 
 

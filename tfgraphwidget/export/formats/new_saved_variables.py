@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import CheckpointReader, MetaGraphDef, NodeDef, Session
 
 OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
@@ -51,7 +51,9 @@ class NewVariable:
         return f"{self.attribute}/.ATTRIBUTES/{_VALUE}"
 
 
-def new_variables(meta: Any, before: GraphIndex, after: GraphIndex, session: Session | None) -> list[NewVariable]:
+def new_variables(
+    meta: MetaGraphDef, before: GraphIndex, after: GraphIndex, session: Session | None
+) -> list[NewVariable]:
     """The variables of an edited graph that a SavedModel does not have, with their values.
 
     Args:
@@ -138,7 +140,7 @@ def initialized(nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init
     return found
 
 
-def checkpoint_values(reader: Any, variables: Sequence[NewVariable]) -> Mapping[str, Any]:
+def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, Any]:
     """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
     if not variables:
         return {}

@@ -19,18 +19,28 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.new_saved_variables import NewVariable, add_objects
 from tfgraphwidget.export.formats.signature_function import called_function, signature_function
 from tfgraphwidget.graph import (
+    CONSTANTS,
     FUNCTION_CALLS,
     TRAINABLE,
     GraphIndex,
     Shape,
     called_functions,
+    handles,
     needed_ops,
     pairs,
     reachable_functions,
 )
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.sources import Signature, open_source, saved_variables, tf_protos
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    FunctionDef,
+    FunctionDefLibrary,
+    MetaGraphDef,
+    NodeDef,
+    QueueRunnerDef,
+    TensorShapeProto,
+)
 
 _SIGNATURES = "signatures"
 _EMPTY_OBJECT = "_generic_user_object"
@@ -64,7 +74,7 @@ class ObjectGraphEdit:
         self._rooted = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
 
-    def _function(self, name: str) -> Any:
+    def _function(self, name: str) -> FunctionDef:
         """A function of the edited graph, in the file's own bytes where it was not edited."""
         old = self._old.get(name)
         now = self._now.get(name, old)
@@ -94,10 +104,11 @@ class ObjectGraphEdit:
     def trainable(self) -> None:
         """Let the saved variables be trainable, or not, as the edited graph has them."""
         before, after = map(_trainable, (self._before, self._after))
-        if before & self._after.ids.keys() == after & self._before.ids.keys():
+        there = {self._after.names[i] for i in handles(self._after)} & self._before.ids.keys()
+        if before & there == after & there:
             return
         nodes, numbers = self.objects.nodes, saved_variables(self._original, self._original.graph_def.node)
-        flags = {number: op in after for op, number in numbers.items() if op in self._after.ids}
+        flags = {number: op in after for op, number in numbers.items() if op in there}
         functions = self._original.object_graph_def.concrete_functions.values()
         bound = {number for function in functions for number in function.bound_inputs}
         # Keras saves each variable twice, under one name; functions bind one of them.
@@ -123,12 +134,22 @@ class ObjectGraphEdit:
         numbers = self._signature_objects()
         signatures_now = {signature.name: signature for signature in now}
         signatures_before = {signature.name: signature for signature in was}
-        bindings = {**bound_tensors(self._original, self._before.nodes), **self._added}
+        bindings = self._object_tensors
         for name, number in numbers.items():
             if name not in signatures_now:
                 self._drop_signature(name)
             elif name in signatures_before:
                 self._set_signature(number, signatures_before[name], signatures_now[name], bindings)
+
+    @cached_property
+    def _object_tensors(self) -> dict[str, int]:
+        """Tensors that stand for saved objects, with the numbers of these; not those that freezing made constants."""
+        before, after = self._before, self._after
+        bound = bound_tensors(self._original, before.nodes)
+        ops = {tensor: split_tensor(tensor)[0] for tensor in bound}
+        constant = {name for name in ops.values() if name in after.ids and after.types[after.ids[name]] in CONSTANTS}
+        constant -= {name for name in constant if name in before.ids and before.types[before.ids[name]] in CONSTANTS}
+        return {**{tensor: number for tensor, number in bound.items() if ops[tensor] not in constant}, **self._added}
 
     def _signature_objects(self) -> dict[str, int]:
         """The number of the object of each signature, by name."""
@@ -187,7 +208,7 @@ class ObjectGraphEdit:
         template, facts = self._old[old], self.objects.concrete_functions[old]
         if call and self._is_same(was, now, functions=False):
             name = called_function(self._after.nodes[self._after.ids[call]])
-            if name == old or self._successor(old) == name:
+            if name == old or (self._successor(old) == name and self._new_arguments(old, name) is not None):
                 if _output_shapes(self._before, was) != _output_shapes(self._after, now):
                     _check_keys(facts.output_signature, was.outputs, was.name)
                     self._set_outputs(facts, now)
@@ -313,7 +334,9 @@ class ObjectGraphEdit:
         self._set_function_outputs(library, exchanged, moves)
         return library, renamed
 
-    def _set_function_outputs(self, library: Any, exchanged: Mapping[str, str], moves: Mapping[str, str]) -> None:
+    def _set_function_outputs(
+        self, library: FunctionDefLibrary, exchanged: Mapping[str, str], moves: Mapping[str, str]
+    ) -> None:
         """Let objects' functions declare the static shapes that their edited bodies give: TensorFlow holds them to it.
 
         The functions of signatures do so already.
@@ -372,12 +395,8 @@ class ObjectGraphEdit:
 
         It may have those of new variables besides, which become bound to it.
         """
-        before, now = self._old[old].signature, self._function(new).signature
-        types = [argument.type for argument in before.input_arg], [argument.type for argument in now.input_arg]
-        if types[0] == types[1]:
-            return True
-        numbers = self._given_objects.get(new, ())[len(types[0]) :]
-        if types[0] == types[1][: len(types[0])] and numbers and all(number is not None for number in numbers):
+        numbers = self._new_arguments(old, new)
+        if numbers is not None:
             if old in self.objects.concrete_functions:
                 self.objects.concrete_functions[old].bound_inputs.extend(numbers)
             return True
@@ -388,10 +407,17 @@ class ObjectGraphEdit:
             )
         return False
 
+    def _new_arguments(self, old: str, new: str) -> list[int] | None:
+        """The objects of the arguments that an edited function has besides; None if its other arguments differ."""
+        before, now = ([a.type for a in f.signature.input_arg] for f in (self._old[old], self._function(new)))
+        numbers = self._given_objects.get(new, ())[len(before) :] if len(now) > len(before) else ()
+        known = [number for number in numbers if number is not None]
+        return known if before == now[: len(before)] and len(before) + len(known) == len(now) else None
+
     @cached_property
     def _given_objects(self) -> dict[str, list[int | None]]:
         """The saved objects that calls give the arguments of each function; None for other arguments."""
-        known = {**bound_tensors(self._original, self._before.nodes), **self._added}
+        known = self._object_tensors
         found: dict[str, list[int | None]] = {}
         stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
             (self._after.nodes, {**known, **{name.removesuffix(":0"): number for name, number in known.items()}})
@@ -427,7 +453,7 @@ class ObjectGraphEdit:
                 captured = saved.captured_tensor
                 captured.concrete_function = moves.get(captured.concrete_function, captured.concrete_function)
 
-    def _add_gradients(self, library: Any, names: Collection[str], renamed: Mapping[str, str]) -> None:
+    def _add_gradients(self, library: FunctionDefLibrary, names: Collection[str], renamed: Mapping[str, str]) -> None:
         original = self._original.graph_def.library
         for pair in original.gradient:
             if pair.function_name in names and pair.gradient_func in names:
@@ -474,27 +500,28 @@ class ObjectGraphEdit:
 class _FunctionLookup:
     """Functions and their gradients, as following calls needs them."""
 
-    def __init__(self, function: Callable[[str], Any], gradient: Callable[[str], str] = lambda _: "") -> None:
+    def __init__(self, function: Callable[[str], FunctionDef], gradient: Callable[[str], str] = lambda _: "") -> None:
         self._function, self._gradient = function, gradient
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """None."""
         return ()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None."""
         return ()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when there is none."""
-        return self._function(name)
+        definition: FunctionDef = self._function(name)
+        return definition
 
     def gradient(self, name: str) -> str:
         """The name of the function's gradient, or ""."""
         return self._gradient(name)
 
 
-def bound_tensors(meta: Any, nodes: Iterable[NodeDef]) -> dict[str, int]:
+def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int]:
     """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of these objects.
 
     Args:
@@ -556,7 +583,7 @@ def _check_keys(structure: Any, ends: Iterable[tuple[str, str]], signature: str)
         raise GraphEditError(f"signature {signature!r} has values that are several tensors")
 
 
-def _set_shape(proto: Any, shape: Shape) -> None:
+def _set_shape(proto: TensorShapeProto, shape: Shape) -> None:
     """Let a TensorShapeProto be a static shape."""
     proto.Clear()
     if shape is None:
@@ -565,7 +592,7 @@ def _set_shape(proto: Any, shape: Shape) -> None:
         proto.dim.add(size=-1 if size is None else size)
 
 
-def _function_shapes(functions: Sequence[Any], library: Any) -> dict[str, list[Shape]]:
+def _function_shapes(functions: Sequence[Any], library: FunctionDefLibrary) -> dict[str, list[Shape]]:
     """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls them."""
     graph_def = tf_protos.GraphDef(library=library)
     graph_def.versions.producer = tf_protos.graph_def_version()
@@ -658,7 +685,7 @@ def _object_functions(saved: Any) -> Iterator[str]:
         yield saved.captured_tensor.concrete_function
 
 
-def _function_references(function: Any) -> Iterator[str]:
+def _function_references(function: FunctionDef) -> Iterator[str]:
     """The functions that a FunctionDef names."""
     for node in function.node_def:
         yield node.op
@@ -674,7 +701,7 @@ def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
             reference.name = renamed.get(reference.name, reference.name)
 
 
-def _without_shapes(function: Any) -> Any:
+def _without_shapes(function: FunctionDef) -> FunctionDef:
     """A FunctionDef without what its ops note of static shapes."""
     copy = type(function)()
     copy.CopyFrom(function)

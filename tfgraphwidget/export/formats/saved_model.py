@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from tfgraphwidget.edits import Change, rename_contexts
@@ -37,9 +36,9 @@ from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import Signature, asset_files, is_outside_assets, tf_protos
+from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import SavedModel, SignatureDef
 
-v1 = tf.compat.v1
 TAG = "serve"
 _FILES = (
     "saved_model.pb", "saved_model.cpb", "fingerprint.pb", "keras_metadata.pb", "debug/saved_model_debug_info.pb",
@@ -50,8 +49,8 @@ _BUILT_ANEW = (
 _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
 # The builder writes the initialization op and the variables itself.
 _LEFT_OUT = frozenset({
-    v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.ASSET_FILEPATHS,
-    v1.GraphKeys.SAVEABLE_OBJECTS,
+    tf_protos.LOCAL_VARIABLES, tf_protos.GLOBAL_VARIABLES, tf_protos.ASSET_FILEPATHS,
+    tf_protos.SAVEABLE_OBJECTS,
     "saved_model_main_op", "legacy_init_op", "saved_model_train_op", "saved_model_assets",
 })  # fmt: skip
 

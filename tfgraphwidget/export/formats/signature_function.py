@@ -24,7 +24,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import colocated_with, free_name, split_tensor
 from tfgraphwidget.sources import OpTypes, Signature, tf_protos
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 _INFERRED = "_output_shapes"
 _INPUT_SHAPES = "_input_shapes"
@@ -122,7 +122,7 @@ def _is_handle(dtype: str) -> bool:
     return dtype in HANDLE_DTYPES or dtype.endswith("_ref")
 
 
-def _copied_arguments(definition: Any, template: Any, numbers: list[int]) -> list[str]:
+def _copied_arguments(definition: FunctionDef, template: Any, numbers: list[int]) -> list[str]:
     """Give a function some arguments of another; their names."""
     for place, number in enumerate(numbers):
         definition.signature.input_arg.add().CopyFrom(template.signature.input_arg[number])
@@ -135,7 +135,7 @@ class _Captures:
     """The arguments of a function that stand for saved objects: one is added when it is first read."""
 
     def __init__(
-        self, index: GraphIndex, definition: Any, bound: Mapping[tuple[int, int], str], used_names: set[str]
+        self, index: GraphIndex, definition: FunctionDef, bound: Mapping[tuple[int, int], str], used_names: set[str]
     ) -> None:
         self._index, self._definition, self._bound, self._used_names = index, definition, bound, used_names
         self._arguments: dict[tuple[int, int], str] = {}

@@ -159,7 +159,7 @@ def _view_fields(view_spec: ViewSpec, frame: Frame) -> dict[str, Any]:
     }
 
 
-def _encode_json(head: dict[str, Any]) -> bytes:
+def _encode_json(head: dict[str, object]) -> bytes:
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
     return text + b" " * (-len(text) % 4)
 
@@ -282,7 +282,7 @@ def _little_endian(array: npt.NDArray[Any]) -> tuple[bytes, str]:
 class PageTables(NamedTuple):
     """One graph of a page: its JSON document, and its arrays by name."""
 
-    head: dict[str, Any]
+    head: dict[str, object]
     numbers: dict[str, npt.NDArray[Any]]
 
 

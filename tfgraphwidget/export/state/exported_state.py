@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.request import ExportRequest
@@ -31,6 +30,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 
@@ -104,7 +104,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         )
     reads = {v.handle: v.snapshot or v.name for v in variables}
     try:
-        read: dict[str, Any] = session.run(reads)
+        read: dict[str, object] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
         why = (

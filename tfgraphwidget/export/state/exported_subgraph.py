@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import ExportRequest
@@ -16,6 +15,7 @@ from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed_
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[int, int]

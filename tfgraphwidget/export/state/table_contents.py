@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -22,6 +21,7 @@ from tfgraphwidget.graph import (
     users,
 )
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 _EXPORT = "LookupTableExportV2"
@@ -48,7 +48,7 @@ class StateContents:
         return (*self.imports, *self.starters)
 
 
-def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[Any]]) -> StateContents:
+def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[object]]) -> StateContents:
     """Find the ops that fill the state of some ops, and the state that those ops need in turn.
 
     Args:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.formats.function_library import library_of
@@ -20,6 +19,7 @@ from tfgraphwidget.graph import needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 ReferenceRun = tuple[Signature, dict[str, Any], dict[str, Any]]
@@ -53,11 +53,10 @@ class GraphReference:
         index = self.request.index
         return [int(i) for i in np.flatnonzero(np.logical_or.reduce(ops_needed_by(index, self.request.signatures)))]
 
-    def sandbox(self) -> Sandbox:
-        """The graph in a separate session, with the written values of variables and tables."""
-        return Sandbox(
-            self._nodes, library_of(self.request.index, self._nodes), self._state.values, self._state.starters
-        )
+    def sandbox(self, *, moved: bool = False) -> Sandbox:
+        """The graph in a separate session, with the written values of variables and tables, or with the next ones."""
+        values = next_numbers(self._state.values) if moved else self._state.values
+        return Sandbox(self._nodes, library_of(self.request.index, self._nodes), values, self._state.starters)
 
     def run_all(self) -> list[ReferenceRun]:
         """Run the signatures on the user's feeds, and on synthetic ones where there are none.
@@ -72,10 +71,11 @@ class GraphReference:
             runs = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
         return self.rerun(runs) if runs and self._has_effects() else runs
 
-    def rerun(self, run_all: Sequence[ReferenceRun]) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state."""
-        with self.sandbox() as sandbox:
-            return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds, _ in run_all]
+    def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
+        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place."""
+        runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
+        with self.sandbox(moved=moved) as sandbox:
+            return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds in runs]
 
     def _has_effects(self) -> bool:
         return bool(side_effects(self.request.index, self._ops_to_run))
@@ -126,6 +126,15 @@ def find_external_op(nodes: Iterable[NodeDef]) -> str:
     return next((str(node.name) for node in nodes if _REACHES_OUT.fullmatch(node.op)), "")
 
 
+def next_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much."""
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    return {
+        name: np.nextafter(array, array.dtype.type(np.inf)) if array.dtype.kind == "f" else array
+        for name, array in arrays.items()
+    }
+
+
 def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     """A NodeDef without control inputs from ops all of whose tensors are fed."""
     if not any(text[:1] == "^" and text[1:] in fed for text in node.input):
@@ -136,7 +145,7 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     return copy
 
 
-def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, Any]) -> dict[str, Any]:
+def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, Any]:
     tensors = dict(signature.inputs)
     values = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
     return dict(zip((key for key, _ in signature.outputs), values, strict=True))

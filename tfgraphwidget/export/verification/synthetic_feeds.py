@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.graph import Shape
+from tfgraphwidget.tensorflow_modules import tf
 
 # (size of unknown dimensions, rank if that is unknown, how to fill), the most likely first.
 _WAYS = (

@@ -7,47 +7,44 @@ each run, so that a copy can be brought up to date with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 from tfgraphwidget.runtime.functions.body_import import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
 from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, Tensor, Variable
 
-Feeds = Callable[[], Mapping[tf.Operation, Mapping[tf.Tensor, Any]]]
+Feeds = Callable[[], "Mapping[tf.Operation, Mapping[tf.Tensor, Any]]"]
 
 
-class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
-    """A session in which variables have the values that variables elsewhere have at each run."""
+@cache
+def _following_session() -> Any:
+    """A class of sessions in which variables have the values that variables elsewhere have at each run."""
 
-    def __init__(self, graph: tf.Graph, feeds: Feeds) -> None:
-        super().__init__(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
-        self._feeds = feeds
+    class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
+        """A session that assigns values to variables before each run."""
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values.
+        def __init__(self, graph: tf.Graph, feeds: Feeds) -> None:
+            super().__init__(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+            self._feeds = feeds
 
-        Args:
-            fetches: Tensors and ops, in any structure.
-            feed_dict: {tensor: value}, or None.
-            options: A RunOptions, or None.
-            run_metadata: The RunMetadata to be filled, or None.
+        def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+            """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values."""
+            for assign, feeds in self._feeds().items():
+                super().run(assign, feeds)
+            return super().run(fetches, feed_dict, options, run_metadata)
 
-        Returns:
-            The values, in the structure of `fetches`.
-        """
-        for assign, feeds in self._feeds().items():
-            super().run(assign, feeds)
-        return super().run(fetches, feed_dict, options, run_metadata)
+    return FollowingSession
 
 
 def body_source(
@@ -81,7 +78,7 @@ def body_source(
         _import(nodes, functions, {name: tensor for name, tensor in tensors.items() if split_tensor(name) in read})
         _set_shapes(graph, index)
         tables = graph.get_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
-    session = FollowingSession(graph, state.feeds)
+    session = _following_session()(graph, state.feeds)
     session.run(tables)
     source = open_source(graph, session)
     inputs = tuple((split_tensor(name)[0], name) for name in own)
@@ -112,9 +109,12 @@ def _set_shapes(graph: tf.Graph, index: GraphIndex) -> None:
                 tensor.set_shape(index.shape(index.ids[op.name], port))
 
 
-def _placeholder(index: GraphIndex, op: str, port: int | None) -> Any:
+def _placeholder(index: GraphIndex, op: str, port: int | None) -> Tensor:
     at = index.ids[op]
-    return tf.compat.v1.placeholder(tf.as_dtype(index.dtypes(at)[port or 0]), index.shape(at, port or 0), name=op)
+    tensor: Tensor = tf.compat.v1.placeholder(
+        tf.as_dtype(index.dtypes(at)[port or 0]), index.shape(at, port or 0), name=op
+    )
+    return tensor
 
 
 class _State:
@@ -133,7 +133,7 @@ class _State:
         with eager_mode():  # whatever graph is the default one where the session is used
             return {**feeds, **{assign: {value: live.numpy()} for assign, (value, live) in self._live.items()}}
 
-    def tensor(self, name: str) -> Any:
+    def tensor(self, name: str) -> Tensor:
         """The tensor that stands for an op's output; in the default graph."""
         index, body_state = self.index, self.body_state
         op, live = index.ids[name], body_state.live(name)
@@ -154,10 +154,11 @@ class _State:
                 "into a module: leave out graph=.",
                 [name],
             )
-        return table_of(content, self.nodes).resource_handle
+        tensor: Tensor = table_of(content, self.nodes).resource_handle
+        return tensor
 
-    def _variable(self, op: int, name: str, live: Any) -> Any:
-        definition, node = self.index.defined_variables[name], self.index.nodes[op]
+    def _variable(self, op: int, name: str, live: object) -> Variable:
+        definition, node = definition_of(self.index, name), self.index.nodes[op]
         dtype, shape = tf.as_dtype(node.attr["dtype"].type), static_shape(node.attr["shape"].shape)
         value = tf.compat.v1.placeholder(dtype, shape, name=f"{name}/Initializer/value")
         variable = tf.compat.v1.Variable(
@@ -174,4 +175,5 @@ class _State:
             self._stored[variable.initializer] = value, name
         else:
             self._live[variable.initializer] = value, live
-        return variable.handle
+        result: Variable = variable.handle
+        return result

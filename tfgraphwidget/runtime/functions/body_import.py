@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient, reseed
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     attach_body_graphs,
     call_gradient_function,
@@ -29,7 +28,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, Tensor
 
 # What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -76,7 +75,7 @@ _UNCHANGED = OwnNodes()
 
 
 def load_with_gradients(
-    functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
+    functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
 ) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef.
 
@@ -117,7 +116,7 @@ def load_with_gradients(
     return functions_by_name
 
 
-def _tensor(body: Any, op: str, name: str) -> Any:
+def _tensor(body: FuncGraph, op: str, name: str) -> Tensor:
     """A tensor of a loaded function, by the name that `called_gradients` has for it, for the gradient of an op."""
     if name[0] == "^":
         return body.get_operation_by_name(op).inputs[int(name[1:])]
@@ -131,7 +130,7 @@ def import_part(
     tensors_in: Mapping[str, Any],
     scope: str,
     own: OwnNodes = _UNCHANGED,
-) -> list[Any]:
+) -> list[NodeDef]:
     """Add the ops of a part to the default graph.
 
     Args:
@@ -171,7 +170,7 @@ def import_part(
     return [added[name] for name in names]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
+def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[NodeDef]:
     """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
 
     `gradients` are the names of the gradients of single ops.
@@ -199,7 +198,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
     return copies
 
 
-def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:
+def _finish(part: Excerpt, functions: Mapping[str, Any], graph: FuncGraph, scope: str) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

@@ -12,15 +12,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
 from tfgraphwidget.graph import BodyState, GraphIndex
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.edited_function import unedited_name
 from tfgraphwidget.sources import find_operation
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
-from tfgraphwidget.tf_types import FunctionDef, Tensor
+from tfgraphwidget.tf_types import ConcreteFunction, FunctionDef, Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +98,14 @@ def _in_function(op: tf.Operation, tensor: Tensor, there: Collection[str]) -> st
     return str(tensor.name) if is_here else None
 
 
-def _function(op: tf.Operation) -> Any:
+def _function(op: tf.Operation) -> ConcreteFunction | None:
     """The gradient of an op as a ConcreteFunction; None when its closure cannot be traced again."""
     try:
         closure = registered_gradient(op.get_attr(KEY).decode())
-        return tf.function(closure, autograph=False).get_concrete_function(None, *op.outputs)
+        function: ConcreteFunction | None = tf.function(closure, autograph=False).get_concrete_function(
+            None, *op.outputs
+        )
+        return function
     except Exception:  # whatever the person's own gradient function raises: the copy then has none
         return None
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 from tfgraphwidget.sources import OpTypes, function_nodes
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 

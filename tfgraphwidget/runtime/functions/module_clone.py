@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import Preview, State
 from tfgraphwidget.edits.clone import Excerpt, excerpt
@@ -39,7 +37,8 @@ from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, g
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
-from tfgraphwidget.sources import CallStructure, is_same_variable, static_shape
+from tfgraphwidget.sources import CallStructure, CaptureInfo, is_same_variable, static_shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, typed_function, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -72,6 +71,7 @@ class ModuleCopy(tf.Module):
         live = {name: body_state.live(name) for name in states.variables}
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
+        self.inlined: Inlined
 
     @property
     def named_variables(self) -> dict[str, tf.Variable]:
@@ -83,22 +83,24 @@ class ModuleCopy(tf.Module):
         structure: CallStructure,
         flat: CallStructure,
         results: Mapping[str, str],
-        body: Callable[[dict[str, Any]], Mapping[str, Any]],
+        body: Callable[[dict[str, Any]], Mapping[str, object]],
     ) -> None:
         """Trace `body`, which returns tensors by the outputs' names for tensors by the inputs' names.
 
         `structure` is how the module is called, `flat` how its signature is, `results` maps keys to outputs.
         """
 
-        def call_body(structure: CallStructure, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        def call_body(
+            structure: CallStructure, tensors: Sequence[object], keywords: Mapping[str, object]
+        ) -> dict[str, Any]:
             values = inspect.Signature(structure.parameters).bind(*tensors, **keywords).arguments
             tensors_by_name = body(dict(zip(self.inputs, structure.tensors(values), strict=True)))
             return {key: tensors_by_name[name] for key, name in results.items()}
 
-        def run(*tensors: Any, **keywords: Any) -> Any:
+        def run(*tensors: Any, **keywords: object) -> Any:
             return structure.pack(call_body(structure, tensors, keywords).values())
 
-        def signature(*tensors: Any, **keywords: Any) -> dict[str, Any]:
+        def signature(*tensors: Any, **keywords: object) -> dict[str, Any]:
             return call_body(flat, tensors, keywords)
 
         self._structure = structure
@@ -118,7 +120,7 @@ class ModuleCopy(tf.Module):
         # A loaded module is called by this one; here the class's comes first.
         self.__dict__["__call__"] = self.run
 
-    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *arguments: object, **keywords: object) -> Any:
         """What the function returns for its arguments; one tensor also by its name ("x:0") or its op's ("x")."""
         values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
@@ -136,7 +138,7 @@ class ModuleCopy(tf.Module):
             raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, choices)}", [name])
         return matches[0]
 
-    def __getitem__(self, original: Any) -> tf.Variable:
+    def __getitem__(self, original: object) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
         for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
             known = self._original(name)  # None for a shared variable
@@ -183,6 +185,25 @@ class ModuleCopy(tf.Module):
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """A module's ops, added to the function that is being traced under the names that they have in the original.
+
+    Attributes:
+        call: Adds the ops, for tensors in the order of the module's inputs.
+        infos: Names of the captured variables by id of the handle.
+        input_names: Names for the placeholders of the inputs, which no op of the module has.
+    """
+
+    call: Callable[..., list[Any]]
+    infos: Mapping[int, CaptureInfo]
+    input_names: tuple[str, ...]
+
+    def __call__(self, *tensors: Any) -> list[Any]:
+        """Add the ops."""
+        return self.call(*tensors)
 
 
 def as_module(
@@ -321,9 +342,23 @@ def _make(
     own_gradients = gradients(part, body_state)
     module = ModuleCopy(part, states, functions, into, body_state)
 
+    def add_ops(values: dict[str, Any], captured: dict[str, Any], scope: str) -> list[Any]:
+        return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
+
     def body(values: dict[str, Any]) -> dict[str, Any]:
-        outputs = import_part(part, functions, own_gradients, {**values, **_capture_state(states)}, module.name, own)
+        outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
+
+    def inline(*tensors: Any) -> list[Any]:
+        taken = {index.names[i].lower() for i in part.ops}
+        return add_ops(dict(zip(module.inputs, tensors, strict=True)), _capture_state(states, taken), "")
+
+    infos = {
+        id(variable.handle): CaptureInfo(name, variable.trainable) for name, variable in module.named_variables.items()
+    }
+    used_names = {index.names[i].lower() for i in part.ops}
+    input_names = tuple(free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs)))
+    module.inlined = Inlined(inline, infos, input_names)
 
     names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
     specs = _parameters(part, names)
@@ -337,15 +372,25 @@ def _make(
     return module
 
 
-def _capture_state(states: States) -> dict[str, Any]:
-    """What stands for state in the function that is being traced, by the name of the original's tensor."""
+def _capture_state(states: States, taken: set[str] | None = None) -> dict[str, Any]:
+    """What stands for state in the function that is being traced, by the name of the original's tensor.
+
+    `taken` are names that no placeholder of it may have.
+    """
     graph = tf.compat.v1.get_default_graph()
-    state_tensors: dict[str, Any] = {**states.handles, **states.constants}
+    state_tensors: dict[str, object] = {**states.handles, **states.constants}
     state_tensors |= {name: table.resource_handle for name, table in states.tables.items()}
     for name, variable in (*states.variables.items(), *states.shared.items()):
         watch_variable(variable)  # else no tape watches it
         state_tensors[name] = variable.handle
-    return {f"{name}:0": graph.capture(tensor) for name, tensor in state_tensors.items()}
+    if taken is None:
+        return {f"{name}:0": graph.capture(tensor) for name, tensor in state_tensors.items()}
+    captured = {}
+    for name, tensor in state_tensors.items():
+        placeholder = free_name(f"{identifier(name)}_captured", taken)
+        taken.add(placeholder.lower())
+        captured[f"{name}:0"] = graph.capture(tensor, name=placeholder)
+    return captured
 
 
 def _plain(tensor: str) -> str:
@@ -366,7 +411,7 @@ def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.Tens
     return specs
 
 
-def _function(body: Callable[..., Any], structure: CallStructure) -> Any:
+def _function(body: Callable[..., object], structure: CallStructure) -> Any:
     """A tf.function that is called like this."""
     body.__signature__ = inspect.Signature(structure.parameters)  # type: ignore[attr-defined]
     return typed_function(body, structure.parameters, structure.specs)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources import static_shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Variables = str | Mapping[str, str]
@@ -208,7 +207,7 @@ def _present(name: str, live: tf.Variable) -> Any:
 
 
 def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str, device: str | None) -> tf.Variable:
-    definition = index.defined_variables[name]
+    definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape
     with tf.device(getattr(live, "device", None) if device is None else device):
         return tf.Variable(

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Member, VariableDef
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.functions.edited_function import NewHandle
 from tfgraphwidget.sources import variable_definition
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import NodeDef
 
-_RESOURCES = (tf.resource, tf.variant)
+_RESOURCES = ("resource", "variant")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ def with_constants(patch: Patch) -> Patch:
         GraphEditError: The function captures a table or other state that is no variable.
     """
     values = {name: live for name, live in patch.new_state.items() if not isinstance(live, tf.Variable)}
-    other = [name for name, live in values.items() if live.dtype in _RESOURCES]
+    other = [name for name, live in values.items() if live.dtype.name in _RESOURCES]
     if other:
         raise GraphEditError(
             f"The function reads {other[0]!r}, which is no variable, and calls pass on variables only; insert it "

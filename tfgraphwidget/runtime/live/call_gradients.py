@@ -13,8 +13,6 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import NodeChange
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -26,6 +24,7 @@ from tfgraphwidget.graph import (
     called_functions,
 )
 from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     body_graph,
     call_gradient_function,
@@ -38,7 +37,7 @@ from tfgraphwidget.tf_internals import (
     set_body_graph,
     set_gradient_function,
 )
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FuncGraph, FunctionDef, LibraryFunction, NodeDef
 
 _DIFFERENTIATED = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 
@@ -87,7 +86,7 @@ def follow_new_calls(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mappi
             set_gradient_function(graph.get_operation_by_name(node.name), CallGradient())
 
 
-def _function_names(node: NodeDef, functions: Mapping[str, Any]) -> tuple[str, ...]:
+def _function_names(node: NodeDef, functions: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(door.function for door in called_functions(node, functions))
 
 
@@ -97,14 +96,14 @@ class CallGradient:
     def __init__(self) -> None:
         self._gradient: Any = None
 
-    def __call__(self, op: tf.Operation, *gradients: Any) -> Any:
+    def __call__(self, op: tf.Operation, *gradients: object) -> Any:
         """The gradients of an op's inputs, given those of its outputs."""
         if self._gradient is None:
             self._gradient = _gradient_of_call(op) if op.type in FUNCTION_CALLS else _gradient_of_branches(op)
         return self._gradient(op, *gradients)
 
 
-def _library(graph: Any) -> Mapping[str, Any]:
+def _library(graph: FuncGraph | None) -> Mapping[str, LibraryFunction]:
     """The functions that ops of a graph can call, by name: those of the graph, and of the graphs around it."""
     graphs = []
     while graph is not None:
@@ -132,7 +131,9 @@ def _gradient_of_branches(op: tf.Operation) -> Any:
     return registered_gradient(op.type)
 
 
-def _graph_of(op: tf.Operation, function: str, inputs: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape]) -> Any:
+def _graph_of(
+    op: tf.Operation, function: str, inputs: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape]
+) -> FuncGraph:
     """A FuncGraph of a function that `op` calls with these inputs, whose own calls are differentiated in this way too.
 
     What resources hold is known of the inputs alone, and handed on to where the ops pass the resources.

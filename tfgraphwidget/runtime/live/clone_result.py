@@ -4,44 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from os import PathLike, fspath
-from typing import Any
-
-import tensorflow as tf
+from typing import Any, cast
 
 from tfgraphwidget.argument_checks import Checked, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources import unwrap_session
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_slice
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import Operation, Session
 
 
-class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
-    """A Saver whose ops are in one graph, whatever graph is the default one where it is used."""
+@cache
+def _graph_saver() -> Any:
+    """A class of Savers whose ops are in one graph, whatever graph is the default one where they are used."""
 
-    def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
-        check_open(graph)
-        self._graph = graph
-        with graph.as_default():
-            super().__init__(variables, **options)
+    class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
+        """A Saver of one graph."""
 
-    def save(self, *arguments: Any, **options: Any) -> Any:
-        """As `tf.compat.v1.train.Saver.save`."""
-        with self._graph.as_default():
-            return super().save(*arguments, **options)
+        def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
+            check_open(graph)
+            self._graph = graph
+            with graph.as_default():
+                super().__init__(variables, **options)
 
-    def restore(self, *arguments: Any, **options: Any) -> Any:
-        """As `tf.compat.v1.train.Saver.restore`."""
-        with self._graph.as_default():
-            return super().restore(*arguments, **options)
+        def save(self, *arguments: Any, **options: Any) -> Any:
+            """As `tf.compat.v1.train.Saver.save`."""
+            with self._graph.as_default():
+                return super().save(*arguments, **options)
+
+        def restore(self, *arguments: Any, **options: Any) -> Any:
+            """As `tf.compat.v1.train.Saver.restore`."""
+            with self._graph.as_default():
+                return super().restore(*arguments, **options)
+
+    return GraphSaver
 
 
-def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: Any) -> tf.compat.v1.train.Saver:
+def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: object) -> tf.compat.v1.train.Saver:
     """Return a Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
 
     Raises:
@@ -53,7 +60,7 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: 
     if not by_key:
         raise NothingTo("The copy has no variables of its own, so there is nothing to save or restore.")
     sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in by_key.items()}
-    return GraphSaver(graph, sliced, **options)
+    return cast("tf.compat.v1.train.Saver", _graph_saver()(graph, sliced, **options))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +96,7 @@ class Copy(Checked):
     graph: tf.Graph = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
     _keys: Callable[[], Mapping[str, str]] = field(repr=False)
-    _pairs: Callable[[], tuple[Any, ...]] = field(repr=False)
+    _pairs: Callable[[], tuple[tuple[VariableDef, VariableDef], ...]] = field(repr=False)
     _models: tuple[Model, Model] = field(repr=False)
     _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
 
@@ -153,7 +160,7 @@ class Copy(Checked):
         self._sync(session).sync(tau)
 
     @property
-    def sync_op(self) -> Any:
+    def sync_op(self) -> Operation:
         """One op that copies the originals' values whenever it is run, for a training loop; made on first use.
 
         Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
@@ -169,7 +176,7 @@ class Copy(Checked):
         """
         return self._sync(None).op()
 
-    def mix_op(self, tau: Any) -> Any:
+    def mix_op(self, tau: object) -> Operation:
         """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor.
 
         >>> import tfgraphwidget as tgw
@@ -263,7 +270,7 @@ class Copy(Checked):
             self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
         return self._syncs[id(session)]
 
-    def saver(self, /, **options: Any) -> Any:
+    def saver(self, /, **options: object) -> Any:
         """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
 
         So a checkpoint of the original restores the copy, and one of the copy the original. The Saver adds its ops to

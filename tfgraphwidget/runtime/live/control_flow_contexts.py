@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import Change
 from tfgraphwidget.graph import EXIT, IDENTITY, MADE_OUTSIDE_CONTEXTS, SWITCH
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     CondContext,
     WhileContext,
@@ -31,9 +30,9 @@ from tfgraphwidget.tf_internals import (
     set_control_flow_context,
     set_gradient_loop_state,
 )
+from tfgraphwidget.tf_types import ContextDef, ControlFlowContext
 
-_KEYS = tf.compat.v1.GraphKeys
-COLLECTIONS = {"WhileContextDef": _KEYS.WHILE_CONTEXT, "CondContextDef": _KEYS.COND_CONTEXT}
+COLLECTIONS = {"WhileContextDef": "while_context", "CondContextDef": "cond_context"}  # tf.compat.v1.GraphKeys
 """The collection that each kind of outermost contexts is kept in."""
 
 
@@ -62,7 +61,7 @@ def remove_contexts(graph: tf.Graph, change: Change) -> None:
         _remove(graph, context, new)
 
 
-def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
+def _remove(graph: tf.Graph, proto: ContextDef, new: set[str]) -> None:
     live = _live_context(graph, proto)
     if live is None:  # it was none for the copies; what is nested may be there
         for inner in _nested_protos(proto):
@@ -91,7 +90,7 @@ class _ContextBuilder:
         self.copies = {original: copied for original, copied in change.copies if copied in self.new}
         self.built: list[Any] = []
 
-    def add(self, proto: Any, outer: Any) -> None:
+    def add(self, proto: ContextDef, outer: ControlFlowContext | None) -> None:
         """Make or join a context, and all contexts nested in it."""
         context = _live_context(self.graph, proto)
         if context is None and _is_undecided(self.graph, proto):
@@ -112,14 +111,14 @@ class _ContextBuilder:
         for inner in _nested_protos(proto):
             self.add(inner, context)
 
-    def _make(self, proto: Any, outer: Any) -> Any:
+    def _make(self, proto: Any, outer: ControlFlowContext | None) -> Any:
         bare = type(proto)()
         bare.CopyFrom(proto)
         bare.ClearField("values_def")
         bare.ClearField("nested_contexts")
         set_control_flow_context(self.graph, outer)
         try:
-            if _key(proto) == _KEYS.COND_CONTEXT:
+            if _key(proto) == COLLECTIONS["CondContextDef"]:
                 bare.pred_name = _predicate(self.graph, proto) or proto.pred_name
                 return CondContext(context_def=bare, name=proto.context_name)
             # A loop that is built later under this scope is told apart by its frame's name.
@@ -128,7 +127,7 @@ class _ContextBuilder:
         finally:
             set_control_flow_context(self.graph, None)
 
-    def _fill(self, proto: Any, context: Any) -> None:
+    def _fill(self, proto: ContextDef, context: ControlFlowContext) -> None:
         """Set the values of a context, and the context of the ops among them."""
         values = proto.values_def
         context_values(context).update(values.values)
@@ -181,11 +180,11 @@ class _ContextBuilder:
 class _GradientLoopCopies:
     """Copies the state that connects gradient loops to their forward loops."""
 
-    def __init__(self, graph: tf.Graph, copies: dict[str, str], contexts: dict[int, Any]) -> None:
+    def __init__(self, graph: tf.Graph, copies: dict[str, str], contexts: dict[int, object]) -> None:
         self.graph, self.copies = graph, copies
         self.copies_by_id = contexts
 
-    def copy_of(self, thing: Any) -> Any:
+    def copy_of(self, thing: object) -> Any:
         """Return the copy of a part of the original's state. Parts that were not copied are returned unchanged."""
         if id(thing) in self.copies_by_id:
             return self.copies_by_id[id(thing)]
@@ -217,7 +216,7 @@ def _outside(graph: tf.Graph) -> Iterator[None]:
         set_control_flow_context(graph, before)
 
 
-def _live_context(graph: tf.Graph, proto: Any) -> Any:
+def _live_context(graph: tf.Graph, proto: ContextDef) -> ControlFlowContext | None:
     """Return the context of this name that the graph has already."""
     context = _context_of(graph, _op_name(proto.pivot_name))
     return context if context is not None and context.name == proto.context_name else None
@@ -230,7 +229,7 @@ def _context_of(graph: tf.Graph, op: str) -> Any:
         return None
 
 
-def _predicate(graph: tf.Graph, proto: Any) -> str:
+def _predicate(graph: tf.Graph, proto: ContextDef) -> str:
     """Return the tensor that the pivot's Switch reads. It can differ from the original's, or have no copy."""
     switches = graph.as_graph_element(proto.pivot_name).op.inputs
     is_switch = len(switches) > 0 and switches[0].op.type in SWITCH
@@ -239,23 +238,23 @@ def _predicate(graph: tf.Graph, proto: Any) -> str:
 
 def _is_undecided(graph: tf.Graph, proto: Any) -> bool:
     """Return whether a placeholder replaces the Switch of a copied conditional, so that its ops always run."""
-    return _key(proto) == _KEYS.COND_CONTEXT and not (proto.pred_name or _predicate(graph, proto))
+    return _key(proto) == COLLECTIONS["CondContextDef"] and not (proto.pred_name or _predicate(graph, proto))
 
 
-def _is_gradient_loop(context: Any) -> bool:
+def _is_gradient_loop(context: ControlFlowContext) -> bool:
     """Return whether this is the loop of a gradient, which counts down. TensorFlow keeps those in no collection."""
     return context.IsWhileContext() and context.GetControlPivot().op.type not in IDENTITY
 
 
-def _holds(contexts: list[Any], context: Any) -> bool:
+def _holds(contexts: list[ControlFlowContext], context: ControlFlowContext) -> bool:
     return any(other is context for other in contexts)
 
 
-def _key(proto: Any) -> str:
+def _key(proto: ContextDef) -> str:
     return str(COLLECTIONS[type(proto).__name__])
 
 
-def _nested_protos(proto: Any) -> Iterator[Any]:
+def _nested_protos(proto: ContextDef) -> Iterator[ContextDef]:
     for nested in proto.nested_contexts:
         yield nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
 

@@ -6,13 +6,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
-
-import tensorflow as tf
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import report_each
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
 from tfgraphwidget.tf_types import NodeDef
 
@@ -56,7 +54,7 @@ class Record:
     transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)
     transfer_op_count: int = 0
     import_count: int = 0
-    call_gradients: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, Any]]] = field(
+    call_gradients: dict[tuple[str, tuple[str, ...]], tuple[object, dict[str, object]]] = field(
         default_factory=dict, repr=False
     )
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import exclusive_access, record_of, wrap_new_operations
 from tfgraphwidget.runtime.sandbox.preflight import Ends, ValidatedNodes, external_inputs, run_import, serialize_nodes
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     add_function,
     c_end,
@@ -87,7 +86,7 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
         raise
 
 
-def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
+def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> object:
     """Return the importer's object for an output of an op, or for port -1 for the op."""
     source = find_operation(graph, op)
     if port >= 0 and by_veil and _is_stale(source.outputs[port]):

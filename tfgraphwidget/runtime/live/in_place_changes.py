@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import NewShape, NodeChange
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.runtime.live.call_gradients import follow_calls
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import veil
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     clear_attribute,
     replace_python_shape,

@@ -5,7 +5,9 @@ leave all collections, and their names stay taken. Adding them again shows the s
 objects. The record of hidden ops is an attribute of the graph, so all editors of the graph agree.
 
 New ops are validated first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
-anything has changed.
+anything has changed. Copies of ops that TensorFlow has accepted with the same inputs are imported at once, which takes
+half the time; should it refuse them all the same, it leaves none of them
+(test_tensorflow_facts.py::test_a_failed_import_leaves_no_ops), and the patch is rolled back.
 """
 
 from __future__ import annotations
@@ -15,8 +17,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-
-import tensorflow as tf
 
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.edits import Change, Patch
@@ -33,6 +33,7 @@ from tfgraphwidget.runtime.live.static_attributes import copy_static_attributes
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import collections_lock, delete_collection, graph_functions, operations_by_name
 from tfgraphwidget.tf_types import NodeDef, Session
 
@@ -42,7 +43,7 @@ def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
 
     The ops must be in the graph. A runner in several collections is one object.
     """
-    runners_by_proto: dict[bytes, Any] = {}
+    runners_by_proto: dict[bytes, object] = {}
     with graph.as_default():  # not eager, where queue runners are refused
         for key, proto in runners:
             key_bytes = proto.SerializeToString(deterministic=True)
@@ -120,7 +121,8 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Sess
     _check_shown_again(patch.add, record)
     check_patch_placement(session, graph, patch, origin)
     with no_collections():
-        validated = _validate_new_nodes(graph, new, patch.add)
+        is_accepted = patch.is_verbatim and len(new) == len(patch.add.nodes) and not record.rewire_count
+        validated = _validate_new_nodes(graph, new, patch.add, is_accepted=is_accepted)
     before = _State.of(graph, record)
     with held_back():
         let_in()
@@ -151,7 +153,7 @@ def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, val
 class _State:
     """What an edit changes besides ops; `library` are the functions of the graph, `functions` the hidden ones."""
 
-    collections: dict[str, list[Any]]
+    collections: dict[str, list[object]]
     hidden: frozenset[str]
     functions: frozenset[str]
     library: frozenset[str]
@@ -167,7 +169,9 @@ def collections_of(graph: tf.Graph) -> dict[str, list[Any]]:
     return {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
 
 
-def restore_collections(graph: tf.Graph, previous: Mapping[str, list[Any]], is_own: Callable[[str, Any], bool]) -> None:
+def restore_collections(
+    graph: tf.Graph, previous: Mapping[str, list[object]], is_own: Callable[[str, Any], bool]
+) -> None:
     """Restore the collections of a graph, and keep what other threads have added since.
 
     Args:
@@ -184,7 +188,7 @@ def restore_collections(graph: tf.Graph, previous: Mapping[str, list[Any]], is_o
                 delete_collection(graph, key)
 
 
-def op_of_entry(item: Any) -> str:
+def op_of_entry(item: object) -> str:
     """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue."""
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
@@ -197,7 +201,7 @@ def op_of_entry(item: Any) -> str:
 def is_entry_of(new_ops: Collection[str]) -> Callable[[str, Any], bool]:
     """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops."""
 
-    def is_own(_: str, item: Any) -> bool:
+    def is_own(_: str, item: object) -> bool:
         op = op_of_entry(item)
         # A variable without a name is one that another thread is just making.
         return op in new_ops or not (op or isinstance(item, tf.Variable))
@@ -258,11 +262,13 @@ def _check_shown_again(change: Change, record: Record) -> None:
             )
 
 
-def _validate_new_nodes(graph: tf.Graph, new: Sequence[NodeDef], change: Change) -> ValidatedNodes | None:
+def _validate_new_nodes(
+    graph: tf.Graph, new: Sequence[NodeDef], change: Change, *, is_accepted: bool
+) -> ValidatedNodes | None:
     if not new and not change.functions:
         return None
     check_open(graph)
-    return validate(graph, new, change.functions, change.gradients)
+    return validate(graph, new, change.functions, change.gradients, is_accepted=is_accepted)
 
 
 def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:

@@ -21,8 +21,6 @@ from functools import cached_property
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import as_input, colocated_with, names_text
@@ -41,6 +39,7 @@ from tfgraphwidget.sources import (
     pinned_notices,
     tf_protos,
 )
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     BaseSession,
     check_new_operations,
@@ -61,7 +60,7 @@ Kernel = tuple[str, str, tuple[tuple[str, frozenset[int]], ...]]
 """Device type, label, and for each attribute the dtypes that the kernel takes."""
 
 _registered: dict[str, tuple[Kernel, ...]] = {}  # of the op types that have been asked for
-_devices: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()  # of each session
+_devices: WeakKeyDictionary[object, tuple[object, ...]] = WeakKeyDictionary()  # of each session
 
 
 @dataclass(frozen=True)

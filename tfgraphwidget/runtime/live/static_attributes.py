@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     attach_body_graphs,
     c_end,

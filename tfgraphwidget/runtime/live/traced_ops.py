@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
@@ -32,6 +32,7 @@ from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.session import edit_values, variable_values
 from tfgraphwidget.sources import (
     ADAPTED,
+    CaptureInfo,
     GraphBody,
     call_arguments,
     captured_body,
@@ -45,6 +46,7 @@ from tfgraphwidget.sources import (
     static_shape,
     wrap_tf_errors,
 )
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     PartitionedVariable,
     control_flow_context,
@@ -54,7 +56,7 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
-from tfgraphwidget.tf_types import Session, TensorProto
+from tfgraphwidget.tf_types import Session, TensorProto, Variable
 
 TABLES = "table_initializer"
 
@@ -71,13 +73,13 @@ def forget(graph: tf.Graph, scope: str, new_ops: Collection[str]) -> None:
     forget_variables(graph, scope, lambda variable: _handles(variable) <= handles)
 
 
-def _handles(variable: Any) -> set[str]:
+def _handles(variable: Variable) -> set[str]:
     """Return the handle ops of a variable, or of the parts of a partitioned one."""
     parts = variable if isinstance(variable, PartitionedVariable) else [variable]
     return {part.name.partition(":")[0] for part in parts}
 
 
-def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Iterable[str]) -> Any:
+def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]) -> Any:
     """Call a Python function on tensors of a live graph, so that it adds its ops to the graph.
 
     Args:
@@ -149,14 +151,19 @@ _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
 Options = Mapping[str, Any]
-_ADAPTED: dict[str, Callable[..., Any]] = {
-    "Cast": tf.cast,
-    "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
-    "Identity": tf.identity,
-    "Print": lambda x, *, message="", summarize=3: tf.print(message, x, summarize=summarize),
-    "Reshape": tf.reshape,
-    "Transpose": tf.transpose,
-}
+
+
+@cache
+def _adapted_functions() -> dict[str, Callable[..., Any]]:
+    """What calls the op types whose parameters are not those of their function in `tf.raw_ops`."""
+    return {
+        "Cast": tf.cast,
+        "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
+        "Identity": tf.identity,
+        "Print": lambda x, *, message="", summarize=3: tf.print(message, x, summarize=summarize),
+        "Reshape": tf.reshape,
+        "Transpose": tf.transpose,
+    }
 
 
 @wrap_tf_errors("call the function")
@@ -184,7 +191,7 @@ def trace_function(function: Any, specs: Sequence[tuple[str, Shape]], options: O
     )
 
 
-def _call(function: Callable[..., Any], name: str, inputs: Sequence[tf.Tensor], options: Options) -> list[tf.Tensor]:
+def _call(function: Callable[..., object], name: str, inputs: Sequence[tf.Tensor], options: Options) -> list[tf.Tensor]:
     """Call a function on placeholders of the default graph: the tensors that it returns."""
     try:
         outputs, effects = _outputs(function(*inputs, **options), inputs)
@@ -200,7 +207,12 @@ def _call(function: Callable[..., Any], name: str, inputs: Sequence[tf.Tensor], 
 
 @wrap_tf_errors("call the function")
 def trace_in_function(
-    function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None
+    function: Any,
+    specs: Sequence[tuple[str, Shape]],
+    options: Options | None = None,
+    *,
+    infos: Mapping[int, CaptureInfo] | None = None,
+    input_names: Sequence[str] = (),
 ) -> TracedFunction:
     """Trace a Python function for a function's body.
 
@@ -211,6 +223,8 @@ def trace_in_function(
         function: The function, a Keras layer or model, or an op type.
         specs: The dtype and static shape of each argument.
         options: Keyword arguments of the function.
+        infos: The names of variables that it captures, by id of the handle; those of Keras are known.
+        input_names: The names of the placeholders of its arguments; () for "input_0" and so on.
 
     Returns:
         The trace.
@@ -229,12 +243,13 @@ def trace_in_function(
         names.extend([[tensor.op.name for tensor in inputs], [tensor.name for tensor in outputs]])
         return outputs
 
+    placeholders = input_names or [f"input_{k}" for k in range(len(specs))]
     with eager_mode(), tf.compat.v1.name_scope(None):
         shapes = [static_shape(shape) for _, shape in specs]
         wrapped = tf.compat.v1.wrap_function(
-            body, [tf.TensorSpec(shapes[k], _dtype(dtype), f"input_{k}") for k, (dtype, _) in enumerate(specs)]
+            body, [tf.TensorSpec(shapes[k], _dtype(dtype), placeholders[k]) for k, (dtype, _) in enumerate(specs)]
         )
-        traced_body, live = captured_body(wrapped.graph, keras_infos(function))
+        traced_body, live = captured_body(wrapped.graph, keras_infos(function) if infos is None else infos)
     inputs, outputs = names[0], [rename_tensor(output, traced_body.alias) for output in names[1]]
     whole = _index(traced_body)
     index = _only(whole, [*inputs, *outputs])
@@ -268,7 +283,7 @@ def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
 def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[..., tf.Variable]:
     """Make variables outside of the graph that is being traced; `variables` keeps them alive."""
 
-    def create(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
+    def create(next_creator: Callable[..., tf.Variable], **options: object) -> tf.Variable:
         value = options.get("initial_value")
         if isinstance(value, tf.Tensor) and getattr(value, "graph", None) is graph:
             (options["initial_value"],) = edit_values.compute_constants(_index(GraphBody(graph)), [value.name])
@@ -291,11 +306,11 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     return functools.partial(_call_op_type, function), function
 
 
-def _call_op_type(op_type: str, *tensors: Any, **options: Any) -> Any:
+def _call_op_type(op_type: str, *tensors: Any, **options: object) -> Any:
     """Call an op type on tensors, with its parameters by name."""
     if op_type in ADAPTED and len(tensors) == 1:
         check_parameters(op_type, parameters(op_type), options)
-        return _ADAPTED[op_type](*tensors, **options)
+        return _adapted_functions()[op_type](*tensors, **options)
     return getattr(tf.raw_ops, op_type)(**call_arguments(op_type, tensors, options))
 
 
@@ -313,7 +328,7 @@ def _inputs_text(inputs: Sequence[tf.Tensor]) -> str:
     return " and ".join(texts) or "nothing"
 
 
-def _outputs(result: Any, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
+def _outputs(result: object, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
     """Return the tensors and the ops of a function's result; without tensors, its inputs."""
     items = tf.nest.flatten(result, expand_composites=True)
     effects = [item for item in items if isinstance(item, tf.Operation)]
@@ -354,7 +369,7 @@ def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:
     return [member.name for key, member in members if key == TABLES]
 
 
-def constant(value: Any, dtype: str, shape: Shape) -> TensorProto:
+def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
     """Return the TensorProto of a value.
 
     Args:
@@ -383,7 +398,7 @@ def constant(value: Any, dtype: str, shape: Shape) -> TensorProto:
 _LONG: dict[type, type] = {np.longdouble: np.float64, np.clongdouble: np.complex128}
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python numbers for small
     arrays.
     """
@@ -416,7 +431,7 @@ def tensor_spec(value: Any) -> Spec:
         raise GraphEditError(f"{value_text(value)} is not a tf.TensorSpec; give one.") from error
 
 
-def shape_and_dtype(value: Any, shape: Any, dtype: Any) -> tuple[Any, str]:
+def shape_and_dtype(value: object, shape: object, dtype: Any) -> tuple[Any, str]:
     """Return a shape, "same" if none is given, and a dtype, "" if none is given.
 
     Args:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
-
-import tensorflow as tf
+from typing import Any, cast
 
 from tfgraphwidget import tf_types
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import static_shape, tf_protos
-from tfgraphwidget.tf_internals import find_operation, resource_variable, set_constraint, variable_from_proto
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_internals import (
+    find_operation,
+    reference_variable,
+    resource_variable,
+    set_constraint,
+    variable_from_proto,
+)
 from tfgraphwidget.tf_types import NodeDef
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -60,8 +65,8 @@ def proto_of(definition: VariableDef) -> tf_types.VariableDef:
         snapshot_name=definition.snapshot or definition.name,
         trainable=definition.trainable,
         is_resource=definition.resource,
-        synchronization=definition.synchronization,
-        aggregation=definition.aggregation,
+        synchronization=cast("Any", definition.synchronization),  # an int, which the field takes
+        aggregation=cast("Any", definition.aggregation),
     )
     if definition.slice_info is not None:
         proto.save_slice_info_def.CopyFrom(definition.slice_info)
@@ -69,10 +74,23 @@ def proto_of(definition: VariableDef) -> tf_types.VariableDef:
 
 
 def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef]) -> tf.Variable | None:
-    """Return an ordinary variable as `ResourceVariable.from_proto` does, in a quarter of the time; None for others."""
-    if not (definition.resource and definition.initializer and definition.snapshot) or definition.slice_info:
+    """Return an ordinary variable as `from_proto` does, in a quarter of the time; None for others."""
+    if not (definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)
+    initializer, initial_value = find_operation(graph, definition.initializer), _initial_value(graph, definition)
+    synchronization = tf.VariableSynchronization(definition.synchronization)
+    aggregation = tf.VariableAggregation(definition.aggregation)
+    if not definition.resource:
+        return reference_variable(
+            handle=handle,
+            read=read,
+            initializer=initializer,
+            initial_value=initial_value,
+            trainable=definition.trainable,
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
     if _node(read.op, definition.snapshot.rpartition(":")[0], nodes).op != "ReadVariableOp":
         return None
     attributes = _node(handle.op, definition.handle, nodes).attr
@@ -80,13 +98,13 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str
         name=definition.name,
         handle=handle,
         read=read,
-        initializer=find_operation(graph, definition.initializer),
-        initial_value=_initial_value(graph, definition),
+        initializer=initializer,
+        initial_value=initial_value,
         shape=static_shape(attributes["shape"].shape),
         dtype=tf.as_dtype(attributes["dtype"].type),
         trainable=definition.trainable,
-        synchronization=tf.VariableSynchronization(definition.synchronization),
-        aggregation=tf.VariableAggregation(definition.aggregation),
+        synchronization=synchronization,
+        aggregation=aggregation,
     )
 
 

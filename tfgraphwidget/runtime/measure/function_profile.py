@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import BodyState, GraphIndex, build, forward, pairs, readers_of
-from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.measure.profile import Measured, check_harmless, measure_ops
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import freeze_function
+from tfgraphwidget.tf_types import ConcreteFunction, Module, RunMetadata
 
 _INTO = "aside"
 
 
 def measure_function(
-    index: GraphIndex, body_state: BodyState, tensors: Sequence[str], feeds: Mapping[str, Any], runs: int
+    index: GraphIndex, body_state: BodyState, tensors: Sequence[str], feeds: Mapping[str, object], runs: int
 ) -> Measured:
     """Measure a function body as `measure_ops` does a graph. Its variables are copied.
 
@@ -47,13 +46,15 @@ def measure_function(
     if not requested:
         raise GraphEditError("All that is to be measured is fed, so nothing is computed; name other tensors.")
     inputs = feeds_of(index, requested, feeds) if behind[index.op(requested[0])] else []
+    from tfgraphwidget.runtime.functions.module_clone import as_module  # a class of it is a tf.Module
+
     module = as_module(index, body_state, inputs, requested, _INTO, variables="own", arguments=tuple(feeds))
     run_module(index, module, feeds)
     frozen = _freeze(module)
     values = {place.name: feeds[name] for name, place in zip(module.inputs, frozen.inputs, strict=True)}
     with tf.compat.v1.Session(graph=frozen.graph) as session:
 
-        def run(names: Sequence[str], metadata: Any) -> Any:
+        def run(names: Sequence[str], metadata: RunMetadata | None) -> Any:
             try:
                 return TimedSession(session).run(list(names), values, run_metadata=metadata)
             except tf.errors.OpError as error:
@@ -64,7 +65,7 @@ def measure_function(
     return _rename_ops(costs, index)
 
 
-def _freeze(module: Any) -> Any:
+def _freeze(module: Module) -> ConcreteFunction:
     """Return the function of a module, with constants for variables."""
     try:
         return freeze_function(module.run.get_concrete_function())

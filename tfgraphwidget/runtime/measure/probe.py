@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
@@ -30,8 +29,9 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import unfetchable_operations
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import RunMetadata, Session
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[str]], Sequence[Any]]
@@ -192,7 +192,7 @@ def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
 
 
 def check_feeds(
-    index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any], filled: Collection[str] = ()
+    index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, object], filled: Collection[str] = ()
 ) -> None:
     """Raise if a placeholder that tensors depend on is not fed.
 
@@ -295,7 +295,9 @@ def _run_alone(fetch: str, run: Run) -> Array | None:
         return None
 
 
-def session_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+def session_runner(
+    graph: tf.Graph, session: Session | None, feeds: Mapping[str, object], metadata: RunMetadata | None = None
+) -> Run:
     """Return a function that computes tensors in the session of a live graph.
 
     Args:
@@ -340,7 +342,7 @@ def _allow_fetching(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
         forbidden |= requested
 
 
-def _as_python(number: Any) -> Any:
+def _as_python(number: object) -> Any:
     return number.item() if hasattr(number, "item") else number
 
 

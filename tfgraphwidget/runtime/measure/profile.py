@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -26,7 +25,8 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
-from tfgraphwidget.tf_types import NodeExecStats, Session, StepStats
+from tfgraphwidget.tensorflow_modules import lazy_module, tf
+from tfgraphwidget.tf_types import NodeExecStats, RunMetadata, Session, StepStats
 
 # TensorFlow runs a matrix product or a convolution, the addition after it and the activation as one op of a type like
 # _FusedMatMul, under the name of the last of them. The work is that of the first, so costs are reported there. Which
@@ -142,7 +142,7 @@ def _bytes(memory: float) -> str:
     return "" if np.isnan(memory) else format_number(memory, "B")
 
 
-def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str, Any]) -> Traced:
+def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str, object]) -> Traced:
     """Return a function that computes tensors in the session of a live graph, into a RunMetadata.
 
     Args:
@@ -151,7 +151,7 @@ def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str,
         feeds: Values by tensor.
     """
 
-    def run(tensors: Sequence[str], metadata: Any) -> Any:
+    def run(tensors: Sequence[str], metadata: RunMetadata | None) -> Any:
         try:
             return session_runner(graph, session, feeds, metadata)(tensors)
         except tf.errors.OpError as error:  # of a conditional's branch that was not taken
@@ -194,7 +194,7 @@ def measure_ops(
     return _sort_costs(middle, joined, runs)
 
 
-def _check_runs(runs: Any) -> None:
+def _check_runs(runs: object) -> None:
     if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= _MOST_RUNS:
         raise GraphEditError(
             f"{value_text(runs)} is not a number of runs from 1 to {_MOST_RUNS:,}; write editor.measure(runs=3)."
@@ -279,14 +279,14 @@ def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
 
 
 def _planes(file: Path) -> Sequence[Any]:
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+    xplane_pb2 = lazy_module("tensorflow.tsl.profiler.protobuf.xplane_pb2")
 
     space = xplane_pb2.XSpace()
     try:
         space.ParseFromString(file.read_bytes())
     except Exception as error:  # protobuf's own exception has no public name
         raise GraphEditError(f"{str(file)!r} is not a profile of tf.profiler: {error}.") from error
-    planes: Sequence[Any] = space.planes
+    planes: Sequence[object] = space.planes
     return planes
 
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
@@ -28,11 +27,11 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.body_import import called_definitions
-from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import FunctionDefLibrary, Module, NodeDef
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Any]
@@ -87,10 +86,10 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
         need = grown
 
 
-def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
+def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
     functions = called_definitions(index, nodes)
     gradients = {name: index.extras.gradient(name) for name in functions}
-    return tf_protos.FunctionDefLibrary(
+    library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],
         gradient=[
             tf_protos.GradientDef(function_name=name, gradient_func=gradient)
@@ -98,9 +97,10 @@ def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
             if gradient in functions
         ],
     )
+    return library
 
 
-def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> Any:
+def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeDef:
     """Return a NodeDef that is not colocated with ops that are left out."""
     colocated = colocated_with(node)
     if all(name in inside for name in colocated):
@@ -135,12 +135,14 @@ def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], f
         if group:
             # A tensor that depends on no argument is not on a path from one.
             used = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
+            from tfgraphwidget.runtime.functions.module_clone import as_module  # a class of it is a tf.Module
+
             module = as_module(index, body_state, used, group, "aside", variables="own", arguments=tuple(feeds))
             values |= zip(module.outputs, run_module(index, module, feeds), strict=True)
     return [values[name] for name in outputs]
 
 
-def run_module(index: GraphIndex, module: Any, feeds: Values) -> list[Array]:
+def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
     """Call a module that was made of a function body.
 
     Args:

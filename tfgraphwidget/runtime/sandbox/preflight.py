@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import tensorflow as tf
 from google.protobuf.message import EncodeError
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.graph import CONSTANTS
+from tfgraphwidget.graph import CONSTANTS, V1_LOOPS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     c_end,
     copy_function,
@@ -41,14 +41,14 @@ from tfgraphwidget.tf_internals import (
     output_of_c_operation,
     used_names,
 )
-from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, LibraryFunction, NodeDef
 
 Ends = Mapping[tuple[str, int], Any]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
 
 _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
 _MOST_BYTES = (1 << 31) - 1  # of a message that protobuf reads
-_NODE_FIELD = tf.compat.v1.GraphDef.NODE_FIELD_NUMBER << 3 | 2  # the tag: the field's number, and 2 for "with length"
+_NODE_FIELD = 1 << 3 | 2  # the tag: GraphDef.NODE_FIELD_NUMBER, and 2 for "with length"
 _WITHOUT_PLACEHOLDER_V2 = 23  # GraphDef version
 CONSTRUCTION_CONTEXT = "_construction_context"
 _MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)
@@ -76,6 +76,8 @@ def validate(
     nodes: Sequence[NodeDef],
     functions: Iterable[FunctionDef] = (),
     gradients: Iterable[tuple[str, str]] = (),
+    *,
+    is_accepted: bool = False,
 ) -> ValidatedNodes:
     """Check that TensorFlow accepts new ops in a graph, without changing the graph.
 
@@ -84,6 +86,8 @@ def validate(
         nodes: The NodeDefs of the new ops; their inputs may name ops of `graph`.
         functions: FunctionDefs that the new ops may call.
         gradients: Pairs (function name, name of its gradient function).
+        is_accepted: Whether TensorFlow has accepted the same ops with the same inputs before, so that they need no
+            sandbox. Those of v1 loops do: an import makes the edges that lead back in a way of its own.
 
     Returns:
         The ops in the form that `graph_import.import_validated` adds to the graph.
@@ -101,8 +105,9 @@ def validate(
     check_devices(nodes)
     validated = ValidatedNodes(names, serialize_nodes(graph, nodes), external_inputs(nodes, names), new_functions)
     _check_outside(graph, nodes, validated.outside)
-    tell(f"Trying {len(names):,} new ops in a graph of their own")
-    _import_in_sandbox(graph, validated, types)
+    if not (is_accepted and V1_LOOPS.isdisjoint(types)):
+        tell(f"Trying {len(names):,} new ops in a graph of their own")
+        _import_in_sandbox(graph, validated, types)
     return validated
 
 
@@ -179,7 +184,7 @@ def serialize_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], library: Function
     return b"".join(parts)
 
 
-def as_supported(graph: tf.Graph, node: NodeDef) -> Any:
+def as_supported(graph: tf.Graph, node: NodeDef) -> NodeDef:
     """Return a NodeDef as a graph of this GraphDef version takes it.
 
     TensorFlow removed PlaceholderV2 in version 23; Placeholder means the same since.
@@ -212,7 +217,7 @@ def external_inputs(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[t
     return tuple(sorted(end for end in map(split_input, set(texts) - inside) if end[0] not in inside))
 
 
-def run_import(c_graph: Any, validated: ValidatedNodes, ends: Ends) -> None:
+def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
     """Add ops to a C graph.
 
     Args:
@@ -241,7 +246,7 @@ def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
 
 def _new_functions(
     graph: tf.Graph, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
-) -> tuple[Any, ...]:
+) -> tuple[LibraryFunction, ...]:
     """Return functions as TensorFlow's Python objects, in no graph; those that the graph has are left out."""
     missing = {f.signature.name: f for f in functions if not _has_function(graph, f)}
     pairs = [pair for pair in gradients if pair[0] in missing]
@@ -262,7 +267,7 @@ def _new_functions(
     return tuple(f for f in new if f.name in missing)
 
 
-def _has_function(graph: tf.Graph, definition: Any) -> bool:
+def _has_function(graph: tf.Graph, definition: FunctionDef) -> bool:
     """Return whether the graph has the function. Raises NameTaken if it has another one of that name."""
     name = definition.signature.name
     library = graph_functions(graph)
@@ -356,7 +361,7 @@ def _check_outside(graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tup
         )
 
 
-def _stand_ins(sandbox: Any, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
+def _stand_ins(sandbox: object, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
     """Add a placeholder to the sandbox graph for each tensor and control input from outside."""
     names = dict(zip(validated.outside, _other_names(validated.names), strict=False))
     nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in validated.outside]

@@ -10,28 +10,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import wrap_tf_errors
-from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
+from tfgraphwidget.tensorflow_modules import tf, v1
+from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef
 
-v1 = tf.compat.v1
 _PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
 
 
-def exact_config() -> Any:
+def exact_config() -> ConfigProto:
     """Return a ConfigProto for reproducible results: no optimizations, any available device."""
     graph = v1.GraphOptions(
         rewrite_options={"disable_meta_optimizer": True},
         optimizer_options=v1.OptimizerOptions(opt_level=v1.OptimizerOptions.L0),
     )
-    return v1.ConfigProto(allow_soft_placement=True, graph_options=graph)
+    config: ConfigProto = v1.ConfigProto(allow_soft_placement=True, graph_options=graph)
+    return config
 
 
-def without_remote_device(node: NodeDef) -> Any:
+def without_remote_device(node: NodeDef) -> NodeDef:
     """Return a NodeDef that this process can place: itself, or a copy without a device of another process."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
@@ -60,7 +59,7 @@ class Sandbox:
         self,
         nodes: Iterable[NodeDef],
         library: FunctionDefLibrary | None = None,
-        values: Mapping[str, Any] | None = None,
+        values: Mapping[str, object] | None = None,
         starters: Sequence[str] = (),
         patience: float = _PATIENCE,
     ) -> None:
@@ -76,12 +75,12 @@ class Sandbox:
             self.close()
             raise
 
-    def run(self, outputs: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+    def run(self, outputs: Sequence[str], feeds: Mapping[str, object]) -> list[Any]:
         """Return the values of tensors as arrays, in order; `feeds` has values by tensor name."""
         values: list[Any] = self._run(list(outputs), feeds)
         return values
 
-    def _run(self, fetches: list[Any], feeds: Mapping[Any, Any]) -> Any:
+    def _run(self, fetches: list[object], feeds: Mapping[Any, object]) -> Any:
         try:
             return self.session.run(fetches, dict(feeds), options=self._options) if fetches else []
         except tf.errors.OpError as error:
@@ -102,7 +101,7 @@ class Sandbox:
         self.close()
 
 
-def _assigns(graph: tf.Graph, values: Mapping[str, Any]) -> tuple[list[Any], dict[Any, Any]]:
+def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[Any], dict[Any, Any]]:
     """Add ops that assign values of any shape to variables; return the ops, and the values to feed."""
     assigns, feeds = [], {}
     with graph.as_default(), v1.name_scope("apart"):

@@ -16,8 +16,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
-import tensorflow as tf
-
 from tfgraphwidget.edits import (
     NewShape,
     NodeChange,
@@ -49,6 +47,7 @@ from tfgraphwidget.naming import names_text
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
 from tfgraphwidget.sources import Bounds, static_shape, without_endless_calls
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import clear_attribute, create_operation, static_dimensions
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, NameAttrList, NodeDef, OpDef
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
@@ -25,6 +24,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, no_value_text
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import BodyState, GraphIndex, VariableDef, needed_ops
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import TensorProto
 
 if TYPE_CHECKING:
     from tfgraphwidget.tf_types import NodeDef
@@ -66,9 +67,10 @@ def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str
         return current_values(session, variables)
 
 
-def tensor_proto(value: Array, dtype: int) -> Any:
+def tensor_proto(value: Array, dtype: int) -> TensorProto:
     """Return a TensorProto of the dtype with this number."""
-    return tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value))
+    proto: TensorProto = tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value))
+    return proto
 
 
 @wrap_tf_errors("work out the constants")

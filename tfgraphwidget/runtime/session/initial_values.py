@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
@@ -28,6 +27,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef
 
 
@@ -113,7 +113,7 @@ def _other_variables(
     index: GraphIndex,
     ids: Iterable[int],
     variables: Sequence[VariableDef],
-    overrides: Mapping[str, Any],
+    overrides: Mapping[str, object],
     originals: Mapping[str, str],
 ) -> list[VariableDef]:
     """Return the variables that initial values depend on, except the new ones; each has a value."""

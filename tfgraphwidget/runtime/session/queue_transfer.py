@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import runner_def, static_shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, Session
 
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has new_ops too small takes for ever
@@ -62,7 +61,7 @@ class QueueTransfer:
             if not elements or not self._put(fresh, name, elements[name]):
                 return
 
-    def _put(self, fresh: Session, name: str, elements: Sequence[Any]) -> bool:
+    def _put(self, fresh: Session, name: str, elements: Sequence[object]) -> bool:
         """Return whether the queue of the new session has taken elements that are in no queue any more."""
         ops = self._ops[name]
         before = self._run(fresh, self._each("size", [name]))
@@ -82,7 +81,7 @@ class QueueTransfer:
         return {name: self._ops[name][what] for name in names}
 
     def _run(
-        self, session: Session, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None = None
+        self, session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
         """Return the values by name. Elements of queues that fail, or take too long, are lost."""
         try:
@@ -97,7 +96,7 @@ class QueueTransfer:
 
     @staticmethod
     def _run_twice(
-        session: Session, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None
+        session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None
     ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
         """Call `run_each`; if Python itself fails, which is not an error of TensorFlow, call it again."""
         with suppress(Exception):

@@ -27,8 +27,6 @@ import contextlib
 from collections.abc import Iterator, Set
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import HANDLES
@@ -45,6 +43,7 @@ from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, find_statefu
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text
 from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     BaseSession,
     close_c_session,

@@ -13,21 +13,18 @@ import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import extend_session, find_operation, session_config
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import Operation, Session, Tensor
 
 PATIENCE = 60.0
 _PING_SECONDS = 8.0  # seconds for a server to say that it is there
 _NO_WORKERS = ["/job:nobody"]  # device filters that leave a session on its master alone
-_GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError)
-_NOT_PLACED = (tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
 # What each session on servers was sent last: the graph's version.
-_sent_versions: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+_sent_versions: WeakKeyDictionary[object, int] = WeakKeyDictionary()
 
 
 class TimedSession:
@@ -51,7 +48,7 @@ class TimedSession:
         """The address of the server on which the session runs; "" in this process."""
         return self._target
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: object = None, options: Any = None, run_metadata: object = None) -> Any:
         """Run and return values in the structure of `fetches`.
 
         Args:
@@ -75,17 +72,18 @@ class TimedSession:
             if _sent_versions.get(self.session) != self.graph.version:
                 self.ping()
             values = self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
-        except _GONE as error:
+        except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
             tasks = _TASK.findall(str(error.message))
             who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"
             raise SessionRefused(self._no_answer_text(who, error)) from error
         _sent_versions[self.session] = self.graph.version
         return values
 
-    def _element(self, fetch: Any) -> Any:
+    def _element(self, fetch: Any) -> Operation | Tensor:
         """Return the op or tensor of a name. (An interrupt while TensorFlow parses a name becomes a ValueError.)"""
         if not isinstance(fetch, str):
-            return fetch
+            operation: Operation | Tensor = fetch
+            return operation
         name, port = split_tensor(fetch)
         op = find_operation(self.graph, name)
         return op if port is None else op.outputs[port]
@@ -101,10 +99,10 @@ class TimedSession:
             if self.session not in _sent_versions:
                 who = "One of the servers behind"
                 self._open()
-        except _GONE as error:
+        except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
             raise SessionRefused(self._no_answer_text(f"{who} {self._target!r}", error)) from error
 
-    def _open(self, **options: Any) -> None:
+    def _open(self, **options: object) -> None:
         config = tf.compat.v1.ConfigProto()
         config.CopyFrom(session_config(self.session))
         timeout = int(min(_PING_SECONDS, self._patience) * 1000)
@@ -129,7 +127,7 @@ def can_grow(session: Session) -> bool:
     """
     try:
         extend_session(session)
-    except _NOT_PLACED:
+    except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError):
         return False
     except tf.errors.OpError:
         return True

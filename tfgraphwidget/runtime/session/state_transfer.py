@@ -10,17 +10,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
 from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, find_op, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import static_shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session
 
-_UNSET = (tf.errors.FailedPreconditionError, tf.errors.AbortedError)  # what was never filled; tables say Aborted
 _UNREADABLE = (DT_RESOURCE, DT_VARIANT)
 _IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow's dataset_options.proto
 
@@ -87,7 +86,7 @@ class VariableTransfer(_ReadableState):
         except tf.errors.OpError:
             self._values, errors = run_each(old, self._fetches_with_value(old, fetches))
         for name, error in errors.items():
-            if not isinstance(error, _UNSET):
+            if not _is_unset(error):
                 self._lose(name, error_text(error))
         self._writers()
 
@@ -169,7 +168,7 @@ class TableTransfer(_ReadableState):
         self._writers = self._each(self._nodes, self._writer)
         self._values, errors = run_each(old, self._each(self._writers, self._reader))
         for name, error in errors.items():
-            if not isinstance(error, _UNSET):
+            if not _is_unset(error):
                 self._lose(name, error_text(error))
 
     @property
@@ -177,7 +176,7 @@ class TableTransfer(_ReadableState):
         """The keys and values of each initialized table, by its op."""
         return self._values
 
-    def fill(self, contents: Mapping[str, Any], session: Session) -> None:
+    def fill(self, contents: Mapping[str, object], session: Session) -> None:
         """Load contents that were read from other tables."""
         self._writers = self._each(self._nodes, self._writer)
         self._values = dict(contents)
@@ -263,7 +262,7 @@ class IteratorTransfer(_ReadableState):
     def load(self, fresh: Session) -> None:
         """Initialize each with its dataset in the graph as it is now, then restore its position."""
         for name, error in self._unsaved.items():
-            if not isinstance(error, _UNSET) and self._start(name, fresh):
+            if not _is_unset(error) and self._start(name, fresh):
                 self._restarts(name, error)
         for name, state in self._values.items():
             if self._start(name, fresh):
@@ -303,3 +302,8 @@ class IteratorTransfer(_ReadableState):
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=tf.string)
         state = self._transfer_ops.op("", "ParseTensor", [fed], out_type=tf.variant)
         return f"{fed}:0", self._transfer_ops.op("", "DeserializeIterator", [node.name, state])
+
+
+def _is_unset(error: BaseException) -> bool:
+    """Whether the error is that of what was never filled; tables say Aborted."""
+    return isinstance(error, tf.errors.FailedPreconditionError | tf.errors.AbortedError)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import RESOURCE_HANDLES, kind_of
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.sources import function_definition, tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import graph_functions
 from tfgraphwidget.tf_types import AttrValue, NodeDef
 
@@ -47,7 +46,7 @@ class StatefulOps:
     keys: Set[Any]
 
 
-def find_stateful_ops(graph: tf.Graph, known_keys: Set[Any] = frozenset()) -> StatefulOps:
+def find_stateful_ops(graph: tf.Graph, known_keys: Set[object] = frozenset()) -> StatefulOps:
     """Return the ops that hold state, in graph order, except those whose keys are `known_keys`.
 
     Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them again.

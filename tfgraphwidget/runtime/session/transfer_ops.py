@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
-
-import tensorflow as tf
+from typing import Any, TypeAlias, TypeVar
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
@@ -18,12 +16,12 @@ from tfgraphwidget.runtime.live.edit_record import hide, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
 from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
-_GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError)
 T = TypeVar("T")
-AttributeValue = AttrValue | tf.DType | Sequence[tf.DType] | bool | int
+AttributeValue: TypeAlias = "AttrValue | tf.DType | Sequence[tf.DType] | bool | int"
 """An attribute of a transfer op."""
 
 
@@ -113,7 +111,9 @@ def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
         return None
 
 
-def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, patience: float | None = None) -> Any:
+def run(
+    session: Session, fetches: object, feeds: Mapping[Any, object] | None = None, patience: float | None = None
+) -> Any:
     """Run and return values in the structure of `fetches`.
 
     Args:
@@ -132,7 +132,7 @@ def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, 
     options = None if patience is None else tf.compat.v1.RunOptions(timeout_in_ms=int(patience * 1000))
     try:
         return session.run(fetches, feeds, options=options)
-    except _GONE as error:
+    except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError) as error:
         if not remote:
             raise
         raise SessionRefused(
@@ -141,7 +141,10 @@ def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, 
 
 
 def run_each(
-    session: Session, fetches: Mapping[str, Any], feeds: Mapping[Any, Any] | None = None, patience: float | None = None
+    session: Session,
+    fetches: Mapping[str, object],
+    feeds: Mapping[Any, object] | None = None,
+    patience: float | None = None,
 ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
     """Run several fetches: in one run if none fails, otherwise one by one.
 

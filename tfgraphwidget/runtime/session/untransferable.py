@@ -8,19 +8,18 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import kind_of
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
-    CALLABLE_AND_HANDLE,
     DELETES_FIELD,
     HANDLE_FIELD,
     SESSION_FIELD,
     BaseSession,
     is_partial_run_active,
+    session_reference_classes,
 )
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
@@ -99,7 +98,7 @@ def untransferable_notices(stateful: StatefulOps) -> list[str]:
 
 def session_objects(session: Session) -> list[dict[str, Any]]:
     """Return the fields of Python objects that refer to the C session of a session: callables and tensor handles."""
-    fields = [vars(each) if type(each) in CALLABLE_AND_HANDLE else each for each in gc.get_referrers(session)]
+    fields = [vars(each) if type(each) in session_reference_classes() else each for each in gc.get_referrers(session)]
     dicts = (each for each in fields if type(each) is dict)
     return [each for each in dicts if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
 
@@ -111,7 +110,7 @@ def watch_partial_runs(session: Session) -> None:
     handles: list[str] = []
     session_ref = weakref.ref(session)  # a session that no editor has any more is closed at once
 
-    def set_up(fetches: Any, feeds: Any = None) -> Any:
+    def set_up(fetches: object, feeds: object = None) -> Any:
         handle = BaseSession.partial_run_setup(session_ref(), fetches, feeds)
         handles.append(handle)
         return handle
@@ -131,7 +130,7 @@ def end_partial_runs(session: Session) -> list[str]:
     ]
 
 
-def invalidate_objects(objects: Sequence[dict[str, Any]]) -> list[str]:
+def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:
     """Invalidate objects that refer to the old C session, so that they do not use the new one; report them."""
     handles = [fields for fields in objects if DELETES_FIELD in fields]
     callables = [fields for fields in objects if DELETES_FIELD not in fields]
@@ -149,5 +148,5 @@ def invalidate_objects(objects: Sequence[dict[str, Any]]) -> list[str]:
     return lost
 
 
-def _count_text(objects: Sequence[Any], word: str) -> str:
+def _count_text(objects: Sequence[object], word: str) -> str:
     return f"{len(objects)} {word}{'s' if len(objects) > 1 else ''}"

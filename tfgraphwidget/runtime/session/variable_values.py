@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.run import can_grow
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.

@@ -7,6 +7,7 @@ from .variable_matching import match_variables as match_variables
 from .variable_stores import EagerStore as EagerStore
 from .variable_stores import GraphStore as GraphStore
 from .variable_stores import Pair as Pair
+from .variable_stores import StoredVariable as StoredVariable
 from .variable_stores import VariableStore as VariableStore
 from .variable_stores import checkpoint_store as checkpoint_store
 from .variable_stores import distances as distances

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import Checkpoint, variable_slice
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.writable import check_place, unwritable, write_files
 
 _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 
 
-def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
+def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """Write (key, variable, value) to a checkpoint on this machine. Slices of one variable have one key.
 
     Raises:
@@ -39,7 +39,7 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
             session.run(saved, dict(zip(fed, arrays, strict=True)))
 
 
-def save(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
+def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """Write (key, variable, value) to a checkpoint, which replaces the old one when it is complete.
 
     Raises:

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.graph import VariableDef
+from tfgraphwidget.tensorflow_modules import tf
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:
@@ -79,7 +79,7 @@ def assign_op(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
     return operation
 
 
-def mix_arrays(old: Any, new: Any, tau: float, dtype: tf.DType) -> Any:
+def mix_arrays(old: object, new: object, tau: float, dtype: tf.DType) -> Any:
     """Return what the op of `new_value` computes, in numpy.
 
     Args:

@@ -14,7 +14,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.cancellation import held_back
@@ -26,6 +25,7 @@ from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import PATIENCE, TimedSession
 from tfgraphwidget.runtime.sync import checkpoints, mixing
 from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_flow_context, has_control_dependencies, operations_by_name
 from tfgraphwidget.tf_types import Session
 
@@ -301,7 +301,7 @@ class Sync:
         variable_values.load_values(session, variables, new)
 
 
-def check_tau(tau: Any) -> None:
+def check_tau(tau: object) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
         raise GraphEditError(

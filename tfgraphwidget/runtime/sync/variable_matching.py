@@ -147,7 +147,7 @@ def _under(variables: Mapping[str, Named], layer: str) -> dict[str, str]:
     return {name[at + len(layer) :]: name for name, at in nested}
 
 
-def _call_names(names: Callable[[str], Any], name: str) -> str | None:
+def _call_names(names: Callable[[str], object], name: str) -> str | None:
     """The name that a person's function gives for one."""
     try:
         new_name = names(name)

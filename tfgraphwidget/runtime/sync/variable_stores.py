@@ -15,15 +15,16 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
-from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state
+from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state, own_paths
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
+from tfgraphwidget.tf_types import KerasModel
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class StoredVariable:
         dtype: The dtype of its value.
         shape: The static shape of its value.
         definition: The variable of a graph that it is, or None.
+        saved_name: The name of the variable whose value a checkpoint has under a path; "" elsewhere.
     """
 
     handle: str
@@ -46,6 +48,7 @@ class StoredVariable:
     shape: tf.TensorShape
     path: str = ""
     definition: VariableDef | None = None
+    saved_name: str = ""
 
 
 class VariableStore(Protocol):
@@ -254,8 +257,8 @@ def eager_store(model: Any) -> EagerStore | None:
     """
     if isinstance(model, tf.Variable):
         paths = {"": model}
-    elif isinstance(model, Trackable) and not isinstance(model, FUNCTION | CONCRETE):
-        paths = _own(trackable_variables(model))
+    elif isinstance(model, Trackable) and not isinstance(model, (FUNCTION, CONCRETE)):
+        paths = own_paths(trackable_variables(model))
     else:
         return None
     if not all(hasattr(getattr(variable, "handle", None), "numpy") for variable in paths.values()):
@@ -266,13 +269,7 @@ def eager_store(model: Any) -> EagerStore | None:
     return EagerStore(title, *_named_variables([(v.name.removesuffix(":0"), path, v) for path, v in unique_variables]))
 
 
-def _own(paths: Mapping[str, T]) -> dict[str, T]:
-    """Variables by path without the second list that a SavedModel of Keras has of them: copies that nothing reads."""
-    is_listed = any(path.startswith("variables/") for path in paths)
-    return {path: v for path, v in paths.items() if not (is_listed and path.startswith("_all_variables/"))}
-
-
-def keras_store(model: Any, *, slots: bool = False) -> EagerStore:
+def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
     """The variables of a Keras model or layer, by Keras's names of them, "sequential/dense/kernel".
 
     Args:
@@ -336,7 +333,7 @@ def _file_store(title: str, stored: StoredData, variables: Iterable[VariableDef]
         key = stored.key(variable.handle)
         if key is not None:
             by_key.setdefault(object_path(key) or variable.handle, variable)  # slices have one key
-    own = _own(by_key)
+    own = own_paths(by_key)
     if any(key != variable.handle for key, variable in own.items()):
         own = dict(sorted(own.items(), key=lambda item: natural_order(item[0])))
     count = Counter(stored.variable_name(variable.handle) for variable in own.values())
@@ -355,9 +352,13 @@ def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
     Slots of optimizers, which are below their variables there, are included.
     """
     keys = (key for key in checkpoint.shapes if not key.startswith("_CHECKPOINTABLE"))
-    of_name = _own({object_path(key) or key: key for key in sorted(keys, key=natural_order)})
+    names = checkpoint.variable_names
+    of_name = own_paths({object_path(key) or key: key for key in sorted(keys, key=natural_order)})
     variables = tuple(
-        StoredVariable(name, checkpoint.dtypes[key], tf.TensorShape(checkpoint.shapes[key]), object_path(key))
+        StoredVariable(
+            *(name, checkpoint.dtypes[key], tf.TensorShape(checkpoint.shapes[key]), object_path(key)),
+            saved_name=names.get(key, ""),
+        )
         for name, key in of_name.items()
     )
     return FileStore(f"Checkpoint {checkpoint.prefix!r}", variables, lambda name: checkpoint.value(of_name[name]))

@@ -170,7 +170,7 @@ OWN_COLUMNS = tuple(name for name in COLUMNS if name not in ("name", "type", "sc
 Encoding = Callable[[GraphIndex], Categories | Numbers]
 
 
-def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
+def custom_encoding(by: object, index: GraphIndex) -> tuple[str, Encoding]:
     """Return the name of a user's own values, and a function that encodes them for an index.
 
     Args:
@@ -225,7 +225,7 @@ def encode_values(values: list[Any]) -> Categories | Numbers:
     return Categories.of(["" if v is None else str(v)[:60] for v in present], none="no value")
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     if isinstance(value, numbers.Real):
         try:
             return not math.isfinite(value)
@@ -235,7 +235,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value) or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _call_per_op(by: Callable[[Op], Any], index: GraphIndex, *, strict: bool = True) -> list[Any]:
+def _call_per_op(by: Callable[[Op], object], index: GraphIndex, *, strict: bool = True) -> list[Any]:
     def value(i: int) -> Any:
         try:
             return by(Op(index, i))
@@ -263,7 +263,7 @@ def _values_by_name(by: Any, index: GraphIndex) -> dict[str, Any]:
     return {str(key): value for key, value in pairs}
 
 
-def _spread_over_ops(by_name: Mapping[str, Any], index: GraphIndex) -> list[Any]:
+def _spread_over_ops(by_name: Mapping[str, object], index: GraphIndex) -> list[Any]:
     """The value of each op: its own, or that of the innermost scope around it that has one."""
     values: list[Any] = [None] * len(index)
     for name in sorted(by_name, key=lambda name: (name in index.ids, name.count("/"))):

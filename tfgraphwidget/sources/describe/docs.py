@@ -11,9 +11,6 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import tensorflow as tf
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.ops import attribute_text
@@ -54,8 +51,7 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
 def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Documentation:
 
     definition = tf_protos.OpDef.FromString(serialized)
-    text = getattr(getattr(tf.raw_ops, op_type, None), "__doc__", None) if registered else None
-    head, *sections = _SECTION.split(inspect.cleandoc(text or ""))
+    head, *sections = _SECTION.split(tf_protos.op_docstring(op_type) if registered else "")
     sections_by_name = dict(zip(sections[::2], sections[1::2], strict=False))
     summary, _, about = head.strip().partition("\n\n")
     return Documentation(
@@ -121,7 +117,7 @@ def _text_of(texts: dict[str, str], name: str) -> str:
     return texts.get(name) or texts.get(f"{name}_", "")
 
 
-def _kind(arg: Any) -> str:
+def _kind(arg: OpDef.ArgDef) -> str:
     """What an OpDef says of an input or output: "2 tensors of dtype T"."""
     dtype = dtype_name(arg.type) or arg.type_attr
     if arg.type_list_attr:
@@ -133,7 +129,7 @@ def _kind(arg: Any) -> str:
     return _sentences([what, arg.description])
 
 
-def _attribute(attr: Any) -> str:
+def _attribute(attr: OpDef.AttrDef) -> str:
     default = f"Defaults to {attribute_text(attr.default_value)}" if attr.HasField("default_value") else ""
     return _sentences([f"A {attr.type}", default, attr.description])
 

@@ -12,8 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-import tensorflow as tf
-
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import attr_value
@@ -22,6 +20,8 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.docs import documentation
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import OpDef
 
 Kind = Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
 _KINDS = ("bool", "int", "float", "string", "type", "shape")
@@ -145,12 +145,13 @@ def parameters(op_type: str, tensors: int = 1, given: tuple[str, ...] = ()) -> t
     return (*further, *sorted((each for each in attributes if each), key=lambda each: not each.required))
 
 
-def definition_of(op_type: str) -> Any:
+def definition_of(op_type: str) -> OpDef:
     """The OpDef of an op type that takes and gives tensors. Raises GraphEditError."""
     known = op_type.isidentifier() and not op_type.startswith("_") and hasattr(tf.raw_ops, op_type)
     if not known or not _is_computation(op_type):
         raise GraphEditError(f"{op_type!r} is no op type that takes a tensor.{did_you_mean(op_type, op_types())}")
-    return tf_protos.registered_op(op_type)
+    definition: OpDef = tf_protos.registered_op(op_type)
+    return definition
 
 
 def _called_inputs(op_type: str, tensors: int, given: Collection[str] = ()) -> list[str]:
@@ -165,7 +166,7 @@ def _called_inputs(op_type: str, tensors: int, given: Collection[str] = ()) -> l
     return names[:tensors]
 
 
-def call_arguments(op_type: str, tensors: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def call_arguments(op_type: str, tensors: Sequence[object], options: Mapping[str, object]) -> dict[str, Any]:
     """The keyword arguments of `tf.raw_ops` for a call of an op type.
 
     Args:
@@ -205,7 +206,7 @@ def fits(op_type: str, dtypes: Sequence[str]) -> bool:
     )
 
 
-def _attribute(attr: Any, name: str, about: str) -> Parameter | None:
+def _attribute(attr: OpDef.AttrDef, name: str, about: str) -> Parameter | None:
     """The parameter for an attribute; None for one that no form can ask for: a function, or a tensor."""
     kind = attr.type.removeprefix("list(").removesuffix(")")
     many = attr.type.startswith("list(")
@@ -245,7 +246,7 @@ def _plain(held: Any, kind: str) -> Any:
 # Checks
 
 
-def check_parameters(op_type: str, known: Sequence[Parameter], options: Mapping[str, Any]) -> None:
+def check_parameters(op_type: str, known: Sequence[Parameter], options: Mapping[str, object]) -> None:
     """Check the parameters of a call.
 
     Args:
@@ -287,7 +288,7 @@ def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
             _refuse(op_type, parameter, item, f"at least {parameter.minimum}")
 
 
-def _refuse(op_type: str, parameter: Parameter, value: Any, wanted: str) -> None:
+def _refuse(op_type: str, parameter: Parameter, value: object, wanted: str) -> None:
     raise InvalidArgument(parameter.name, f"{op_type}: {parameter.name} cannot be {value_text(value)}; give {wanted}.")
 
 
@@ -302,7 +303,7 @@ _WORDS = {
 _EXAMPLES = {"bool": "True", "int": "1, 2", "float": "0.5", "string": "'a'", "type": "'float32'", "shape": "[None, 4]"}
 
 
-def _is_kind(kind: Kind, value: Any) -> bool:
+def _is_kind(kind: Kind, value: object) -> bool:
     is_int = isinstance(value, int) and not isinstance(value, bool)
     if kind == "bool":
         return isinstance(value, bool)

@@ -13,7 +13,7 @@ from tfgraphwidget.graph import CONSTANTS, GraphIndex, bytes_text, shape_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
-from tfgraphwidget.tf_types import AttrValue, NodeDef
+from tfgraphwidget.tf_types import AttrValue, NodeDef, TensorProto, TensorShapeProto
 
 _LONGEST = 200
 _MOST_SHOWN = 16
@@ -78,7 +78,7 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
     )
 
 
-def _attribute(name: str, value: Any) -> AttributeDescription:
+def _attribute(name: str, value: AttrValue) -> AttributeDescription:
     text = attribute_text(value)
     is_python = value.WhichOneof("value") not in _NOT_SETTABLE and not (value.list.func or value.list.tensor)
     is_whole = text != _UNREADABLE and len(text) < _LONGEST
@@ -124,7 +124,7 @@ def attribute_text(value: AttrValue) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _text(value: Any) -> str:
+def _text(value: AttrValue) -> str:
     kind = value.WhichOneof("value")
     if kind == "tensor":
         return _constant(value.tensor)
@@ -141,7 +141,7 @@ def _dtype(number: int) -> str:
     return dtype_name(number) or f"unknown dtype {number}"
 
 
-def _shape(proto: Any) -> str:
+def _shape(proto: TensorShapeProto) -> str:
     return shape_text(shape_from_proto(proto))
 
 
@@ -153,7 +153,7 @@ _FORMATTERS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _constant(proto: Any) -> str:
+def _constant(proto: TensorProto) -> str:
     """A constant's dtype and shape, and its elements when there are few."""
     head = f"{_dtype(proto.dtype)} {_shape(proto.tensor_shape)}"
     try:
@@ -162,7 +162,7 @@ def _constant(proto: Any) -> str:
         return f"{head} {_UNREADABLE}"
 
 
-def _elements(proto: Any) -> str:
+def _elements(proto: TensorProto) -> str:
     """The elements of a constant as Python, when there are few; else ""."""
     shape = shape_from_proto(proto.tensor_shape)
     if shape is None or None in shape or np.prod([float(size or 0) for size in shape]) > _MOST_SHOWN:
@@ -170,7 +170,7 @@ def _elements(proto: Any) -> str:
     return repr(_decode(tf_protos.array_of(proto).tolist()))
 
 
-def _decode(elements: Any) -> Any:
+def _decode(elements: object) -> Any:
     """The elements with strings for the bytes that are UTF-8."""
     if isinstance(elements, list):
         return [_decode(element) for element in elements]
@@ -180,7 +180,7 @@ def _decode(elements: Any) -> Any:
         return elements
 
 
-def _list(proto: Any) -> str:
+def _list(proto: AttrValue.ListValue) -> str:
     texts = [
         _FORMATTERS.get(kind.name, str)(value)
         for kind, values in proto.ListFields()

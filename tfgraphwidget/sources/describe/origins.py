@@ -11,6 +11,7 @@ from typing import Any
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
+from tfgraphwidget.tf_types import FuncGraph, Graph, GraphDebugInfo, Operation
 
 _OWN = str(Path(__file__).parents[1])
 _MACHINERY = "tfgraphwidget"  # an op that it imports or copies was not made by it
@@ -48,7 +49,7 @@ def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str 
     return format_frames((frame.filename, frame.lineno, frame.name, frame.line or "") for frame in frames)
 
 
-def _find_function_graph(graph: Any, function: str) -> Any:
+def _find_function_graph(graph: FuncGraph | None, function: str) -> FuncGraph | None:
     """Return the FuncGraph of a function that Python traced; None if the function was imported."""
     if graph is None:
         return None
@@ -57,7 +58,7 @@ def _find_function_graph(graph: Any, function: str) -> Any:
     return getattr(graph_functions(graph).get(function), "graph", None)
 
 
-def _operation(graph: Any, names: Iterable[str], kind: str) -> Any:
+def _operation(graph: Graph, names: Iterable[str], kind: str) -> Operation | None:
     """Return the first op of these names that has the type, or None. (A captured variable is shown as another type.)"""
     for name in names:
         try:
@@ -83,10 +84,11 @@ def format_frames(frames: Iterable[Frame]) -> tuple[str, ...]:
     return tuple(texts[:last][-_MOST:])
 
 
-def read_debug_info(file: Path) -> Any:
+def read_debug_info(file: Path) -> GraphDebugInfo | None:
     """The GraphDebugInfo in a file of a SavedModel; None when it cannot be read."""
     try:
-        return tf_protos.GraphDebugInfo.FromString(file.read_bytes())
+        debug_info: GraphDebugInfo | None = tf_protos.GraphDebugInfo.FromString(file.read_bytes())
+        return debug_info
     except Exception:  # not there, not readable, or damaged: it is only ever looked at
         return None
 

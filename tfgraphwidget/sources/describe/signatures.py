@@ -9,12 +9,13 @@ from tfgraphwidget.graph import GraphIndex, Shape, shape_text
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.tf_types import FunctionDef, OpDef
 
 SignatureLine = tuple[str, str, str]
 """("argument" or "result", name, "float32 (None, 3)")"""
 
 
-def definition_signature(definition: Any, results: Sequence[Shape] = ()) -> Iterator[SignatureLine]:
+def definition_signature(definition: FunctionDef, results: Sequence[Shape] = ()) -> Iterator[SignatureLine]:
     """The signature of a FunctionDef, which does not have the shapes of its results.
 
     Args:
@@ -52,7 +53,7 @@ def body_signature(index: GraphIndex, arguments: Sequence[str], returns: Mapping
             yield sort, label, _text(dtypes[port or 0], index.shape(index.ids[op], port or 0))
 
 
-def _dtype(arg: Any) -> str:
+def _dtype(arg: OpDef.ArgDef) -> str:
     if arg.type_list_attr:
         return f"tensors of {arg.type_list_attr}"
     return dtype_name(arg.type) or str(arg.type_attr) or "unknown"

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from tfgraphwidget.graph import TABLE, VALUE_SOURCES, kind_of
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
+from tfgraphwidget.tf_types import AssetFileDef, MetaGraphDef, NodeDef
 
 _INIT = "__saved_model_init_op"
 _ASSETS = "saved_model_assets"
@@ -41,7 +40,7 @@ def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
     return meta
 
 
-def asset_files(meta: MetaGraphDef) -> list[Any]:
+def asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
     """The AssetFileDefs of a MetaGraphDef; TensorFlow 1 stores them in a collection.
 
     Args:

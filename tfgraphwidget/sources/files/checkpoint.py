@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
-from tfgraphwidget.tf_types import DType
+from tfgraphwidget.tf_types import CheckpointReader, DType
 
+T = TypeVar("T")
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written
+_KERAS = (".keras", ".h5", ".hdf5")
 _FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
 _SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
 
@@ -51,6 +54,11 @@ class Checkpoint:
                 "checkpoint='' is not a path; give the prefix of a checkpoint's files, or leave it out."
             )
         path = parse_path(argument, "checkpoint")
+        if path.suffix in _KERAS and _is(Path.is_file, path):
+            raise GraphEditError(
+                f"{shorten(str(path))} is Keras's own file, not a checkpoint; load it into a model by "
+                "model.load_weights(path) or keras.models.load_model(path), and open this model."
+            )
         is_folder = os.fspath(argument)[-1:] in ("/", os.sep, b"/") or not _is(Path.is_file, Path(f"{path}.index"))
         if path.name == _STATE and _is(Path.is_file, path) and is_folder:
             path = path.parent
@@ -120,6 +128,31 @@ class Checkpoint:
         shapes: Mapping[str, Any] = self._read(lambda reader: reader.get_variable_to_shape_map())
         return shapes
 
+    @cached_property
+    def objects(self) -> Sequence[Any]:
+        """The objects whose values a checkpoint of TensorFlow 2 has, as protos; empty for one of TensorFlow 1."""
+        if _OBJECTS not in self.shapes:
+            return ()
+        try:
+            return tuple(tf_protos.TrackableObjectGraph.FromString(self.value(_OBJECTS)).nodes)
+        except GraphEditError:
+            raise
+        except Exception as error:  # of a damaged checkpoint
+            raise GraphEditError(
+                f"Checkpoint {shorten(self.prefix)} has no readable list of objects; copy it again."
+            ) from error
+
+    @cached_property
+    def variable_names(self) -> Mapping[str, str]:
+        """Key of each value of an object's variable → the name of this variable, "dense/kernel"."""
+        names = {
+            value.checkpoint_key: value.full_name
+            for each in self.objects
+            for value in each.attributes
+            if value.full_name and value.checkpoint_key in self.shapes
+        }
+        return own_paths(names)
+
     def value(self, name: str) -> Any:
         """The numpy value of that name; GraphEditError when TensorFlow cannot read it, or it cannot be in the files."""
         dtype = self.dtypes[name]
@@ -131,7 +164,7 @@ class Checkpoint:
             )
         return self._read(lambda reader: reader.get_tensor(name))
 
-    def _read(self, what: Callable[[Any], Any]) -> Any:
+    def _read(self, what: Callable[[CheckpointReader], object]) -> Any:
         try:
             return what(self.reader)
         except Exception as error:  # of damaged files TensorFlow raises IndexError, KeyError, MemoryError too
@@ -143,7 +176,7 @@ class Checkpoint:
             ) from error
 
     @cached_property
-    def reader(self) -> Any:
+    def reader(self) -> CheckpointReader:
         """TensorFlow's reader of the values. Raises TensorFlow's errors."""
         return tf_protos.checkpoint_reader(self.prefix)
 
@@ -159,6 +192,21 @@ class Checkpoint:
         folder = Path(self.prefix).parent
         shards = [folder / name for name in _entries(folder) if self._shard(name)]
         return sum(shard.stat().st_size for shard in shards) if shards else math.inf
+
+
+def value_type(checkpoint: Checkpoint, name: str) -> str:
+    """The dtype and the shape of a value, "float32 [2, 3]"."""
+    return f"{checkpoint.dtypes[name].name} {list(checkpoint.shapes[name])}"
+
+
+def own_paths(values: Mapping[str, T]) -> dict[str, T]:
+    """What belongs to paths of objects, without the second list that Keras saves of its variables, which is not read.
+
+    Args:
+        values: Anything by the paths of objects, or the keys that begin with these: "variables/0".
+    """
+    is_listed = any(path.startswith("variables/") for path in values)
+    return {path: v for path, v in values.items() if not (is_listed and path.startswith("_all_variables/"))}
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

@@ -34,7 +34,7 @@ class Container:
     path: Path | None = None
     file: Path | None = None
     errors: dict[str, Exception] = field(default_factory=dict)
-    _parsed: dict[str, Any] = field(default_factory=dict, repr=False)
+    _parsed: dict[str, object] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import GraphDef, NodeDef
 
 
 class FileForm:
@@ -26,7 +26,7 @@ class FileForm:
         """The NodeDefs of the imported graph in the file's form."""
         return [self._node(node, self._nodes.get(node.name)) for node in nodes]
 
-    def envelope(self, imported: Any) -> Any:
+    def envelope(self, imported: GraphDef) -> GraphDef:
         """The versions and the library of the imported graph in the file's form: functions keep name and body."""
         graph_def = self._body.envelope()
         live = {function.signature.name: function for function in imported.library.function}

@@ -35,8 +35,8 @@ class OpenOptions:
     """
 
     signature: object = None
-    checkpoint: Any = None
-    tags: Any = None
+    checkpoint: object = None
+    tags: object = None
 
 
 def no_checkpoint(path: Path) -> Path | None:  # noqa: ARG001
@@ -64,7 +64,7 @@ class SourceFormat:
     suffixes: tuple[str, ...]
     matches: Callable[[Container], bool]
     open: Callable[[Container, OpenOptions], Source]
-    describe: Callable[[Container], list[dict[str, Any]]]
+    describe: Callable[[Container], list[dict[str, object]]]
     hints: tuple[str, ...] | None = None
     main_files: tuple[str, ...] = ()
     find_checkpoint: Callable[[Path], Path | None] = no_checkpoint

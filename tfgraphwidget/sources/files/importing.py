@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
+import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.progress import tell
@@ -14,13 +18,16 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.checkpoint_keys import assign_op, checkpoint_keys, graph_variables, variable_slice
 from tfgraphwidget.sources.files.object_graph import unrestored_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, excess_obstacle, find_obstacles, missing_checkpoint_names
+from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
 from tfgraphwidget.sources.inference.bounds import find_large_computation
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
+from tfgraphwidget.tf_types import Message
 
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -62,6 +69,8 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
         loader, tags = SavedModelLoader(str(file.folder)), list(file.meta.meta_info_def.tags)
         relocate_assets(loader.get_meta_graph_def_from_tags(tags), file.folder)
         loader.load(session, tags)
+        if isinstance(file.checkpoint, OtherCheckpoint):
+            _restore(file, file.checkpoint, session)
         _load_unrestored(file, graph, session)
         return
     # TensorFlow adds default attributes to the NodeDefs that it is given
@@ -74,7 +83,36 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
         _load(file, file.checkpoint, graph, session)
 
 
-def _copy(proto: Any) -> Any:
+def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1.Session) -> None:
+    """Let the SavedModel's Saver restore the values of another checkpoint, which are written under its names."""
+    saver = file.meta.saver_def
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = str(Path(folder) / "variables")
+        write_checkpoint(prefix, {name: partial(checkpoint.value, name) for name in checkpoint.shapes})
+        session.run(saver.restore_op_name, {saver.filename_tensor_name: prefix})
+
+
+def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], Any]]) -> None:
+    """Write a checkpoint.
+
+    Args:
+        prefix: The prefix of its files.
+        values: What reads each value, by its name.
+    """
+    arrays = {name: _array(read()) for name, read in values.items()}
+    names = sorted(arrays)
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
+        fed = [tf.compat.v1.placeholder(tf.as_dtype(arrays[name].dtype)) for name in names]
+        saved = tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed)
+        session.run(saved, {tensor: arrays[name] for tensor, name in zip(fed, names, strict=True)})
+
+
+def _array(value: Any) -> Any:
+    """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
+    return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
+
+
+def _copy(proto: Message) -> Any:
     """A copy of a message."""
     copy = type(proto)()
     copy.CopyFrom(proto)

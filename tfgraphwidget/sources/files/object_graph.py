@@ -81,6 +81,11 @@ def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, i
     return {**by_op, **_bound_by_calls(meta.object_graph_def, nodes)}
 
 
+def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, ...]:
+    """The handle ops of the variables that saved functions capture."""
+    return tuple(_bound_by_calls(meta.object_graph_def, nodes))
+
+
 def _bound_by_calls(objects: Any, nodes: Sequence[NodeDef]) -> dict[str, int]:
     """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
     bound = {}

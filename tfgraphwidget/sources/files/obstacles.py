@@ -12,7 +12,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, called_functions
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
-from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
 from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, restored_names
 from tfgraphwidget.sources.inference.bounds import Bounds, Excess
 from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
@@ -166,6 +166,10 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
         )
         return
     try:
+        unlike = _unlike(file, checkpoint)
+        if unlike:
+            yield Obstacle(unlike, stops=True)
+            return
         lacking = missing_checkpoint_names(file, checkpoint)
     except GraphEditError as error:
         yield Obstacle(error.why, stops=True)
@@ -177,6 +181,27 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
             "in the session to give it one.",
             stops=False,
         )
+
+
+def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
+    """A sentence on a variable whose value in the checkpoint has another shape or dtype; "" if there is none."""
+    handles = {node.name: node for node in file.body.protos if node.op in HANDLES}
+    variables = [v for v in graph_variables(file.body) if v.slice_info is None and v.handle in handles]
+    keys = checkpoint_keys(file.body.protos, variables)
+    for variable in variables:
+        key, node = keys[variable.handle], handles[variable.handle]
+        shape = node.attr["shape"].shape
+        if key not in checkpoint.shapes or shape.unknown_rank or any(dim.size < 0 for dim in shape.dim):
+            continue
+        dtype = tf_protos.dtype_names().get(node.attr["dtype"].type % 100, "")  # references are 100 more
+        declared, stored = f"{dtype} {[dim.size for dim in shape.dim]}", value_type(checkpoint, key)
+        if declared != stored:
+            return (
+                f"checkpoint={shorten(checkpoint.prefix)}: variable {variable.handle!r} is {declared}, and the "
+                f"checkpoint has {stored} under {key!r}; give a checkpoint of this graph, or leave checkpoint= out to "
+                "edit the graph without values."
+            )
+    return ""
 
 
 def missing_checkpoint_names(file: FileGraph, checkpoint: Checkpoint) -> list[str]:

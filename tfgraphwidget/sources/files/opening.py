@@ -16,6 +16,7 @@ from tfgraphwidget.sources.files.container import Container
 from tfgraphwidget.sources.files.formats import OpenOptions, find_format, read_container
 from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
+from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
 from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, invalid_signatures, read_signatures
 from tfgraphwidget.sources.files.stored_data import FileStoredData
@@ -81,11 +82,14 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
     signatures = read_signatures(meta, ops_there)
     signature = choose_signature(signatures, options.signature, where)
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
+    body = NodeBody(nodes, library, collections, saved_names=saved_names)
     if options.checkpoint is not None:
-        checkpoint, folder = Checkpoint.of(options.checkpoint), None
-    file = FileGraph(
-        where, graph_def, meta, NodeBody(nodes, library, collections, saved_names=saved_names), checkpoint, folder
-    )
+        given = Checkpoint.of(options.checkpoint)
+        if checkpoint is None or checkpoint.missing() or given.missing():
+            checkpoint, folder = given, None
+        else:
+            checkpoint = other_checkpoint(checkpoint, given, meta, body)
+    file = FileGraph(where, graph_def, meta, body, checkpoint, folder)
     obstacles = find_obstacles(file)
     return Source(
         title,
@@ -107,7 +111,7 @@ def _import(file: FileGraph) -> ImportedGraph:
     return import_file(file)
 
 
-def _meta_graph(proto: Any, tags: Any, where: str) -> Any:
+def _meta_graph(proto: Any, tags: object, where: str) -> Any:
     """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one. Others as they are."""
     if proto.DESCRIPTOR.name != "SavedModel":
         if tags is not None:

@@ -37,7 +37,7 @@ def parse_message(data: bytes, message_class: Any, *, text: bool) -> Any:
     return text_format.Parse(data, message_class(), allow_unknown_field=True)
 
 
-def graph_defs(message: Any) -> list[Any]:
+def graph_defs(message: Any) -> list[GraphDef]:
     """The GraphDefs in a GraphDef, MetaGraphDef or SavedModel."""
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":

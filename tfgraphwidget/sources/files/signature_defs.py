@@ -11,7 +11,7 @@ from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import Signature
-from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, TensorInfo
 
 _INIT = "__saved_model_init_op"
 _DEFAULT = "serving_default"
@@ -37,7 +37,7 @@ def invalid_signatures(meta: MetaGraphDef, valid: tuple[Signature, ...]) -> tupl
     )
 
 
-def tensor_names(infos: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]:
     """(key, tensor) pairs of the TensorInfos of a signature; a sparse or ragged value is several tensors.
 
     Args:
@@ -106,7 +106,7 @@ def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: L
         nodes, outputs = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
 
 
-def _only_call(nodes: Mapping[str, NodeDef], outputs: Iterable[str]) -> Any:
+def _only_call(nodes: Mapping[str, NodeDef], outputs: Iterable[str]) -> NodeDef | None:
     """The one call whose outputs these ops are or pass on; None when they compute anything else."""
     sources = set()
     for name in outputs:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
@@ -22,9 +23,8 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 )
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
-from tfgraphwidget.tf_types import DType
-
-_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
+from tfgraphwidget.tf_types import DType, MetaGraphDef
 
 
 class FileStoredData:
@@ -67,7 +67,7 @@ class FileStoredData:
         value = checkpoint.value(key)
         return np.asarray(value if variable is None else variable_slice(value, variable))
 
-    def meta(self) -> Any:
+    def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
         return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
 
@@ -95,6 +95,13 @@ class FileStoredData:
         keys = (self._restored_keys.get(handle), self._keys.get(handle))
         return tuple(dict.fromkeys(key for key in keys if key and checkpoint and key in checkpoint.shapes))
 
+    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+        """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
+        checkpoint = self._file.checkpoint
+        if not isinstance(checkpoint, OtherCheckpoint):
+            return {}
+        return {name: partial(checkpoint.value, name) for name in checkpoint.replaced}
+
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
         return () if self._traces is None else origins.saved_origin(self._traces, op, function)
@@ -121,13 +128,9 @@ class FileStoredData:
         """Handle op -> name in the checkpoint; TensorFlow 2 saves by object."""
         keys = checkpoint_keys(self._file.body.protos, self._variables.values())
         checkpoint = self._file.checkpoint
-        if checkpoint is None or _OBJECTS not in checkpoint.shapes:
+        if checkpoint is None or not checkpoint.objects:
             return keys
-        data = checkpoint.value(_OBJECTS)
-        try:
-            saved_objects = tf_protos.TrackableObjectGraph.FromString(data).nodes
-        except Exception as error:  # of a damaged checkpoint
-            raise GraphEditError(f"The checkpoint of {self._file.where} has no readable list of objects.") from error
+        saved_objects = checkpoint.objects
         for op, number in saved_variables(self._file.meta, self._file.body.protos).items():
             attributes = saved_objects[number].attributes if number < len(saved_objects) else ()
             if attributes and attributes[0].checkpoint_key in checkpoint.shapes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfgraphwidget.graph import (
@@ -17,12 +18,12 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.sources.files.output_ops import find_output_ops
 from tfgraphwidget.sources.files.summary_schema import dtype_of
-from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SignatureDef
+from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef, SignatureDef, TensorInfo, TensorShapeProto
 
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
 
 
-def summarize_graph(graph: Any, meta: MetaGraphDef | None = None) -> dict[str, Any]:
+def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[str, Any]:
     """Count what a graph and its function library hold.
 
     Args:
@@ -56,7 +57,7 @@ def summarize_graph(graph: Any, meta: MetaGraphDef | None = None) -> dict[str, A
     }
 
 
-def _control_flow(every: list[Any]) -> dict[str, int]:
+def _control_flow(every: Sequence[Iterable[NodeDef]]) -> dict[str, int]:
     kinds = Counter(node.op.removeprefix("Ref") for nodes in every for node in nodes)
     counts = {
         "while loops": sum(kinds[kind] for kind in WHILE_LOOPS),
@@ -73,7 +74,7 @@ def _tensor(node: NodeDef) -> dict[str, Any]:
     return {"name": node.name, "dtype": dtype_of(node.attr["dtype"].type), "shape": shape}
 
 
-def _shape(shape: Any) -> list[int | None] | None:
+def _shape(shape: TensorShapeProto) -> list[int | None] | None:
     return None if shape.unknown_rank else [None if dim.size < 0 else dim.size for dim in shape.dim]
 
 
@@ -86,7 +87,7 @@ def _bytes(tensor: dict[str, Any]) -> int:
 
 
 def _signature(name: str, signature: SignatureDef) -> dict[str, Any]:
-    def side(infos: Any) -> dict[str, Any]:
+    def side(infos: Mapping[str, TensorInfo]) -> dict[str, Any]:
         return {
             key: {"tensor": info.name, "dtype": dtype_of(info.dtype), "shape": _shape(info.tensor_shape)}
             for key, info in sorted(infos.items())

@@ -12,13 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.sources.live.shapes import static_shape
+from tfgraphwidget.tensorflow_modules import tf
 
-_ANY = tf.TensorSpec(static_shape(None))
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -39,7 +37,7 @@ class CallStructure:
         """One tensor for each parameter; a tensor is the result, or a tuple of several."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
-        return cls(parameters, specs, _ANY if results == 1 else (_ANY,) * results)
+        return cls(parameters, specs, _any_tensor() if results == 1 else (_any_tensor(),) * results)
 
     @classmethod
     def of_tensors(cls, index: GraphIndex, tensors: Mapping[str, str], results: int) -> CallStructure:
@@ -76,17 +74,17 @@ class CallStructure:
         """The number of tensors that the function returns."""
         return len(_leaves(self.results, (tf.Tensor, tf.TensorSpec)))
 
-    def tensors(self, values: Mapping[str, Any]) -> list[Any]:
+    def tensors(self, values: Mapping[str, object]) -> list[Any]:
         """The tensors in the values of parameters, in their order."""
         values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
         return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
 
-    def _parameter_tensors(self, name: str, value: Any) -> list[Any]:
+    def _parameter_tensors(self, name: str, value: object) -> list[Any]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
 
-    def pack(self, tensors: Iterable[Any]) -> Any:
+    def pack(self, tensors: Iterable[object]) -> Any:
         """The results as the function returns them."""
         if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
             return dict(zip(self.results, tensors, strict=True))
@@ -104,8 +102,18 @@ class CallStructure:
             return self
         is_plain = type(self.results) in (tuple, list) and len(self.results) == self.result_count
         if is_plain or isinstance(self.results, tf.Tensor | tf.TensorSpec):
-            return CallStructure(self.parameters, self.specs, _ANY if len(keys) == 1 else (_ANY,) * len(keys))
-        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _ANY) for key in keys))
+            return CallStructure(
+                self.parameters, self.specs, _any_tensor() if len(keys) == 1 else (_any_tensor(),) * len(keys)
+            )
+        return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
+
+    def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
+        """The same with further tensors as keyword arguments, which an edit has added, by their names."""
+        taken = {parameter.name for parameter in self.parameters}
+        names = {name: free_name(name, taken) for name in specs}
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters = (*self.parameters, *(inspect.Parameter(names[name], kind) for name in specs))
+        return CallStructure(parameters, {**self.specs, **{names[n]: spec for n, spec in specs.items()}}, self.results)
 
     def with_specs(self, specs: Sequence[tf.TensorSpec]) -> CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
@@ -114,7 +122,7 @@ class CallStructure:
         """
         rest = iter(specs)
 
-        def refine(leaf: Any) -> Any:
+        def refine(leaf: object) -> object:
             count = len(_leaves(leaf, tf.TensorSpec))
             leaf_specs = [next(rest) for _ in range(count)]
             if isinstance(leaf, tf.TensorSpec):
@@ -125,7 +133,12 @@ class CallStructure:
         return CallStructure(self.parameters, now, self.results)
 
 
-class _ResultsByKey(dict[str, tf.TensorSpec]):
+def _any_tensor() -> tf.TensorSpec:
+    """What a tensor of any shape is described by."""
+    return tf.TensorSpec(static_shape(None))
+
+
+class _ResultsByKey(dict[str, "tf.TensorSpec"]):
     """Results that an edit has added to or taken from, in their order."""
 
 
@@ -172,7 +185,7 @@ def _parameter(traced: inspect.Parameter, spec: Any, declared: Mapping[str, insp
     return inspect.Parameter(traced.name, kind, default=default)
 
 
-def _fits(value: Any, spec: Any) -> bool:
+def _fits(value: object, spec: Any) -> bool:
     """Whether a default value is one of a structure of TensorSpecs."""
     try:
         tf.nest.assert_same_structure(value, spec, expand_composites=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import names_text
@@ -18,7 +18,9 @@ from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, functional_ends, functional_model, functional_nodes
+from tfgraphwidget.tf_types import KerasModel, TensorSpec
 
 __all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the editor, which imports no TensorFlow
 
@@ -30,7 +32,7 @@ def is_keras_model(thing: object) -> bool:
     return isinstance(layer, type) and isinstance(thing, layer)
 
 
-def keras_source(model: Any, signature: Any = None) -> Source:
+def keras_source(model: KerasModel, signature: object = None) -> Source:
     """The graph that a built model runs for inference (training=False).
 
     Args:
@@ -58,7 +60,7 @@ def keras_source(model: Any, signature: Any = None) -> Source:
 
     parameters = inspect.Signature(_parameters(model, len(specs)))
 
-    def inference(*inputs: Any, **keywords: Any) -> Any:
+    def inference(*inputs: object, **keywords: object) -> Any:
         return model(*parameters.bind(*inputs, **keywords).args, training=False)
 
     # Else TensorFlow has names of its own for what the model's `call` takes.
@@ -83,7 +85,7 @@ def keras_infos(thing: Any) -> dict[int, CaptureInfo]:
     return {id(v.value.handle): CaptureInfo(v.path, v.trainable) for v in variables if isinstance(v.value, tf.Variable)}
 
 
-def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
+def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[int, str]:
     """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional model stands for.
 
     Args:
@@ -100,7 +102,7 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
     tensors = [tensor for node in functional_nodes(model) for tensor in node.outputs]
     inner, names = keras.Function(functional_ends(model)[0], tensors), list[str]()
 
-    def inference(*inputs: Any) -> None:
+    def inference(*inputs: object) -> None:
         names.extend(tensor.name for tensor in inner(*inputs))
 
     trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
@@ -119,7 +121,7 @@ def layer_outputs(model: Any, graph: tf.Graph) -> dict[int, str]:
     return outputs
 
 
-def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
+def _parameters(model: KerasModel, count: int) -> list[inspect.Parameter]:
     """The first `count` parameters of a model's `call`."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
@@ -127,7 +129,7 @@ def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
     return [inspect.Parameter(name, kind) for name in names]
 
 
-def _input_specs(model: Any, title: str) -> list[Any]:
+def _input_specs(model: KerasModel, title: str) -> list[TensorSpec]:
     """A structure of TensorSpecs for each argument of the model's call; the batch dimension is free."""
     utils = importlib.import_module("keras.src.export.export_utils")
     tree = sys.modules["keras"].tree
@@ -140,14 +142,14 @@ def _input_specs(model: Any, title: str) -> list[Any]:
         ) from error
 
 
-def _required(model: Any) -> list[str]:
+def _required(model: KerasModel) -> list[str]:
     """The arguments of a model's `call` that have no default."""
     parameters = inspect.signature(model.call).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p.name for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty]
 
 
-def _call(model: Any, specs: list[Any]) -> str:
+def _call(model: KerasModel, specs: Sequence[object]) -> str:
     """The Python that opens a model of which Keras has recorded these arguments only."""
 
     def text(spec: Any) -> str:
@@ -157,7 +159,7 @@ def _call(model: Any, specs: list[Any]) -> str:
     return f"tgw.edit(model, signature=[{', '.join([*map(text, specs), *left])}])"
 
 
-def _given_specs(model: Any, title: str, signature: Any) -> list[Any]:
+def _given_specs(model: KerasModel, title: str, signature: object) -> list[TensorSpec]:
     """The same as the caller says it."""
     tree = sys.modules["keras"].tree
     names = list(inspect.signature(model.call).parameters)
@@ -183,7 +185,7 @@ def _spec(spec: Any) -> tf.TensorSpec:
     return tf.TensorSpec(spec.shape, spec.dtype, name=spec.name)
 
 
-def _initial_values(model: Any, title: str, reseed: bool) -> dict[str, Any]:
+def _initial_values(model: KerasModel, title: str, reseed: bool) -> dict[str, Any]:
     """What the initializers of a model's variables compute, by the variables' paths.
 
     They are those of a new model of the same configuration; with `reseed` without the seeds of its initializers.
@@ -193,7 +195,7 @@ def _initial_values(model: Any, title: str, reseed: bool) -> dict[str, Any]:
         return _values_of_new(model, title, reseed=reseed)
 
 
-def _values_of_new(model: Any, title: str, *, reseed: bool) -> dict[str, Any]:
+def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, Any]:
     keras = sys.modules["keras"]
 
     def remake(thing: Any) -> Any:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import (
     BRANCHES,
@@ -32,7 +30,8 @@ from tfgraphwidget.sources.node_body import Library, NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
-from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
@@ -100,14 +99,14 @@ class EditedLibrary:
         """The names."""
         return self.index.functions or self.body.functions()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when there is none."""
         try:
             return self.index.extras.function(name)
         except KeyError:  # an index alone, without what is beside its ops
             return self.body.function(name)
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph as it was read, and no nodes."""
         return self.body.envelope()
 
@@ -233,7 +232,7 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
     return FunctionNodes(nodes, tuple(arg.name for arg in signature.input_arg), returns)
 
 
-def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, AttrValue]) -> Any:
+def _placeholder(arg: OpDef.ArgDef, argument: Any, attributes: Mapping[str, AttrValue]) -> NodeDef:
     """The op that represents an argument."""
     node = tf.compat.v1.NodeDef(name=arg.name, op="Placeholder")
     dtype = arg.type or (attributes[arg.type_attr].type if arg.type_attr in attributes else 0)
@@ -245,7 +244,8 @@ def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, AttrValue]) -
         node.attr["shape"].shape.CopyFrom(shapes[0])
     else:
         node.attr["shape"].shape.unknown_rank = True
-    return node
+    result: NodeDef = node
+    return result
 
 
 def _instantiate(node: NodeDef, attributes: Mapping[str, AttrValue]) -> None:

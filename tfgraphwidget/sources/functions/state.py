@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
-
-import tensorflow as tf
+from typing import Any, Protocol, cast
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
@@ -33,7 +31,9 @@ from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
 from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
+from tfgraphwidget.tf_types import Tensor, Variable
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
@@ -82,9 +82,9 @@ class CapturedState:
         return frozenset(self._live)
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> FuncGraph | None:
         """The graph of the outermost body; None inside, since a called function is a FunctionDef."""
-        return self.outermost.graph if self.body.origins is None else None
+        return cast("FuncGraph", self.outermost.graph) if self.body.origins is None else None
 
     def operation(self, name: str) -> tf.Operation | None:
         """Return the op of the FuncGraph of this name."""
@@ -94,9 +94,10 @@ class CapturedState:
         """Return the name of a tensor of the FuncGraph; captured variables have their own names."""
         return rename_tensor(tensor.name, self.body.alias) if tensor.graph is self.graph else None
 
-    def live(self, name: str) -> Any:
+    def live(self, name: str) -> Variable | Tensor | None:
         """Return the live variable or tensor."""
-        return self._live[name]
+        variable: Variable | Tensor | None = self._live[name]
+        return variable
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:  # noqa: ARG002
         """Return nothing: all state is live."""
@@ -138,7 +139,7 @@ class SessionState:
     def tensor_name(self, tensor: tf.Tensor) -> None:
         """Return None."""
 
-    def live(self, name: str) -> Any:
+    def live(self, name: str) -> Variable | Tensor | None:
         """Return a constant, or None."""
         return self._live.get(name)
 
@@ -199,7 +200,7 @@ class Trace(Protocol):
     """
 
     @property
-    def graph(self) -> Any: ...  # noqa: D102
+    def graph(self) -> FuncGraph: ...  # noqa: D102
 
     @property
     def alias(self) -> Mapping[str, str]: ...  # noqa: D102
@@ -250,7 +251,7 @@ class EditedState:
         return frozenset(name for name in names if name in index.ids and index.types[index.ids[name]] not in CONSTANTS)
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> FuncGraph | None:
         """The FuncGraph that the body was read from."""
         return self.original.graph
 
@@ -271,7 +272,7 @@ class EditedState:
         name: str | None = self.original.tensor_name(tensor)
         return name
 
-    def live(self, name: str) -> Any:
+    def live(self, name: str) -> Variable | Tensor | None:
         """The live variable or tensor; a variable that an edit made trainable, or not, is another one of its value."""
         found = self.new[name] if name in self.new else self.original.live(name)
         now = self.index.defined_variables.get(name)
@@ -280,7 +281,8 @@ class EditedState:
             or self._opened.get(name) == now.trainable
             or getattr(found, "trainable", None) in (None, now.trainable)
         ):
-            return found
+            variable: Variable | Tensor | None = found
+            return variable
         if name not in self._same:
             self._same[name] = variable_view(found, trainable=now.trainable)
         return self._same[name]
@@ -304,7 +306,7 @@ class EditedState:
         return _export_table(self.new[name], dtypes) if name in self.new else self.original.table(name, dtypes)
 
 
-def _export_table(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
+def _export_table(table: Tensor, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
     """Keys and values of a lookup table; None for other ops and dtypes, and for a table that is not filled."""
     for keys, values in dtypes:
         with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):

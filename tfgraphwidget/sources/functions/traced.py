@@ -6,8 +6,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, cast
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources.functions.call_structure import CallStructure
 from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
@@ -16,11 +14,13 @@ from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
-from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
+from tfgraphwidget.tensorflow_modules import lazy_class, tf
+from tfgraphwidget.tf_internals import FuncGraph, Function, flatten_with_paths, traces
+from tfgraphwidget.tf_types import ConcreteFunction
 
 _MOST_LISTED = 5
-FUNCTION = type(tf.function(lambda: None))
-CONCRETE = tf.types.experimental.ConcreteFunction
+FUNCTION = Function
+CONCRETE = lazy_class("tensorflow.types.experimental", "ConcreteFunction")
 
 
 def function_source(
@@ -84,7 +84,7 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     return results
 
 
-def find_trace(function: Any, signature: object, title: str) -> Any:
+def find_trace(function: Any, signature: object, title: str) -> ConcreteFunction:
     """Return the trace of a tf.function that a user chooses.
 
     Args:
@@ -124,14 +124,14 @@ def _number(signature: object) -> int | None:
         return None
 
 
-def _choices(title: str, concrete_functions: Sequence[Any]) -> str:
+def _choices(title: str, concrete_functions: Sequence[ConcreteFunction]) -> str:
     first = enumerate(concrete_functions[:_MOST_LISTED])
     choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
     more = f", of {len(concrete_functions)}" if len(concrete_functions) > _MOST_LISTED else ""
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
-def _trace(function: Any, signature: object, title: str) -> Any:
+def _trace(function: Any, signature: object, title: str) -> ConcreteFunction:
     positional: object = () if isinstance(signature, Mapping) else signature
     keywords: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
     if isinstance(positional, str) or not isinstance(positional, Iterable):
@@ -139,7 +139,8 @@ def _trace(function: Any, signature: object, title: str) -> Any:
             f"{title} has no signature {shorten(signature)}; give the number of a trace or a list of tf.TensorSpec."
         )
     try:
-        return function.get_concrete_function(*positional, **keywords)
+        result: ConcreteFunction = function.get_concrete_function(*positional, **keywords)
+        return result
     except Exception as error:
         raise GraphEditError(
             f"{title} cannot be traced with signature={shorten(signature)}: {first_line(error)}; call it once on "

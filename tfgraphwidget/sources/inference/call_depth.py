@@ -7,7 +7,6 @@ the process. Here calls are followed without recursion, and such functions found
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from tfgraphwidget.graph import called_functions
 from tfgraphwidget.sources import tf_protos
@@ -72,7 +71,7 @@ def _calls_a_parameter(definition: FunctionDef) -> bool:
     )
 
 
-def without_endless_calls(functions: Mapping[str, FunctionDef]) -> Iterator[Any]:
+def without_endless_calls(functions: Mapping[str, FunctionDef]) -> Iterator[FunctionDef]:
     """Copy FunctionDefs; those with endless calls get a body of placeholders for their results.
 
     Args:

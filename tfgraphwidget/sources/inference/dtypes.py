@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef, OpDef
 
 # No op has more outputs; a damaged attribute may say so.
 MOST_OUTPUTS = 1 << 15
@@ -105,7 +105,7 @@ class OpTypes:
         return dtypes
 
 
-def _dtypes(arg: Any, node: NodeDef, definition: Any) -> tuple[str, ...]:
+def _dtypes(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> tuple[str, ...]:
     """The dtypes of the tensors of one output argument."""
     ref = "_ref" if arg.is_ref else ""
     if arg.type_list_attr:
@@ -116,7 +116,7 @@ def _dtypes(arg: Any, node: NodeDef, definition: Any) -> tuple[str, ...]:
     return ((dtype + ref) if dtype else "",) * (count if 0 <= count <= MOST_OUTPUTS else 0)
 
 
-def _attribute(node: NodeDef, definition: Any, name: str) -> Any:
+def _attribute(node: NodeDef, definition: OpDef, name: str) -> AttrValue:
     """A NodeDef's attribute, or the OpDef's default of it."""
     if name in node.attr:
         return node.attr[name]

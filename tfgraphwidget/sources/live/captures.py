@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, deleted_variable, living_variables
 from tfgraphwidget.tf_types import NodeDef
 

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     CondContext,
     WhileContext,
@@ -22,11 +21,12 @@ from tfgraphwidget.tf_internals import (
     is_complete,
     nested_contexts,
 )
+from tfgraphwidget.tf_types import ContextDef, ControlFlowContext, Message
 
 _KINDS = (WhileContext, CondContext)
 
 
-def control_flow_contexts(graph: tf.Graph) -> tuple[Any, ...]:
+def control_flow_contexts(graph: tf.Graph) -> tuple[ContextDef, ...]:
     """The outermost while loops' and conditionals' contexts, with all that is nested, in the order of their first ops.
 
     What an exception left half built is left out.
@@ -39,7 +39,7 @@ def control_flow_contexts(graph: tf.Graph) -> tuple[Any, ...]:
     return tuple(_proto(root, own) for root in roots if _is_built(root))
 
 
-def _outermost(context: Any) -> Any:
+def _outermost(context: ControlFlowContext | None) -> ControlFlowContext | None:
     outermost = None
     while context is not None:
         outermost = context if isinstance(context, _KINDS) else outermost
@@ -47,15 +47,15 @@ def _outermost(context: Any) -> Any:
     return outermost
 
 
-def _nested_contexts(context: Any) -> Iterator[Any]:
+def _nested_contexts(context: ControlFlowContext) -> Iterator[ControlFlowContext]:
     return (inner for inner in nested_contexts(context) if isinstance(inner, _KINDS))
 
 
-def _is_built(context: Any) -> bool:
+def _is_built(context: ControlFlowContext) -> bool:
     return is_complete(context) and all(_is_built(inner) for inner in _nested_contexts(context))
 
 
-def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
+def _proto(context: ControlFlowContext, own: dict[Any, list[tf.Operation]]) -> ContextDef:
     """The proto of a context: TensorFlow's, but its values name exactly the ops in the context."""
     proto = context.to_proto()
     proto.ClearField("nested_contexts")
@@ -68,22 +68,23 @@ def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
     values.values.extend(op.name for op in own.get(context, ()) if op.name not in named_ops)
     for inner in _nested_contexts(context):
         nested = tf_protos.ControlFlowContextDef()
-        is_loop = isinstance(inner, WhileContext)
-        (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(_proto(inner, own))
+        part: Message = nested.while_ctxt if isinstance(inner, WhileContext) else nested.cond_ctxt
+        part.CopyFrom(_proto(inner, own))
         proto.nested_contexts.append(nested)
     return proto
 
 
-def _context_of(context: Any, value: str) -> Any:
+def _context_of(context: ControlFlowContext, value: str) -> ControlFlowContext | None:
     """The context of the op that a value of `context` names; None when the op was removed."""
     graph = context.pivot.graph
     try:
-        return control_flow_context(find_operation(graph, value.partition(":")[0]))
+        result: ControlFlowContext | None = control_flow_context(find_operation(graph, value.partition(":")[0]))
+        return result
     except KeyError:
         return None
 
 
-def _within(context: Any, inner: Any) -> bool:
+def _within(context: ControlFlowContext | None, inner: ControlFlowContext | None) -> bool:
     while inner is not None and inner is not context:
         inner = inner.outer_context
     return inner is context

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.source import Body
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Session
 
 
@@ -35,7 +36,7 @@ def absent_devices(placed: Iterable[tuple[str, str]], session: Session | None = 
             first.setdefault(device, op)
             counts[device] = counts.get(device, 0) + 1
     absent = []
-    available: list[Any] | None = None
+    available: list[object] | None = None
     for device, op in first.items():
         spec = parse_device(device)
         if spec is None or _is_first_cpu(spec):
@@ -53,8 +54,6 @@ def parse_device(device: str) -> Any:
     Args:
         device: The name, "/device:GPU:0".
     """
-    import tensorflow as tf
-
     try:
         return tf.DeviceSpec.from_string(device)
     except ValueError:
@@ -72,8 +71,6 @@ def available_devices(session: Session | None) -> list[Any]:
     Args:
         session: The session, or None.
     """
-    import tensorflow as tf
-
     from tfgraphwidget.tf_internals import is_closed
 
     if session is not None and not is_closed(session) and hasattr(session, "list_devices"):

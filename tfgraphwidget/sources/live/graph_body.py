@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import Member, ReshapedTyping, Shape, Shapes, Typing, VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
@@ -17,8 +15,9 @@ from tfgraphwidget.sources.live.shapes import tensor_shape
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
-from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import ContextDef, DataType, FunctionDef, LibraryFunction, NodeDef, OpDef, QueueRunnerDef
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
@@ -71,7 +70,7 @@ def _is_finished(variable: tf.Variable) -> bool:
 
 
 @wrap_tf_errors("say what a function of the graph holds")
-def function_definition(function: Any) -> FunctionDef:
+def function_definition(function: LibraryFunction) -> FunctionDef:
     """The FunctionDef of an entry in a graph's `_functions`.
 
     Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the eager runtime too,
@@ -151,7 +150,7 @@ class GraphBody:
         joined = {key: (*collections.get(key, ()), *members) for key, members in captured.items()}
         return {**collections, **joined}, (*definitions.values(), *variables)
 
-    def _member(self, item: Any) -> Member | None:
+    def _member(self, item: object) -> Member | None:
         """What an entry of a collection is; None for entries without a graph, or of the graph around a FuncGraph."""
         member = Member.of(item)
         owner = getattr(item, "graph", None)
@@ -171,11 +170,11 @@ class GraphBody:
         """The name of the function that is registered as the gradient of that one, or ""."""
         return getattr(graph_functions(self.graph)[name], "grad_func_name", None) or ""
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """The outermost v1 control flow contexts, of gradient loops too."""
         return control_flow_contexts(self.graph)
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
         return queue_runners(self.graph)
 
@@ -196,7 +195,7 @@ class GraphBody:
         return cached[1]
 
 
-def queue_runners(graph: tf.Graph) -> tuple[tuple[str, Any], ...]:
+def queue_runners(graph: tf.Graph) -> tuple[tuple[str, QueueRunnerDef], ...]:
     """(collection key, QueueRunnerDef) of every queue runner in the collections, in their order."""
     return tuple(
         (key, runner_def(item, graph))
@@ -206,7 +205,7 @@ def queue_runners(graph: tf.Graph) -> tuple[tuple[str, Any], ...]:
     )
 
 
-def runner_def(runner: Any, graph: tf.Graph) -> Any:
+def runner_def(runner: Any, graph: tf.Graph) -> QueueRunnerDef:
     """The QueueRunnerDef of a queue runner of `graph`, whatever graph is the default one.
 
     Outside of every graph TensorFlow takes a queue for an eager one, which has a name without its scope
@@ -217,4 +216,5 @@ def runner_def(runner: Any, graph: tf.Graph) -> Any:
         graph: The graph that its queue is in.
     """
     with graph.as_default():
-        return runner.to_proto()
+        result: QueueRunnerDef = runner.to_proto()
+        return result

@@ -8,7 +8,7 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.tf_internals import BaseSession, wrapped_session
 
 
-def unwrap_session(thing: Any) -> Any:
+def unwrap_session(thing: object) -> Any:
     """The `tf.compat.v1.Session` inside a MonitoredSession, a hook's session or a debugger; other objects unchanged.
 
     What runs in that session runs without the hooks. Raises SessionRefused for a MonitoredSession that is closed.

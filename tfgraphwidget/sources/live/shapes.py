@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import tensorflow as tf
-
 from tfgraphwidget.graph import Shape
+from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import find_operation, import_serialized, wrap_operations
 from tfgraphwidget.tf_types import GraphDef, TensorShapeProto
 

@@ -1,0 +1,162 @@
+"""Runs tests on every pair of Python and TensorFlow that pip can install, and writes docs/versions.md.
+
+`make matrix` makes one environment for each pair, in a temporary folder that is removed again (1.8 GB each), and runs
+the tests that concern TensorFlow most: its facts, its internal names, edits, sources, sessions, graph_editor, export.
+`make matrix ONLY=3.10-2.16` runs one pair; `make matrix TESTS=tests/test_tensorflow_facts.py` runs fewer tests. A row
+of the table that is not run again stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "docs" / "versions.md"
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+RELEASES = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+# What each environment has beside: the oldest that is promised of ipywidgets, the newest of all else.
+OLDEST = {"2.16": ["ipywidgets==7.6.*"]}
+TESTS = (
+    "tests/test_tensorflow_facts.py",
+    "tests/test_tf_internals.py",
+    "tests/edits",
+    "tests/sources",
+    "tests/runtime",
+    "tests/graph_editor",
+    "tests/export",
+)
+TOOLS = ("pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "nbformat", "nbclient", "ipykernel")
+HEAD = """# Releases of Python and TensorFlow
+
+Written by `make matrix`, which makes an environment for each pair that pip can install and runs tests in it.
+"Tested" names what was run and when; a pair that is not listed was not tested.
+
+| Python | TensorFlow | with | result | tests | day |
+|---|---|---|---|---|---|
+"""
+
+
+def say(text: str) -> None:
+    """Print a line at once, as a run takes long."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def interpreter(version: str) -> str | None:
+    """The path of this Python ("3.11"), or None if the machine has none that runs."""
+    installed = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    candidates = [shutil.which(f"python{version}"), *map(str, installed)]
+    for path in filter(None, candidates):
+        code = "import sys; print('%d.%d' % sys.version_info[:2])"
+        run = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
+        if run.returncode == 0 and run.stdout.strip() == version:
+            return path
+    return None
+
+
+def dependencies() -> list[str]:
+    """What the project asks pip for, TensorFlow aside."""
+    tomllib = __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [each for each in project["dependencies"] if not each.startswith("tensorflow")]
+
+
+def environment(folder: Path, python: str, release: str) -> Path | None:
+    """The Python of a new environment with this TensorFlow; None if pip finds none for this pair."""
+    subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    own = folder / "bin" / "python"
+    wanted = [f"tensorflow=={release}.*", *dependencies(), *TOOLS, *OLDEST.get(release, [])]
+    run = subprocess.run([own, "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True, check=False)
+    if run.returncode == 0:
+        return own
+    say(run.stderr[-2000:])
+    return None
+
+
+def versions(python: Path) -> str:
+    """Releases of what is beside TensorFlow in an environment."""
+    code = "from importlib.metadata import version as v; print(*(f'{n} {v(n)}' for n in %r), sep=', ')"
+    names = ("tensorflow", "keras", "numpy", "protobuf", "ipywidgets")
+    run = subprocess.run([python, "-c", code % (names,)], capture_output=True, text=True, check=True)
+    return run.stdout.strip()
+
+
+def run_tests(python: Path, tests: list[str]) -> str:
+    """The last line of pytest: "2643 passed, 2 failed"."""
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "--benchmark-skip",
+        "-p",
+        "no:cacheprovider",
+        "--numprocesses",
+        "2",
+        *tests,
+    ]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    say(run.stdout[-6000:])
+    last = run.stdout.strip().splitlines()[-1] if run.stdout.strip() else run.stderr[-200:]
+    return re.sub(r" in .*|=+ ?", "", last).strip()
+
+
+def rows() -> dict[tuple[str, str], str]:
+    """The rows of the table as it is, by Python and TensorFlow."""
+    if not TABLE.exists():
+        return {}
+    found = re.findall(r"^\| (3\.\d+) \| (2\.\d+) \| .*$", TABLE.read_text(), flags=re.MULTILINE)
+    lines = re.findall(r"^\| 3\.\d+ \| 2\.\d+ \| .*$", TABLE.read_text(), flags=re.MULTILINE)
+    return dict(zip(found, lines, strict=True))
+
+
+def write(table: Mapping[tuple[str, str], str]) -> None:
+    """Write the table, in the order of the releases."""
+    order = sorted(table, key=lambda pair: [int(part) for version in pair for part in version.split(".")])
+    TABLE.write_text(HEAD + "\n".join(table[pair] for pair in order) + "\n")
+
+
+def pairs(only: str) -> Iterator[tuple[str, str]]:
+    """Pairs of Python and TensorFlow: all, or those of "3.10-2.16,3.11-2.17"."""
+    chosen = set(filter(None, only.split(",")))
+    for release in RELEASES:
+        for version in PYTHONS:
+            if not chosen or f"{version}-{release}" in chosen:
+                yield version, release
+
+
+def main() -> None:
+    """Run the pairs one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="pairs, as 3.10-2.16,3.11-2.17; all if empty")
+    parser.add_argument("tests", nargs="*", help="files and folders of tests")
+    arguments = parser.parse_args()
+    tests = arguments.tests or list(TESTS)
+    for version, release in pairs(arguments.only):
+        python = interpreter(version)
+        if python is None:
+            say(f"Python {version} is not on this machine.")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            own = environment(Path(folder) / "env", python, release)
+            if own is None:
+                say(f"pip finds no TensorFlow {release} for Python {version}.")
+                continue
+            beside, result = versions(own), run_tests(own, tests)
+        day = f"{datetime.now(tz=timezone.utc):%Y-%m-%d}"
+        what = "all of `make matrix`" if tests == list(TESTS) else ", ".join(f"`{test}`" for test in tests)
+        table = rows() | {(version, release): f"| {version} | {release} | {beside} | {result} | {what} | {day} |"}
+        write(table)
+        say(f"{version} {release} {beside}: {result}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+"""Joining: another graph, function or model as a part of a function's body.
+
+A function holds no variables of a session. So what is added is made a tf.Module first, whose variables have the present
+values, and the ops that it makes come into the body; the function captures the variables, as those that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.editor import clone_values, function_bodies
+from tfgraphwidget.editor.navigator import opened_navigator
+from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.traced_growth import Grown
+from tfgraphwidget.edits import Change, FunctionBoundary, Patch, PlanContext, apply_patch, track_boundary
+from tfgraphwidget.edits.clone import Add, check_free
+from tfgraphwidget.edits.freeze import results
+from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
+from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, needed_ops
+from tfgraphwidget.naming import did_you_mean, free_name, identifier, split_tensor
+from tfgraphwidget.runtime.functions import module_clone
+from tfgraphwidget.runtime.live import traced_ops
+from tfgraphwidget.sources import GraphState, Source, open_source
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph import Shape
+    from tfgraphwidget.tf_types import NodeDef
+
+
+@dataclass(frozen=True, eq=False)
+class Joined(Grown):
+    """What `add` brought into a function: `joined["x:0"]` is the name there of a tensor or op of what was added.
+
+    `outputs` maps the keys of its results to their names in the function. `module` computes it alone, with the same
+    variables.
+    """
+
+    module: module_clone.ModuleCopy
+    names: Mapping[str, str] = field(repr=False)
+
+    def __getitem__(self, original: Any) -> str:
+        """The name in the function for a name of what was added, its arguments and results included.
+
+        Raises UnknownName for what was not added.
+        """
+        name = str(getattr(original, "name", original))
+        op, port = split_tensor(name)
+        for key in (name, f"{op}:0") if port is None else (name,):
+            if key in self.names:
+                return self.names[key]
+        if op not in self.names:
+            raise UnknownName(f"{name!r} was not added as {self.scope!r}.{did_you_mean(name, self.names)}", [name])
+        return self.names[op] if port is None else f"{self.names[op]}:{port}"
+
+    __iter__ = None  # else Python would take the numbers from 0 on for names
+
+    def sync(self, tau: float = 1.0) -> None:
+        """Give the variables the present values of those that were added; see `ModuleCopy.sync`."""
+        self.module.sync(tau)
+
+    def __repr__(self) -> str:
+        return f"<Joined {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
+
+
+@dataclass(frozen=True, eq=False)
+class _Joining:
+    """What is to be added: a graph or a function's body, its state, its arguments and results by their keys."""
+
+    index: GraphIndex
+    state: BodyState
+    arguments: Mapping[str, str]
+    returns: Mapping[str, str]
+    init: str
+    fresh: Callable[[], Mapping[str, Any]] | None
+
+
+def join(command: Add, context: PlanContext) -> tuple[Patch, Joined]:
+    """Add a graph, a function or a model to the body of a function that was opened itself.
+
+    Inputs that are not connected become further arguments of the function, and all results further results.
+
+    Args:
+        command: What to add, and what it reads.
+        context: The function's body.
+
+    Returns:
+        The patch of the body, and what it brings in.
+
+    Raises:
+        GraphEditError: It cannot be a part of a function; NotClonable, UnknownName and others say why.
+    """
+    index, into, ends = context.index, command.into, context.ends
+    assert ends is not None  # only a function that was opened itself is edited so
+    check_free(index, into)
+    joining = _joining(command)
+    connected = {_tensor_of(joining, name, into): own for name, own in command.connect}
+    inputs = _inputs(joining, connected)
+    values = clone_values.FunctionValues
+    module = module_clone.as_module(
+        *(joining.index, joining.state, inputs, tuple(dict.fromkeys(joining.returns.values())), into),
+        init=lambda names: values(joining.index, joining.init, joining.state, names, joining.fresh).values(),
+        arguments=tuple(joining.arguments.values()),
+        returns=joining.returns,
+        devices=dict.fromkeys(joining.index.names, "") if command.clear_devices else None,
+    )
+    new = _argument_names(index, into, [name for name in module.inputs if name not in connected])
+    placeholders = tuple(_placeholder(joining.index, name, op) for name, op in new.items())
+    index = apply_patch(index, context.infer_shapes(index, Patch(add=Change(nodes=placeholders))))
+    sources = [
+        tensor_name(index, tensor(index, connected[name])) if name in connected else f"{new[name]}:0"
+        for name in module.inputs
+    ]
+    specs = [(_dtype(joining.index, name), _shape(joining.index, name)) for name in module.inputs]
+    for name, source, spec in zip(module.inputs, sources, specs, strict=True):
+        if name in connected:
+            _check_fits(context, name, source, spec)
+    inlined = module.inlined
+    traced = traced_ops.trace_in_function(inlined, specs, infos=inlined.infos, input_names=inlined.input_names)
+    graft = graft_function(traced, index, sources, into)
+    results_here = dict(zip(module.outputs, graft.outputs, strict=True))
+    outputs = {key: results_here[name] for key, name in joining.returns.items()}
+    change = replace(graft.change, nodes=(*placeholders, *graft.change.nodes))
+    further = [f"{op}:0" for op in new.values()]
+    patch = Patch(
+        add=change,
+        scopes=(into,),
+        notes=graft.notes,
+        traced=graft.traced,
+        ends=_ends(ends, into, further, outputs),
+    )
+    patch = replace(context.infer_shapes(context.index, patch), function=context.function)
+    ops = tuple(node.name for node in change.nodes)
+    live = tuple(value for value in graft.traced.captured.values() if hasattr(value, "assign"))
+    names = _names(joining, into, ops, dict(zip(module.inputs, sources, strict=True)), outputs)
+    return patch, Joined(into, outputs, live, ops, module, names)
+
+
+def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dict[str, str]:
+    """The names of the placeholders of further arguments, by the tensors of what is added."""
+    taken = {name.lower() for name in index.names} | index.reserved
+    names: dict[str, str] = {}
+    for name in tensors:
+        names[name] = free_name(f"{identifier(into)}_{identifier(split_tensor(name)[0])}", taken)
+        taken.add(names[name].lower())
+    return names
+
+
+def _ends(ends: FunctionBoundary, into: str, arguments: Sequence[str], outputs: Mapping[str, str]) -> FunctionBoundary:
+    """The arguments and results of the function, with those that come from what is added behind them."""
+    scope = into.replace("/", "_")
+    keys = [scope] if len(outputs) == 1 else [f"{scope}_{key}" for key in outputs]
+    added: dict[str, str] = {}
+    for key, name in zip(keys, outputs.values(), strict=True):
+        added[free_name(key, {other.lower() for other in (*ends[1], *added)})] = name
+    return (*ends[0], *arguments), {**ends[1], **added}
+
+
+def _joining(command: Add) -> _Joining:
+    """What a command adds, opened."""
+    core = getattr(command.source, "core", None)
+    if core is not None and isinstance(getattr(core, "target", None), LiveTarget):
+        source, target, view = core.source, core.target, core.navigator.outermost
+        patches, signatures = core.executor.patches_of(view), core.executor.signatures
+    else:
+        source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
+        target = LiveTarget(source)
+        view, patches, signatures = opened_navigator(source, target).outermost, (), source.signatures
+    fresh = source.initial_values
+    if source.refusal:
+        state = function_bodies.edited_state(source, view.body, view.index, patches)
+        arguments, returns = track_boundary(view.body.arguments, view.body.returns, patches)
+        tensors = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
+        by_key = dict(zip(_keys_of(source, tensors), tensors, strict=True))
+        return _Joining(view.index, state, by_key, returns, "current", fresh)
+    if source.graph is None:
+        target.graph()  # values of variables and tables are those of a session
+    index = target.index
+    chosen = [each for each in signatures if source.signature is not None and each.name == source.signature.name]
+    signature = next(iter(chosen or signatures), None)
+    if signature is not None:
+        arguments_by_key, returns_by_key = dict(signature.inputs), dict(signature.outputs)
+    else:
+        arguments_by_key = {}
+        returns_by_key = {name: f"{name}:0" for name in results(index)}
+    init = "current" if source.has_values else "initial"
+    return _Joining(index, GraphState(source, source.body), arguments_by_key, returns_by_key, init, fresh)
+
+
+def _keys_of(source: Source, tensors: Sequence[str]) -> list[str]:
+    """The names of a function's parameters for its tensors."""
+    structure = source.structure
+    known = [] if structure is None else list(structure.tensor_parameters)
+    known = known if len(known) == len(tensors) else [""] * len(tensors)
+    return [name or split_tensor(tensor)[0] for name, tensor in zip(known, tensors, strict=True)]
+
+
+def _inputs(joining: _Joining, connected: Mapping[str, str]) -> tuple[str, ...]:
+    """The tensors that enter: those that are connected, and the placeholders that the results need besides."""
+    index = joining.index
+    outputs = list(joining.returns.values())
+    needed = needed_ops(index, list(connected), [name for name in outputs if name not in connected])
+    fed = {split_tensor(name)[0] for name in connected}
+    arguments = [name for name in joining.arguments.values() if name not in connected and needed[index.op(name)]]
+    fed |= {split_tensor(name)[0] for name in arguments} | set(joining.state.names)
+    free = [
+        f"{name}:0"
+        for name, kind, is_needed in zip(index.names, index.types, needed.tolist(), strict=True)
+        if is_needed and kind in REQUIRED_PLACEHOLDERS and name not in fed
+    ]
+    return (*connected, *arguments, *free)
+
+
+def _tensor_of(joining: _Joining, name: str, into: str) -> str:
+    """The tensor of what is added that a key of `connect` names."""
+    index = joining.index
+    own = name if split_tensor(name)[0] in index.ids else name.removeprefix(f"{into}/")
+    if split_tensor(own)[0] not in index.ids and own in joining.arguments:
+        return joining.arguments[own]
+    if split_tensor(own)[0] not in index.ids and joining.arguments:
+        raise UnknownName(
+            f"connect: what is added has no tensor or argument {name!r}.{did_you_mean(name, joining.arguments)}", [name]
+        )
+    index.op(own)
+    return own if split_tensor(own)[1] is not None else f"{own}:0"
+
+
+def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, Shape]) -> None:
+    """Raise NotClonable for a tensor of another dtype or shape than the one whose place it takes."""
+    index = context.index
+    dtype, shape = _dtype(index, source), _shape(index, source)
+    is_alike = (
+        shape is None
+        or spec[1] is None
+        or (
+            len(shape) == len(spec[1])
+            and all(one is None or two is None or one == two for one, two in zip(shape, spec[1], strict=True))
+        )
+    )
+    if dtype != spec[0] or not is_alike:
+        raise NotClonable(
+            f"connect: {source!r} is {dtype} {_text(shape)}, and {name!r} is {spec[0]} {_text(spec[1])}; connect a "
+            "tensor of the same dtype and shape.",
+            [source],
+        )
+
+
+def _text(shape: Shape) -> str:
+    return "of unknown shape" if shape is None else str(["?" if size is None else size for size in shape])
+
+
+def _dtype(index: GraphIndex, name: str) -> str:
+    op, port = split_tensor(name)
+    return str(index.dtypes(index.ids[op])[port or 0])
+
+
+def _shape(index: GraphIndex, name: str) -> Shape:
+    op, port = split_tensor(name)
+    return index.shape(index.ids[op], port or 0)
+
+
+def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:
+    """The placeholder of a further argument."""
+    op = split_tensor(name)[0]
+    node = index.nodes[index.ids[op]]
+    if node.op not in REQUIRED_PLACEHOLDERS:
+        raise GraphEditError(f"{name!r} is no placeholder; connect it to a tensor of the function.", [name])
+    copy = type(node)()
+    copy.CopyFrom(node)
+    copy.name = new
+    del copy.input[:]
+    copy.attr.pop("_class", None)
+    return copy
+
+
+def _names(
+    joining: _Joining, into: str, ops: Sequence[str], sources: Mapping[str, str], outputs: Mapping[str, str]
+) -> dict[str, str]:
+    """The names in the function by those of what was added, and by the keys of its arguments and results."""
+    made = set(ops)
+    names = {name: f"{into}/{name}" for name in joining.index.names if f"{into}/{name}" in made}
+    names |= {name: source for name, source in sources.items() if source != f"{into}/{name}"}
+    names |= {key: sources[name] for key, name in joining.arguments.items() if name in sources and key not in names}
+    return names | {key: name for key, name in outputs.items() if key not in names}

@@ -1,0 +1,181 @@
+"""OtherCheckpoint: the values of a SavedModel, with those of another checkpoint of the same model in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
+from tfgraphwidget.sources.files.checkpoint_keys import graph_variables, keys_by_restore_call, restored_names
+from tfgraphwidget.sources.files.object_graph import bound_variables, saved_variables
+from tfgraphwidget.sources.node_body import NodeBody
+from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.tf_types import DType, MetaGraphDef
+
+OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+@dataclass(frozen=True)
+class OtherCheckpoint(Checkpoint):
+    """A SavedModel's own checkpoint in which values are replaced by those of another one, under the names of its own.
+
+    Attributes:
+        own: The checkpoint in the folder of the SavedModel.
+        given: The other one.
+        replaced: The name in `given` of each value that it has, by the name in `own`.
+    """
+
+    own: Checkpoint
+    given: Checkpoint
+    replaced: Mapping[str, str]
+
+    def missing(self) -> list[str]:
+        """The paths of the files of both checkpoints that do not exist."""
+        return [*self.own.missing(), *self.given.missing()]
+
+    @cached_property
+    def shapes(self) -> Mapping[str, Any]:
+        """Name of each value -> its shape."""
+        return self.own.shapes
+
+    @cached_property
+    def dtypes(self) -> Mapping[str, DType]:
+        """Name of each value -> its dtype."""
+        return self.own.dtypes
+
+    def value(self, name: str) -> Any:
+        """The value of that name: the other checkpoint's, or the SavedModel's where that has none."""
+        return self.given.value(self.replaced[name]) if name in self.replaced else self.own.value(name)
+
+
+def other_checkpoint(own: Checkpoint, given: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> Checkpoint:
+    """The values of a SavedModel when a checkpoint is given for it.
+
+    TensorFlow names values by the objects that have them. So the checkpoint of a model, of an object that has the model
+    as an attribute, and of a SavedModel that was loaded again give the same variables other names: the objects of both
+    checkpoints are followed by their attributes. A checkpoint of TensorFlow 1 has the names of the variables.
+
+    Args:
+        own: The checkpoint in its folder.
+        given: The other one.
+        meta: Its MetaGraphDef.
+        body: The graph.
+
+    Raises:
+        GraphEditError: The other checkpoint lacks a value that the graph needs, or has one of another shape or dtype.
+    """
+    if given.prefix == own.prefix:
+        return own
+    needed = _needed(own, meta, body)
+    checkpoint = OtherCheckpoint(own.prefix, own, given, _matching(own, given, needed))
+    for key, variable in needed.items():
+        _check(checkpoint, key, variable)
+    return checkpoint
+
+
+def _check(checkpoint: OtherCheckpoint, key: str, variable: str) -> None:
+    own, given, name = checkpoint.own, checkpoint.given, checkpoint.replaced.get(key)
+    start = f"checkpoint={shorten(given.prefix)}: variable {variable!r} of the SavedModel "
+    if name is None:
+        there = sorted(other for other in given.shapes if other != OBJECTS)
+        raise GraphEditError(
+            f"{start}has the key {key!r}, and the checkpoint has no value for it (it has {_some(there)}); give a "
+            "checkpoint of this model, or leave checkpoint= out.",
+            [variable],
+        )
+    before, after = value_type(own, key), value_type(given, name)
+    if before != after:
+        raise GraphEditError(
+            f"{start}is {before}, and the checkpoint has {after} under {name!r}; give a checkpoint of this model, or "
+            "leave checkpoint= out.",
+            [variable],
+        )
+
+
+def _needed(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[str, str]:
+    """The names in the checkpoint of the values that the graph needs, each with the variable's name."""
+    restore = meta.saver_def.restore_op_name
+    restored = keys_by_restore_call(body.protos, body.library, restore)
+    if not meta.object_graph_def.nodes:
+        names = restored_names(body.protos, body.library, restore) if restore else []
+        names = names or [variable.handle for variable in graph_variables(body)]
+        return {name: name for name in names if name in own.shapes}
+    nodes = _object_nodes(own)
+    numbers = saved_variables(meta, body.protos)
+    needed = {}
+    for op in bound_variables(meta, body.protos):
+        keys = [each.checkpoint_key for each in nodes[numbers[op]].attributes] if numbers[op] < len(nodes) else []
+        key = next((key for key in (*keys, restored.get(op, "")) if key in own.shapes), "")
+        if key:
+            needed[key] = meta.object_graph_def.nodes[numbers[op]].variable.name or op
+    return needed
+
+
+def _object_nodes(checkpoint: Checkpoint) -> Any:
+    """The objects that a checkpoint lists; none of one that names values as TensorFlow 1 does."""
+    if OBJECTS not in checkpoint.shapes:
+        return ()
+    try:
+        return tf_protos.TrackableObjectGraph.FromString(checkpoint.value(OBJECTS)).nodes
+    except Exception as error:  # of a damaged checkpoint
+        raise GraphEditError(
+            f"The checkpoint {shorten(checkpoint.prefix)} has no readable list of objects; write it again."
+        ) from error
+
+
+def _matching(own: Checkpoint, given: Checkpoint, needed: Collection[str]) -> dict[str, str]:
+    """The name in `given` of each value that both checkpoints have, by the name in `own`."""
+    mine, theirs = _object_nodes(own), _object_nodes(given)
+    if not len(theirs) or not len(mine):
+        names = {attribute.checkpoint_key: attribute.full_name for node in mine for attribute in node.attributes}
+        pairs = ((key, key if key in given.shapes else names.get(key, "")) for key in own.shapes if key != OBJECTS)
+        return {key: name for key, name in pairs if name in given.shapes}
+    found: list[dict[str, str]] = []
+    for root in (0, *(child.node_id for child in theirs[0].children)):
+        found.append({key: name for key, name in _joined(mine, theirs, root) if name in given.shapes})
+        if found[-1].keys() >= set(needed):
+            return found[-1]
+    named = _by_full_name(mine, theirs)
+    return named if named.keys() >= set(needed) else found[0]
+
+
+def _joined(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]]:
+    """The names of the values of objects that have the same path of attributes, from the roots on."""
+    stack, visited = [(0, root)], {0}
+    while stack:
+        one, other = stack.pop()
+        names = {attribute.name: attribute.checkpoint_key for attribute in theirs[other].attributes}
+        for attribute in mine[one].attributes:
+            if attribute.name in names:
+                yield attribute.checkpoint_key, names[attribute.name]
+        children = {child.local_name: child.node_id for child in theirs[other].children}
+        for child in mine[one].children:
+            if child.local_name in children and child.node_id not in visited:
+                visited.add(child.node_id)
+                stack.append((child.node_id, children[child.local_name]))
+
+
+def _by_full_name(mine: Any, theirs: Any) -> dict[str, str]:
+    """The values whose variables have the same name, where it is the only one of that name in the other checkpoint.
+
+    Keras exports a model's variables under other attributes than the model has.
+    """
+    keys: dict[str, set[str]] = {}
+    for node in theirs:
+        for attribute in node.attributes:
+            keys.setdefault(attribute.full_name, set()).add(attribute.checkpoint_key)
+    attributes = (attribute for node in mine for attribute in node.attributes)
+    return {
+        each.checkpoint_key: next(iter(keys[each.full_name]))
+        for each in attributes
+        if each.full_name and len(keys.get(each.full_name, ())) == 1
+    }
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = [repr(name) for name in names]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "") if listed else "none"
