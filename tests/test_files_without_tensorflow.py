@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
-from tests.conftest import v1
+import tfgraphwidget
+from tests.conftest import initialised, v1
 from tests.graphs import build_mlp
 
 STEPS = """
@@ -76,3 +80,148 @@ def test_once_tensorflow_is_imported_every_module_has_tensorflow_itself(first: s
     path.write_bytes(build_mlp(resource=True).as_graph_def(add_shapes=True).SerializeToString())
     run = subprocess.run([sys.executable, "-c", BOUND, path, first], capture_output=True, text=True, check=False)
     assert run.stdout == "[]\n", run.stderr[-2000:]
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All packages of this environment but TensorFlow and what comes with it, as links in a folder."""
+    folder = tmp_path_factory.mktemp("packages")
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if not package.name.startswith(("tensorflow", "tensorboard", "keras")):
+            (folder / package.name).symlink_to(package)
+    return folder
+
+
+def run_without_tensorflow(packages: Path, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python where TensorFlow is not installed."""
+    paths = os.pathsep.join((str(Path(tfgraphwidget.__file__).parents[1]), str(packages)))
+    return subprocess.run(
+        [sys.executable, "-S", *command],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a graph in each format that is opened."""
+    folder = tmp_path_factory.mktemp("models")
+    with build_mlp(resource=True).as_default() as graph, initialised(graph) as session:
+        tf.io.write_graph(graph, str(folder), "graph.pb", as_text=False)
+        tf.io.write_graph(graph, str(folder), "graph.pbtxt")
+        v1.train.Saver().save(session, str(folder / "model"))
+        tensors = ({key: graph.get_tensor_by_name(name)} for key, name in (("x", "x:0"), ("y", "net/logits:0")))
+        v1.saved_model.simple_save(session, str(folder / "saved"), *tensors)
+        (folder / "w.txt").write_text(str(session.run("net/one/w/Read/ReadVariableOp:0").tolist()))
+    module = tf.Module()
+    module.w = tf.Variable(tf.ones([3, 2]), name="w")
+    module.call = tf.function(lambda x: tf.nn.relu(x @ module.w), [tf.TensorSpec([None, 3], name="x")])
+    tf.saved_model.save(module, str(folder / "module"), signatures=module.call)
+    return folder
+
+
+WITHOUT = """
+import importlib.util, json, pathlib, warnings
+import numpy
+import tfgraphwidget as tgw
+warnings.simplefilter("ignore")
+assert importlib.util.find_spec("tensorflow") is None
+relu = "net/two/out"
+for source in ("graph.pb", "graph.pbtxt", "model.meta", "saved", "saved/saved_model.pb"):
+    editor = tgw.edit(source)
+    assert len(editor.scene().box) and editor.find("type:MatMul") and editor.upstream(relu)
+    assert len(editor.table()) == len(editor.index) == len(editor.cost())
+    assert "Relu" in repr(editor.inspect(relu))
+    before = editor.index.names
+    editor.bypass(relu)
+    editor.rename("net/one/out", "renamed")
+    editor.remove("net/logits")
+    assert len(editor.diff().rows()) >= 2 and len(editor.diff(source).rows()) >= 2
+    editor.undo(), editor.undo(), editor.redo()
+    assert "renamed" in editor.index.ids and "net/logits" in editor.index.ids
+    for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".png", ".dot", ".graphml"):
+        assert editor.save("edited" + suffix).stat().st_size
+    assert tgw.edit("edited.pb").index.names == tgw.edit("edited.pbtxt").index.names == editor.index.names
+    again = tgw.edit(source)
+    again.replay("edited.json")
+    assert again.index.names == editor.index.names and editor.widget
+    editor.jump(0)
+    assert editor.index.names == before
+    assert tgw.edit(editor.networkx()).index.ids.keys() == set(before)
+editor = tgw.edit("model.meta")
+editor.rename("net/one/out", "renamed")
+editor.save("edited.meta")
+assert tgw.edit("edited.meta").index.collections == editor.index.collections
+assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("graph.pb").index.names
+module = tgw.edit("module")
+assert module.find("type:MatMul") and module.scene()
+editor = tgw.edit("model.meta", checkpoint="model")
+assert editor.inspect("net/one/w").value.value.tolist() == json.loads(pathlib.Path("w.txt").read_text())
+refusals = []
+for call in (
+    lambda: editor.graph, lambda: editor.insert("net/one/out:0", "Identity"), lambda: tgw.example(),
+    lambda: editor.clone("x:0", "net/logits:0"), lambda: editor.save("folder/", "x:0", "net/logits:0"),
+    lambda: editor.save("other.meta"), lambda: editor.extract("x:0", "net/logits:0"),
+    lambda: editor.freeze(["net/logits:0"]), lambda: tgw.edit(), lambda: editor.add("graph.pb"),
+    lambda: editor.probe("net/logits:0", {"x:0": numpy.ones((1, 3))}), lambda: editor.to_tensorboard("logs"),
+):
+    try:
+        call()
+    except tgw.GraphEditError as error:
+        refusals.append(str(error))
+    else:
+        refusals.append("nothing was refused")
+print(*refusals, sep="\\n")
+assert not editor.history.done
+"""
+
+
+def test_files_of_each_format_are_opened_edited_and_saved_where_tensorflow_is_not_installed(
+    packages: Path, models: Path
+) -> None:
+    run = run_without_tensorflow(packages, "-c", WITHOUT, cwd=models)
+    assert run.returncode == 0, run.stderr[-3000:]
+    refusals = run.stdout.splitlines()
+    assert len(refusals) == 12
+    assert [refusal for refusal in refusals if "pip install 'tfgraphwidget[tensorflow]'" not in refusal] == []
+    with tf.Graph().as_default() as graph:
+        v1.train.import_meta_graph(str(models / "edited.meta"), clear_devices=True)
+        assert len(v1.global_variables()) == 4
+        assert graph.get_operation_by_name("renamed")
+
+
+COMMANDS = {
+    "info saved": "net/one/w",
+    "info model.meta": "variables",
+    "show --html page.html graph.pb": "page.html",
+    "diff graph.pb changed.pb": "renamed",
+    "code graph.pb edits.json": "editor.rename(",
+    "export graph.pb again.pbtxt --edits edits.json": "again.pbtxt",
+    "export graph.pb again.svg": "again.svg",
+}
+"""Arguments of the command -> what it prints."""
+RUN_COMMANDS = """
+import contextlib, io, json, sys
+import tfgraphwidget as tgw
+from tfgraphwidget.__main__ import main
+editor = tgw.edit("graph.pb")
+editor.rename("net/one/out", "renamed")
+editor.save("changed.pb"), editor.save("edits.json")
+printed = []
+for command in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        status = main(command.split())
+    printed.append([status, out.getvalue()])
+print(json.dumps(printed))
+"""
+
+
+def test_the_commands_for_files_run_where_tensorflow_is_not_installed(packages: Path, models: Path) -> None:
+    run = run_without_tensorflow(packages, "-c", RUN_COMMANDS, json.dumps(list(COMMANDS)), cwd=models)
+    assert run.returncode == 0, run.stderr[-3000:]
+    for (command, expected), (status, output) in zip(COMMANDS.items(), json.loads(run.stdout), strict=True):
+        assert not status or command.startswith("diff"), command
+        assert expected in output, command

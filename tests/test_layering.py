@@ -251,6 +251,33 @@ def test_imports_go_down_and_libraries_stay_in_their_place(path):
     assert wrong_imports(path) == []
 
 
+def module_of(name: str) -> Path | None:
+    """The module that a dotted name of the package comes from, through the stubs of fronts; None for a package."""
+    base, _, last = name.rpartition(".")
+    folder = ROOT.joinpath(*name.split("."))
+    if folder.with_suffix(".py").is_file():
+        return folder.with_suffix(".py")
+    stub = ROOT.joinpath(*base.split(".")) / "__init__.pyi"
+    if not stub.is_file():
+        return ROOT.joinpath(*base.split(".")).with_suffix(".py") if base.count(".") else None
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            if (alias.asname or alias.name) == last:
+                return module_of(".".join((base, *([node.module] if node.module else []), alias.name)))
+    return None
+
+
+def test_no_modules_import_each_other_types_included():
+    left = {
+        path: {found for _, name in imports(path) if name.startswith(PACKAGE.name) and (found := module_of(name))}
+        for path in MODULES
+        if path.name != "__init__.py"
+    }
+    while free := {path for path, imported in left.items() if not (imported & left.keys()) - {path}}:
+        left = {path: imported for path, imported in left.items() if path not in free}
+    assert sorted(map(dotted, left)) == []  # these import each other, or a module that does
+
+
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_private_names_of_tensorflow_are_used_in_one_module(path):
     assert wrong_names(path) == []

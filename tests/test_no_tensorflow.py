@@ -40,10 +40,16 @@ def test_the_tests_of_a_folder_run_and_pass_without_tensorflow():
     assert int(lines[-1].split(" passed")[0]) > 100
 
 
-@pytest.mark.parametrize("code", ["import tensorflow", "import tfgraphwidget as tgw; tgw.example()"])
-def test_what_needs_tensorflow_fails_in_such_a_run(code):
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("import tensorflow", "a test with the marker no_tensorflow imports TensorFlow"),
+        ("import tfgraphwidget as tgw; tgw.example()", "TensorFlow, which is not installed: run pip install"),
+    ],
+)
+def test_what_needs_tensorflow_fails_in_such_a_run(code, sentence):
     blocked = (
         f"import sys; from tests.no_tensorflow import WithoutTensorFlow as W; sys.meta_path.insert(0, W()); {code}"
     )
     done = subprocess.run([sys.executable, "-c", blocked], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert "a test with the marker no_tensorflow imports TensorFlow" in done.stderr.splitlines()[-1]
+    assert sentence in done.stderr.splitlines()[-1]

@@ -135,7 +135,8 @@ def test_the_inputs_that_are_seeds() -> None:
         inputs = [] if definition is None else [arg.name for arg in definition.input_arg]
         if slots := tuple(slot for slot, told in enumerate(inputs) if told in ("seed", "seed2")):
             found[name] = slots
-    assert found == SEED_INPUTS
+    assert found == {name: slots for name, slots in SEED_INPUTS.items() if hasattr(tf.raw_ops, name)}
+    assert len(found) >= len(SEED_INPUTS) - 1  # GlobalShuffleDataset came with TensorFlow 2.17
 
 
 def test_a_state_without_a_key_goes_by_the_name_of_its_op_but_for_variables() -> None:

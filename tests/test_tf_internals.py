@@ -120,11 +120,3 @@ def test_a_monitored_session_is_unwrapped_step_by_step() -> None:
         assert isinstance(inner, tf_internals.BaseSession)
         assert tf_internals.wrapped_session(inner) is inner
     assert tf_internals.wrapped_session(monitored) is None
-
-
-def test_flops_are_known_of_products_and_not_of_placeholders(line: tf.Graph) -> None:
-    assert tf_internals.has_flops("MatMul")
-    assert not tf_internals.has_flops("Placeholder")
-    with tf.Graph().as_default() as graph:
-        product = tf.matmul(tf.ones([2, 3]), tf.ones([3, 5]))
-    assert tf_internals.op_flops(graph, product.op.node_def) == 2 * 2 * 3 * 5

@@ -18,13 +18,17 @@ from tfgraphwidget.errors import TensorFlowMissing
 
 if TYPE_CHECKING:
     import tensorflow as tf
-    from tensorflow import Graph, Operation, Tensor, TensorSpec, Variable
+    from tensorflow import DType, Graph, Operation, Tensor, TensorShape, TensorSpec, Variable
     from tensorflow.compat import v1
+    from tensorflow.errors import OpError
 
 __all__ = [
+    "DType",
     "Graph",
+    "OpError",
     "Operation",
     "Tensor",
+    "TensorShape",
     "TensorSpec",
     "Variable",
     "bind",
@@ -85,7 +89,7 @@ def _import(name: str) -> Any:
         if error.name != "tensorflow":
             raise
         raise TensorFlowMissing(
-            "This needs TensorFlow, which this environment does not have: pip install 'tfgraphwidget[tensorflow]'."
+            "This needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'."
         ) from None
 
 
@@ -137,9 +141,12 @@ if not TYPE_CHECKING:
     tf = lazy_module("tensorflow")
     v1 = lazy_module("tensorflow.compat.v1")
     # For `isinstance`, which does not import TensorFlow.
+    DType = lazy_class("tensorflow", "DType")
     Graph = lazy_class("tensorflow", "Graph")
+    OpError = lazy_class("tensorflow", "errors.OpError")
     Operation = lazy_class("tensorflow", "Operation")
     Tensor = lazy_class("tensorflow", "Tensor")
+    TensorShape = lazy_class("tensorflow", "TensorShape")
     TensorSpec = lazy_class("tensorflow", "TensorSpec")
     Variable = lazy_class("tensorflow", "Variable")
 

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from importlib import import_module
 from inspect import Parameter
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
@@ -1419,40 +1418,6 @@ def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
         if isinstance(variable, tf.Variable):
             result["/".join(step.name for step in paths[node])] = variable
     return result
-
-
-# FLOPs
-
-
-_FLOPS = "tensorflow.python.profiler.internal.flops_registry"
-"""The module whose import fills the registry of floating-point operations."""
-
-
-def has_flops(op_type: str) -> bool:
-    """Whether TensorFlow's registry can tell the floating-point operations of an op type.
-
-    Private: `ops._stats_registry`. `tf.compat.v1.profiler` needs a whole graph.
-    """
-    import_module(_FLOPS)
-    try:
-        ops._stats_registry.lookup(f"{op_type},flops")
-    except LookupError:
-        return False
-    return True
-
-
-def op_flops(shapes: object, node: NodeDef) -> float | None:
-    """Return the floating-point operations of one run of a NodeDef; None if the registry does not tell.
-
-    Args:
-        shapes: Something with `get_tensor_by_name`, as a tf.Graph has it; the shapes of its results are read.
-        node: The NodeDef.
-
-    Private: `ops.get_stats_for_node_def`, `flops_registry`. `tf.compat.v1.profiler` needs a whole graph.
-    """
-    import_module(_FLOPS)
-    count = ops.get_stats_for_node_def(shapes, node, "flops").value
-    return None if count is None else float(count)
 
 
 # Files

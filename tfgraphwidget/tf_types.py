@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo as TensorInfo
     from tensorflow.core.protobuf.queue_runner_pb2 import QueueRunnerDef as QueueRunnerDef
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
+    from tensorflow.core.protobuf.saver_pb2 import SaverDef as SaverDef
+    from tensorflow.core.protobuf.tensor_bundle_pb2 import BundleEntryProto as BundleEntryProto
+    from tensorflow.core.protobuf.tensor_bundle_pb2 import BundleHeaderProto as BundleHeaderProto
     from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph as TrackableObjectGraph
 
     ContextDef = CondContextDef | WhileContextDef

@@ -52,7 +52,7 @@ def interpreter(version: str) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_it_works_on(version: str, archives: dict[str, Path], tmp_path: Path) -> None:
     environment = Environment(tmp_path, interpreter(version))
-    environment.pip("install", "--quiet", str(archives["wheel"]), *TOOLS)
+    environment.pip("install", "--quiet", f"{archives['wheel']}[tensorflow]", *TOOLS)
     assert "works" in environment.run("python", str(HERE / "works.py"), str(environment.folder))
     # The tests alone, so that they import what was installed and not what lies beside them.
     shutil.copytree(ROOT / "tests", environment.beside / "tests", ignore=shutil.ignore_patterns("browser", "bench"))

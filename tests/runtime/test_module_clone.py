@@ -15,7 +15,8 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, SessionRefused, UnknownName
-from tfgraphwidget.runtime.functions.module_clone import ModuleCopy, as_module
+from tfgraphwidget.runtime.functions.module_clone import as_module
+from tfgraphwidget.runtime.functions.module_copy import ModuleCopy
 from tfgraphwidget.sources.functions.state import captured_state
 
 X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""OpDefs and documentation for where TensorFlow is not imported: `python -m tests.sources.test_op_definitions`."""
+"""Messages, OpDefs and documentation for where TensorFlow is not: `python -m tests.sources.test_op_definitions`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import json
 import lzma
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
+from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor import FileDescriptor
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import op_def_registry
 
@@ -18,6 +21,7 @@ from tfgraphwidget.sources import tf_protos
 
 FILE = Path(tf_protos.__file__).parent / "op_definitions.xz"
 DOCS = FILE.with_name("op_documentation.xz")
+MESSAGES = FILE.with_name("messages.xz")
 READ = """
 import sys
 from tfgraphwidget.sources import tf_protos
@@ -41,6 +45,30 @@ def documentation() -> dict[str, str]:
     return {name: text for name, text in docs.items() if text}
 
 
+def messages() -> descriptor_pb2.FileDescriptorSet:
+    """The files of TensorFlow's messages that are read and written, each after those that it imports."""
+    read: dict[str, descriptor_pb2.FileDescriptorProto] = {}
+
+    def add(file: FileDescriptor) -> None:
+        for imported in file.dependencies:
+            add(imported)
+        if file.name not in read:
+            read[file.name] = descriptor_pb2.FileDescriptorProto()
+            file.CopyToProto(read[file.name])
+
+    for name in tf_protos._FILES:
+        add(import_module(f"tensorflow.core.{name.replace('/', '.').removesuffix('.proto')}_pb2").DESCRIPTOR)
+    return descriptor_pb2.FileDescriptorSet(file=read.values())
+
+
+@pytest.mark.skipif(tf.__version__[:4] != "2.21", reason="The file is written by TensorFlow 2.21.")
+def test_the_file_holds_the_messages_of_this_tensorflow_field_by_field() -> None:
+    stored = descriptor_pb2.FileDescriptorSet.FromString(lzma.decompress(MESSAGES.read_bytes()))
+    assert [file.name for file in stored.file] == [file.name for file in messages().file]
+    for file, expected in zip(stored.file, messages().file, strict=True):
+        assert file == expected, file.name
+
+
 @pytest.mark.skipif(tf.__version__[:4] != "2.21", reason="The file is written by TensorFlow 2.21.")
 def test_the_file_holds_the_op_definitions_of_this_tensorflow() -> None:
     stored = op_def_pb2.OpList.FromString(lzma.decompress(FILE.read_bytes()))
@@ -60,6 +88,8 @@ def test_an_op_definition_is_read_without_tensorflow() -> None:
 
 
 if __name__ == "__main__":
+    MESSAGES.write_bytes(lzma.compress(messages().SerializeToString(deterministic=True), preset=9))
+    print(MESSAGES, f"{MESSAGES.stat().st_size:,} bytes")
     FILE.write_bytes(lzma.compress(registered().SerializeToString(deterministic=True), preset=9))
     DOCS.write_bytes(lzma.compress(json.dumps(documentation()).encode(), preset=9))
     print(DOCS, f"{DOCS.stat().st_size:,} bytes")

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.editor import function_bodies, keras_layers, synchronization
+from tfgraphwidget.editor import keras_layers, synchronization
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
@@ -316,7 +316,7 @@ class AnalysisAPI(Checked):
             name: The name of the module.
 
         Returns:
-            An `runtime.functions.module_clone.ModuleCopy`, a tf.Module.
+            An `runtime.functions.ModuleCopy`, a tf.Module.
 
         Raises:
             GraphEditError: The current graph is not a function, or cannot run alone.
@@ -331,7 +331,7 @@ class AnalysisAPI(Checked):
             >>> module, module(tf.constant([-1.0, 3.0])).numpy().tolist()
             (<ModuleCopy 'edited': 0 variables of its own, 0 shared>, [-2.0, 6.0])
         """
-        return function_bodies.edited_module(self._core.executor, name)
+        return self._core.executor.edited_module(name)
 
     def keras(self) -> KerasModel:
         """Make a Keras model of an edited Functional or Sequential model, if the edits can be said in layers.

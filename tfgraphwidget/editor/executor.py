@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,7 +38,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.edits.rewrite import find_unused_ops
-from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
     from tfgraphwidget.graph import BodyState, GraphIndex
-    from tfgraphwidget.runtime.functions import module_clone
+    from tfgraphwidget.runtime.functions import ModuleCopy
     from tfgraphwidget.sources import Signature, Source
 
 _STALE = (
@@ -197,6 +198,18 @@ class EditExecutor:
         if isinstance(target, BodyTarget):
             return target.edition.ends
         return track_boundary(body.arguments, body.returns, self.patches())
+
+    def edited_module(self, name: str) -> ModuleCopy:
+        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
+        if not self.in_function:
+            raise GraphEditError(
+                "module: the current graph is not a function; run it in its session, or take a part as a separate "
+                "graph: editor.extract(inputs, outputs)."
+            )
+        opened = self.source.signature
+        signature = next((s for s in self.signatures if opened is not None and s.name == opened.name), None)
+        source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
+        return function_bodies.edited_module(source, self.state(), self.view, self.function_ends(), name)
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
@@ -375,10 +388,10 @@ class EditExecutor:
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
-    def clone(self, command: Clone) -> Copy | list[Copy] | module_clone.ModuleCopy:
+    def clone(self, command: Clone) -> Copy | list[Copy] | ModuleCopy:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
-        In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`, unless it goes into
+        In a function's body the clone is a tf.Module, `runtime.functions.ModuleCopy`, unless it goes into
         another graph.
         """
         command = rebind_selections(command, self.index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.graph_editor import GraphEditor
+    from typing_extensions import Self
 
 from collections.abc import Mapping
 from os import PathLike
@@ -89,7 +89,7 @@ class FileAPI(Checked):
 
     # Parts and other forms
 
-    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> GraphEditor:
+    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Self:
         """Copy a part into a separate graph, with the values of its variables.
 
         Ops keep their names, and inputs become placeholders. The graph of this editor does not change. Of a function's
@@ -134,21 +134,21 @@ class FileAPI(Checked):
         source = open_source(graph, session)
         source.notices += unused_inputs_notice(unused_inputs(index, ends[0], part.mask), ends[1])
         editor: Any = type(self)
-        extracted = editor(source, core.show)
+        extracted: Any = editor(source, core.show)
         there = extracted.index.ids
         extracted.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
-        result: GraphEditor = extracted
+        result: Self = extracted
         return result
 
-    def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> GraphEditor:
+    def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Self:
         """An editor of a part of the current function, as a function with its own variables."""
         core = self._core
         command = core.arguments.clone(inputs, outputs, "part", {})
         (module,) = function_bodies.clone_modules(command, core.source, core.executor.state(), core.view)
         editor: Any = type(self)
-        part = editor(open_source(module.run), core.show)
+        part: Any = editor(open_source(module.run), core.show)
         part.core.extracted = module
-        result: GraphEditor = part
+        result: Self = part
         return result
 
     def networkx(self) -> Any:

@@ -13,15 +13,14 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.signature_ends import signature_ends
 from tfgraphwidget.edits import FunctionBoundary, Patch, Preview
 from tfgraphwidget.edits.clone import Clone, copied_devices
-from tfgraphwidget.errors import GraphEditError, NotClonable
+from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph, module_clone
 from tfgraphwidget.sources import Body, CallStructure, EditedState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.executor import EditExecutor
-    from tfgraphwidget.runtime.functions import module_clone
+    from tfgraphwidget.runtime.functions import ModuleCopy
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
@@ -49,9 +48,7 @@ def edited_state(
     return EditedState(captured_state(source, body), index, new, traced)
 
 
-def clone_modules(
-    command: Clone, source: Source, state: BodyState, view: GraphView
-) -> tuple[module_clone.ModuleCopy, ...]:
+def clone_modules(command: Clone, source: Source, state: BodyState, view: GraphView) -> tuple[ModuleCopy, ...]:
     """The tf.Modules that are clones of a part of a function's body.
 
     Args:
@@ -66,8 +63,6 @@ def clone_modules(
     Raises:
         GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
     """
-    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
-
     inputs, outputs, also, notices = _module_ends(command, view)
     body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -142,8 +137,6 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
     Raises:
         GraphEditError: The part cannot be copied.
     """
-    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
-
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -157,13 +150,11 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
 
 def _copy_body(
     state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: CallStructure | None
-) -> module_clone.ModuleCopy:
+) -> ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
     """
-    from tfgraphwidget.runtime.functions import module_clone  # a class of it is a tf.Module
-
     arguments, returns = ends
     arguments_left = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
@@ -214,22 +205,21 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
     return inputs, outputs, selection.ids, ()
 
 
-def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
-    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
-    if not executor.in_function:
-        raise GraphEditError(
-            "module: the current graph is not a function; run it in its session, or take a part as a separate "
-            "graph: editor.extract(inputs, outputs)."
-        )
-    arguments, returns = executor.function_ends()
-    opened = executor.source.signature
-    signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
-    source = dataclasses.replace(executor.source, signature=signature)  # with the keys that edits have renamed
-    ends, state = (arguments, _by_key(source, executor.view, returns)), executor.state()
-    structure = _structure(source, executor.view)
+def edited_module(source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str) -> ModuleCopy:
+    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
+
+    Args:
+        source: What was opened, with the signature as edits have left it.
+        state: The state that the function reads.
+        view: The view of the function.
+        ends: The arguments and results of the function after the edits.
+        name: The name of the function.
+    """
+    arguments, returns = ends
+    structure = _structure(source, view)
     if structure is not None:
-        structure = _with_arguments(structure, executor.index, state, executor.view.body.arguments, arguments)
-    return _copy_body(state, executor.index, ends, name, structure)
+        structure = _with_arguments(structure, view.index, state, view.body.arguments, arguments)
+    return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, structure)
 
 
 def _with_arguments(

@@ -27,6 +27,7 @@ from tfgraphwidget.sources import GraphState, Source, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Shape
+    from tfgraphwidget.runtime.functions import ModuleCopy  # noqa: TC004  # a string at run time
     from tfgraphwidget.tf_types import NodeDef
 
 
@@ -38,7 +39,7 @@ class Joined(Grown):
     variables.
     """
 
-    module: module_clone.ModuleCopy
+    module: ModuleCopy
     names: Mapping[str, str] = field(repr=False)
 
     def __getitem__(self, original: Any) -> str:

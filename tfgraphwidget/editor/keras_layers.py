@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import TRAINABLE
 from tfgraphwidget.naming import split_input, split_tensor
@@ -239,7 +238,7 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
     results = model(keras.tree.pack_sequence_as(functional_ends(model)[0], batch), training=False)
     keys = list(executor.function_ends()[1])
     outputs = results if isinstance(results, dict) else dict(zip(keys, keras.tree.flatten(results), strict=True))
-    expected = function_bodies.edited_module(executor, "edited").signature(*batch)
+    expected = executor.edited_module("edited").signature(*batch)
     for key, value in outputs.items():
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget import export
-from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
@@ -188,7 +187,7 @@ def _whole_function(core: EditorCore, *requested: object) -> Callable[[], Any]:
                 "save(inputs=..., outputs=...): a function's body is saved whole; a part is a tf.Module: "
                 "tf.saved_model.save(editor.clone(inputs, outputs, into='part'), path)."
             )
-        return function_bodies.edited_module(core.executor, "edited")
+        return core.executor.edited_module("edited")
 
     return module
 

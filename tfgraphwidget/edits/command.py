@@ -15,15 +15,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
 from tfgraphwidget.naming import function_name, identifier
-
-if TYPE_CHECKING:
-    from tfgraphwidget.edits.clone.command import Add, Clone
 
 
 @dataclass(frozen=True)
@@ -110,10 +107,10 @@ class Executor(Protocol):
     def change(self, command: Command, renew: Renew) -> Edits:
         """Plan the command on the current graph, apply the patch, and record the step."""
 
-    def copy(self, command: Clone) -> Edits:
+    def copy(self, command: Any) -> Edits:  # a Clone, which is a Command itself
         """Plan the clone, add the copies, load the values of their variables, and record the step."""
 
-    def add(self, command: Add) -> Edits:
+    def add(self, command: Any) -> Edits:  # an Add
         """Open the source of the command, then do as `copy` does."""
 
 

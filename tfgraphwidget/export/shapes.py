@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfgraphwidget.graph import Shape
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import TensorShapeProto
 
@@ -17,5 +18,10 @@ def tensor_shape(shape: Shape) -> tf.TensorShape:
 
 def shape_proto(shape: Shape) -> TensorShapeProto:
     """The message of a static shape, as attributes of NodeDefs have it."""
-    message: TensorShapeProto = tensor_shape(shape).as_proto()
+    message: TensorShapeProto = tf_protos.AttrValue().shape
+    if shape is None:
+        message.unknown_rank = True
+    else:
+        message.SetInParent()
+        message.dim.extend(type(message).Dim(size=-1 if size is None else size) for size in shape)
     return message

@@ -11,10 +11,10 @@ from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature, tf_protos
-from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import SignatureDef
+from tfgraphwidget.tf_types import SignatureDef, TensorInfo
 
 DEFAULT = "serving_default"
+_PREDICT = "tensorflow/serving/predict"  # the method of a signature that any client can call
 
 Names = Callable[[Any], tuple[str, ...]]
 """Gives the full names of what a caller may give: names, tensors, ops, selections."""
@@ -161,7 +161,7 @@ def signature_def(index: GraphIndex, signature: Signature, file_signature: Signa
     message: SignatureDef = tf_protos.SignatureDef(
         inputs=_tensor_infos(index, signature.inputs, file_signature.inputs),
         outputs=_tensor_infos(index, signature.outputs, file_signature.outputs),
-        method_name=tf.compat.v1.saved_model.signature_constants.PREDICT_METHOD_NAME,
+        method_name=_PREDICT,
     )
     return message
 
@@ -204,11 +204,11 @@ def _set_part(info: Any, part: str, tensor: str) -> None:
 
 def _tensor_infos(
     index: GraphIndex, tensors: Iterable[tuple[str, str]], file_tensors: Iterable[tuple[str, str]]
-) -> dict[str, tf.compat.v1.TensorInfo]:
+) -> dict[str, TensorInfo]:
     infos = {}
     for (key, tensor), (_, name) in zip(tensors, file_tensors, strict=True):
         op, port = pairs(index, [tensor])[0]
         dtype = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
         shape = shape_proto(index.shape(op, port))
-        infos[key] = tf.compat.v1.TensorInfo(name=name, dtype=dtype, tensor_shape=shape)
+        infos[key] = tf_protos.TensorInfo(name=name, dtype=dtype, tensor_shape=shape)
     return infos

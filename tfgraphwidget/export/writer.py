@@ -13,7 +13,7 @@ from tfgraphwidget.export.formats.meta_graph import check_beside, siblings, writ
 from tfgraphwidget.export.formats.saved_model import files_of, write_saved_model
 from tfgraphwidget.export.html.page import write_page
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import OpError
 from tfgraphwidget.writable import check_place, kind_of, place_of, unwritable, write_files
 
 Write = Callable[[Path, ExportRequest], None]
@@ -57,8 +57,10 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
         else:
             into = lambda new: write(new / place.name, request)  # noqa: E731
             write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), request.add_notice)
-    except (OSError, tf.errors.OpError) as error:
-        raise unwritable(path, error) from error
+    except Exception as error:
+        if isinstance(error, (OSError, OpError)):  # `except OpError` would import TensorFlow
+            raise unwritable(path, error) from error
+        raise
     return path
 
 

@@ -28,8 +28,8 @@ from .files.checkpoint import own_paths as own_paths
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice
 from .files.container import Container as Container
+from .files.container import OpenOptions as OpenOptions
 from .files.file_form import FileForm as FileForm
-from .files.formats import OpenOptions as OpenOptions
 from .files.formats import SourceFormat as SourceFormat
 from .files.formats import describe_file as describe_file
 from .files.formats import file_suffixes as file_suffixes
@@ -70,6 +70,8 @@ from .inference.dtypes import OpTypes as OpTypes
 from .inference.dtypes import dtype_name as dtype_name
 from .inference.shapes import shape_from_proto as shape_from_proto
 from .live.captures import CaptureInfo as CaptureInfo
+from .live.devices import FIRST_CPU as FIRST_CPU
+from .live.devices import Device as Device
 from .live.devices import absent_devices as absent_devices
 from .live.devices import available_devices as available_devices
 from .live.devices import device_matches as device_matches

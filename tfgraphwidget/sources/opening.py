@@ -12,8 +12,9 @@ from google.protobuf.message import Message
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.files.formats import OpenOptions, listed_suffixes
-from tfgraphwidget.sources.files.opening import open_bytes, open_message, open_path
+from tfgraphwidget.sources.files.container import OpenOptions
+from tfgraphwidget.sources.files.formats import listed_suffixes, open_bytes, open_path
+from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
 from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source

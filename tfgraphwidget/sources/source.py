@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import Member, Typing, VariableDef
-from tfgraphwidget.tf_types import ContextDef, DType, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
@@ -108,7 +108,7 @@ class StoredData(Protocol):
     def variable_name(self, handle: str) -> str:
         """The name of the variable of that handle op: that of its object, where the file stores objects."""
 
-    def dtype(self, handle: str) -> DType:
+    def dtype(self, handle: str) -> str:
         """The dtype of the value of the variable of that handle op. Raises SessionRefused when there is none."""
 
     def value(self, handle: str) -> Any:

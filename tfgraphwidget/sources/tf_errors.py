@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import OpError
 
 # How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
 _WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")
@@ -19,7 +19,7 @@ def first_line(error: BaseException) -> str:
         error: The exception.
     """
     try:
-        text = str(error.message if isinstance(error, tf.errors.OpError) else error)
+        text = str(error.message if isinstance(error, OpError) else error)
     except Exception:
         text = ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -37,6 +37,7 @@ def wrap_tf_errors(what: str) -> Iterator[None]:
     For what TensorFlow refuses as a rule there are sentences that know more. This is for the rest: no memory on a
     device, a server that is gone, a full disk.
 
+    >>> import tensorflow as tf
     >>> with wrap_tf_errors("open a session"):
     ...     raise tf.errors.ResourceExhaustedError(None, None, "no memory")
     Traceback (most recent call last):
@@ -44,5 +45,7 @@ def wrap_tf_errors(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except tf.errors.OpError as error:
+    except Exception as error:
+        if not isinstance(error, OpError):  # `except OpError` would import TensorFlow
+            raise
         raise GraphEditError(f"TensorFlow cannot {what}: {first_line(error)}; mend that, and try again.") from error

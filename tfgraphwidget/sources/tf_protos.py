@@ -16,16 +16,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import numpy as np
-
-from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded
+from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded, tf
 from tfgraphwidget.tf_types import CheckpointReader, DataType, Message, TensorProto
 
 if TYPE_CHECKING:
+    import numpy as np
     from google.protobuf.descriptor_pool import DescriptorPool
 
     from tfgraphwidget.tf_types import AssetFileDef as AssetFileDef
     from tfgraphwidget.tf_types import AttrValue as AttrValue
+    from tfgraphwidget.tf_types import BundleEntryProto as BundleEntryProto
+    from tfgraphwidget.tf_types import BundleHeaderProto as BundleHeaderProto
     from tfgraphwidget.tf_types import ControlFlowContextDef as ControlFlowContextDef
     from tfgraphwidget.tf_types import FunctionDef as FunctionDef
     from tfgraphwidget.tf_types import FunctionDefLibrary as FunctionDefLibrary
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from tfgraphwidget.tf_types import OpDef as OpDef
     from tfgraphwidget.tf_types import OpList as OpList
     from tfgraphwidget.tf_types import SavedModel as SavedModel
+    from tfgraphwidget.tf_types import SaverDef as SaverDef
     from tfgraphwidget.tf_types import SignatureDef as SignatureDef
+    from tfgraphwidget.tf_types import TensorInfo as TensorInfo
     from tfgraphwidget.tf_types import TrackableObjectGraph as TrackableObjectGraph
     from tfgraphwidget.tf_types import VariableDef as VariableDef
 
@@ -60,13 +63,14 @@ _FILES = (
     "protobuf/control_flow.proto",
     "protobuf/meta_graph.proto",
     "protobuf/saved_model.proto",
+    "protobuf/tensor_bundle.proto",
     "protobuf/trackable_object_graph.proto",
 )
 _NAMES = frozenset(
     (
-        *("AssetFileDef", "AttrValue", "ControlFlowContextDef", "FunctionDef", "FunctionDefLibrary", "GradientDef"),
-        *("GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef", "OpList", "SavedModel", "SignatureDef"),
-        *("TrackableObjectGraph", "VariableDef"),
+        *("AssetFileDef", "AttrValue", "BundleEntryProto", "BundleHeaderProto", "ControlFlowContextDef", "FunctionDef"),
+        *("FunctionDefLibrary", "GradientDef", "GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef"),
+        *("OpList", "SaverDef", "SavedModel", "SignatureDef", "TensorInfo", "TrackableObjectGraph", "VariableDef"),
     )
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
@@ -110,9 +114,8 @@ def registered_op(op_type: str) -> Any:
 
 @cache
 def _op_definitions() -> dict[str, Any]:
-    """The OpDefs of the ops of TensorFlow, from a file that `python -m tests.sources.test_op_definitions` writes."""
-    data = lzma.decompress((Path(__file__).parent / "op_definitions.xz").read_bytes())
-    return {definition.name: definition for definition in _message("OpList").FromString(data).op}
+    """The OpDefs of the ops of TensorFlow."""
+    return {definition.name: definition for definition in _message("OpList").FromString(_data("op_definitions.xz")).op}
 
 
 def op_docstring(op_type: str) -> str:
@@ -125,9 +128,7 @@ def op_docstring(op_type: str) -> str:
 
 @cache
 def _op_docstrings() -> dict[str, str]:
-    docstrings: dict[str, str] = json.loads(
-        lzma.decompress((Path(__file__).parent / "op_documentation.xz").read_bytes())
-    )
+    docstrings: dict[str, str] = json.loads(_data("op_documentation.xz"))
     return docstrings
 
 
@@ -140,7 +141,9 @@ def dtype_names() -> dict[int, str]:
 
 def numpy_dtype(name: str) -> Any:
     """The numpy dtype of a dtype by TensorFlow's name, "bfloat16"."""
-    return import_module("tensorflow").as_dtype(name).as_numpy_dtype
+    from tfgraphwidget.sources import tensor_values
+
+    return tensor_values.numpy_dtype(name)
 
 
 def array_of(tensor_proto: TensorProto) -> np.ndarray[Any, Any]:
@@ -178,19 +181,23 @@ def collection_message(key: str) -> type[Message] | None:
     return _message(_COLLECTIONS[key]) if key in _COLLECTIONS else None
 
 
-def latest_checkpoint(folder: str) -> str | None:
-    """The prefix of the newest checkpoint that the list in a directory names. Raises what TensorFlow raises."""
-    prefix = import_module("tensorflow").train.latest_checkpoint(folder)
-    return None if prefix is None else str(prefix)
-
-
 def checkpoint_reader(prefix: str) -> CheckpointReader:
     """TensorFlow's reader of a checkpoint. Raises what TensorFlow raises.
 
     `tf.train.load_checkpoint` would take a prefix for the directory of that name, if there is one.
     """
-    result: CheckpointReader = import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
+    result: CheckpointReader = tf.compat.v1.train.NewCheckpointReader(prefix)
     return result
+
+
+class OldCheckpoint:
+    """A checkpoint as TensorFlow 0.x wrote it, in one file, which TensorFlow reads; else as `TensorBundle`."""
+
+    def __init__(self, prefix: str) -> None:
+        self._reader = checkpoint_reader(prefix)
+        self.shapes = self._reader.get_variable_to_shape_map()
+        self.dtypes = {name: str(dtype.name) for name, dtype in self._reader.get_variable_to_dtype_map().items()}
+        self.value = self._reader.get_tensor
 
 
 @cache
@@ -205,17 +212,27 @@ def _pool() -> DescriptorPool:
     """The pool of TensorFlow's messages: protobuf's own, with the files of the TensorFlow that is installed.
 
     They are read from its modules without importing it. Once TensorFlow is imported, it finds the same files in the
-    pool, so that its classes of messages are these (tests/test_tensorflow_facts.py).
+    pool, so that its classes of messages are these (tests/test_tensorflow_facts.py). Where TensorFlow is not installed,
+    it is a pool apart, with the files that this package has.
     """
-    from google.protobuf import descriptor_pool
+    from google.protobuf import descriptor_pb2, descriptor_pool
 
-    pool = descriptor_pool.Default()
     folder = installed_folder()
-    if folder is not None:
-        read: set[str] = set()
-        for file in _FILES:
-            _add_file(pool, Path(folder).parent, f"tensorflow/core/{file}", read)
+    if folder is None:
+        pool = descriptor_pool.DescriptorPool()
+        for file in descriptor_pb2.FileDescriptorSet.FromString(_data("messages.xz")).file:
+            pool.Add(file)
+        return pool
+    pool = descriptor_pool.Default()
+    read: set[str] = set()
+    for name in _FILES:
+        _add_file(pool, Path(folder).parent, f"tensorflow/core/{name}", read)
     return pool
+
+
+def _data(file: str) -> bytes:
+    """The content of a file that `python -m tests.sources.test_op_definitions` writes."""
+    return lzma.decompress((Path(__file__).parent / file).read_bytes())
 
 
 def _add_file(pool: DescriptorPool, root: Path, name: str, read: set[str]) -> None:

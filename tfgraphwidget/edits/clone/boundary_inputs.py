@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import (
@@ -21,9 +21,6 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import as_input, free_name, split_tensor
 from tfgraphwidget.tf_types import NodeDef
-
-if TYPE_CHECKING:
-    from tfgraphwidget.edits.clone.command import Clone
 
 Tensor = tuple[str, int]
 
@@ -80,8 +77,28 @@ class BoundaryInputs:
         return {tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()}
 
 
+class BoundaryOptions(Protocol):
+    """What `Clone` says of its boundary."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Ops or tensors."""
+
+    @property
+    def placeholders(self) -> bool:
+        """Whether the copy reads a new placeholder for each input."""
+
+    @property
+    def replace(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of (tensor, tensor that the copy reads instead)."""
+
+    @property
+    def src_scope(self) -> str:
+        """The scope that is removed from the names of the originals."""
+
+
 def boundary_inputs(
-    clone: Clone, index: GraphIndex, target: GraphIndex, ops: tuple[int, ...], shared: Collection[int]
+    clone: BoundaryOptions, index: GraphIndex, target: GraphIndex, ops: tuple[int, ...], shared: Collection[int]
 ) -> BoundaryInputs:
     """Find how copies get the tensors that they read from outside.
 
@@ -129,7 +146,9 @@ def _is_cut(name: str, cut: frozenset[Tensor]) -> bool:
     return (op, port) in cut or (op, ANY_PORT) in cut
 
 
-def _replacements(clone: Clone, index: GraphIndex, target: GraphIndex, part: Selection) -> dict[Tensor, Tensor]:
+def _replacements(
+    clone: BoundaryOptions, index: GraphIndex, target: GraphIndex, part: Selection
+) -> dict[Tensor, Tensor]:
     """Checked: each tensor is read in the part, and the other can stand for it."""
     replacements: dict[Tensor, Tensor] = {}
     if not clone.replace:

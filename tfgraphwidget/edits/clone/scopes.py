@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name, is_scope_name
-
-if TYPE_CHECKING:
-    from tfgraphwidget.edits.clone.command import Clone
 
 # Asked for by every reply, and in a large graph by far the most expensive part of it.
 _taken: WeakKeyDictionary[GraphIndex, dict[int, set[str]]] = WeakKeyDictionary()
@@ -95,7 +92,19 @@ def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: st
     return {names[i]: prefix + names[i][len(old) :] for i in ops}
 
 
-def copied_devices(clone: Clone, index: GraphIndex, ops: Collection[int], k: int) -> dict[str, str] | None:
+class DeviceOptions(Protocol):
+    """What `Clone` says of devices."""
+
+    @property
+    def device(self) -> str | tuple[tuple[str, str], ...] | None:
+        """The device of the copies; or pairs of (op, scope or device of the originals, device)."""
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """One device for each of several copies."""
+
+
+def copied_devices(clone: DeviceOptions, index: GraphIndex, ops: Collection[int], k: int) -> dict[str, str] | None:
     """Find the devices of one copy.
 
     Args:

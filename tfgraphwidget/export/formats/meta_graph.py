@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.graph_def import check_size
@@ -30,14 +31,14 @@ from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import Signature, tf_protos
-from tfgraphwidget.tensorflow_modules import tf, v1
+from tfgraphwidget.tensorflow_modules import installed_folder, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
-from tfgraphwidget.tf_types import Message, MetaGraphDef, Session
+from tfgraphwidget.tf_types import MetaGraphDef, SaverDef, Session
 
 _RESTORES = "restore_all"
 
 
-def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Message | None:
+def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> SaverDef | None:
     """The SaverDef of the graph's last Saver that restores exactly these variables by their names, or None."""
     for name in reversed(index.names):
         if last_part(name) == _RESTORES and _restores(index, name, variables):
@@ -46,14 +47,14 @@ def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Message | N
                 (f"{scope}{end}" for end in ("control_dependency", "Identity") if scope + end in index.ids), ""
             )
             if saves and f"{scope}Const" in index.ids:
-                saver: Message = v1.train.SaverDef(
+                saver: SaverDef = tf_protos.SaverDef(
                     filename_tensor_name=f"{scope}Const:0",
                     save_tensor_name=f"{saves}:0",
                     restore_op_name=name,
                     max_to_keep=5,
                     keep_checkpoint_every_n_hours=10_000.0,
                     sharded=saves.endswith("Identity"),
-                    version=v1.train.SaverDef.V2,
+                    version=tf_protos.SaverDef.V2,
                 )
                 return saver
     return None
@@ -159,6 +160,9 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         with function_as_graph(request) as alone:
             write_meta_graph(path, alone)
         return
+    if installed_folder() is None:
+        _write_alone(path, request)
+        return
     graph = request.graph()
     bare = request.lacks_values()
     variables = _variables_to_save(request, bare=bare)
@@ -188,6 +192,34 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     if request.verify and not bare:
         _check_values(path, variables, present)
         _check_runs(path, request, present)
+
+
+def _write_alone(path: Path, request: ExportRequest) -> None:
+    """Write a MetaGraphDef where TensorFlow is not installed: with the collections that the file has, unverified."""
+    index = request.index
+    if index.variable_defs and not request.lacks_values():
+        raise TensorFlowMissing(
+            f"{path.name!r} would have a checkpoint of the variables' values beside it, and to write one needs "
+            "TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or save a '.pb' or '.pbtxt', which has no values."
+        )
+    meta_graph = tf_protos.MetaGraphDef()
+    original = None if request.file_meta_graph is None else request.file_meta_graph()
+    if original is not None:
+        meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
+        for key in original.collection_def.keys() - index.collections.keys():
+            if original.graph_def.node == request.nodes_as_in_file(index.nodes):  # else it may name what is not there
+                meta_graph.collection_def[key].CopyFrom(original.collection_def[key])
+            else:
+                request.add_notice(f"Collection {key!r} needs TensorFlow to be written again, so it is left out.")
+    networkx_extras.add_collections(meta_graph, index)
+    meta_graph.graph_def.CopyFrom(complete_graph_def(request))
+    check_size("The MetaGraphDef", meta_graph.graph_def.node, meta_graph.graph_def.library, _WAY_OUT)
+    saver = saver_of(index, index.variable_defs)
+    if saver is not None:
+        meta_graph.saver_def.CopyFrom(saver)
+    for signature in request.signatures:
+        meta_graph.signature_def[signature.name].CopyFrom(signature_def(index, signature, signature))
+    path.write_bytes(meta_graph.SerializeToString(deterministic=True))
 
 
 def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare: bool) -> None:
@@ -230,7 +262,7 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
     in_collection = {
         member.name for members in index.collections.values() for member in members if member.kind == "variable"
     }
-    first = [m.name for m in index.collections.get(v1.GraphKeys.GLOBAL_VARIABLES, ())]
+    first = [m.name for m in index.collections.get(_GLOBAL, ())]
     by_name = {v.name: v for v in definitions(index, handles(index)).values()}
     global_ones = [by_name[name] for name in dict.fromkeys(first) if name in by_name]
     others = [v for name, v in by_name.items() if name not in in_collection]

@@ -7,14 +7,26 @@ from collections.abc import Callable
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.runtime.live import proto_of
-from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import GraphDef
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 
 
 def pack_extras(index: GraphIndex, envelope: Callable[[], GraphDef]) -> bytes:
     """Serialize a MetaGraphDef without nodes: the versions, the function library, the collections."""
-    meta_graph = tf.compat.v1.MetaGraphDef()
+    meta_graph = tf_protos.MetaGraphDef()
     meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope(), ()))
+    add_collections(meta_graph, index)
+    content: bytes = meta_graph.SerializeToString(deterministic=True)
+    return content
+
+
+def add_collections(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
+    """Add the collections of ops, tensors and variables to a MetaGraphDef.
+
+    Args:
+        meta_graph: The message to change.
+        index: The graph.
+    """
     variables = {variable.name: variable for variable in index.variable_defs}
     for key, members in index.collections.items():
         collection = meta_graph.collection_def[key]
@@ -23,5 +35,3 @@ def pack_extras(index: GraphIndex, envelope: Callable[[], GraphDef]) -> bytes:
             collection.bytes_list.value.extend(proto_of(v).SerializeToString(deterministic=True) for v in definitions)
         else:
             collection.node_list.value.extend(member.name for member in members)
-    content: bytes = meta_graph.SerializeToString(deterministic=True)
-    return content

@@ -30,6 +30,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
@@ -158,11 +159,11 @@ class _AssignOps:
         """The variable with a new op that assigns a fed value."""
         self._used_names = self._used_names or {name.lower() for name in self.index.names}
         handle = self.index.nodes[self.index.ids[variable.handle]]
-        fed = tf.compat.v1.NodeDef(name=self._free(f"{variable.handle}/value"), op="Placeholder")
+        fed = tf_protos.NodeDef(name=self._free(f"{variable.handle}/value"), op="Placeholder")
         fed.attr["dtype"].type = handle.attr["dtype"].type
         fed.attr["shape"].shape.unknown_rank = True
         kind, key = ("AssignVariableOp", "dtype") if variable.resource else ("Assign", "T")
-        assign = tf.compat.v1.NodeDef(name=self._free(f"{variable.handle}/Assign"), op=kind)
+        assign = tf_protos.NodeDef(name=self._free(f"{variable.handle}/Assign"), op=kind)
         assign.input[:] = [variable.handle, fed.name]
         assign.attr[key].type = handle.attr["dtype"].type
         if not variable.resource:

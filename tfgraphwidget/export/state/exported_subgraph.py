@@ -14,9 +14,8 @@ from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed_ops, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import without_remote_device
-from tfgraphwidget.sources import Signature
-from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.tf_types import DataType, NodeDef
 
 Tensor = tuple[int, int]
 """Op and port."""
@@ -130,21 +129,21 @@ class _InputPlaceholders:
         op, port = pairs(self.index, [tensor])[0]
         if not self.index.dtypes(op)[port].endswith("_ref"):
             return tensor
-        node = tf.compat.v1.NodeDef(name=self._free(f"outputs/{key}"), op="Identity")
+        node = tf_protos.NodeDef(name=self._free(f"outputs/{key}"), op="Identity")
         node.input.append(as_input(self.index.names[op], port))
         node.attr["T"].type = self._number((op, port))
         self.nodes.append(node)
         return f"{node.name}:0"
 
     def _placeholder(self, base: str, tensor: Tensor, default: str) -> str:
-        node = tf.compat.v1.NodeDef(name=self._free(base), op="PlaceholderWithDefault" if default else "Placeholder")
+        node = tf_protos.NodeDef(name=self._free(base), op="PlaceholderWithDefault" if default else "Placeholder")
         node.attr["dtype"].type = self._number(tensor)
         node.attr["shape"].shape.CopyFrom(shape_proto(self.index.shape(*tensor)))
         node.input[:] = [default] if default else []
         self.nodes.append(node)
         return str(node.name)
 
-    def _number(self, tensor: Tensor) -> int:
+    def _number(self, tensor: Tensor) -> DataType.ValueType:
         return self.index.typing.number(self.index.dtypes(tensor[0])[tensor[1]].removesuffix("_ref"))
 
     def _free(self, base: str) -> str:

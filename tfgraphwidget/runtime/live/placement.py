@@ -30,6 +30,8 @@ from tfgraphwidget.runtime.session.renewal import renew
 from tfgraphwidget.runtime.session.run import TimedSession, can_grow
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import (
+    FIRST_CPU,
+    Device,
     absent_devices,
     available_devices,
     device_matches,
@@ -60,7 +62,7 @@ Kernel = tuple[str, str, tuple[tuple[str, frozenset[int]], ...]]
 """Device type, label, and for each attribute the dtypes that the kernel takes."""
 
 _registered: dict[str, tuple[Kernel, ...]] = {}  # of the op types that have been asked for
-_devices: WeakKeyDictionary[object, tuple[object, ...]] = WeakKeyDictionary()  # of each session
+_devices: WeakKeyDictionary[object, tuple[Device, ...]] = WeakKeyDictionary()  # of each session
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,12 @@ class Devices:
     """The devices that a session can place ops on.
 
     Attributes:
-        specs: Their DeviceSpecs.
+        specs: The devices.
         soft: Whether another device of the same task replaces one that is missing.
         kernels_known: Whether the kernels are those of this process; a server may have others.
     """
 
-    specs: tuple[Any, ...]
+    specs: tuple[Device, ...]
     soft: bool
     kernels_known: bool
 
@@ -83,18 +85,18 @@ class Devices:
         if session not in _devices:
             if session.sess_str:
                 TimedSession(session).ping()
-            _devices[session] = tuple(available_devices(session))
+            _devices[session] = tuple(available_devices(session) or ())
         return cls(_devices[session], session_config(session).allow_soft_placement, not session.sess_str)
 
     @classmethod
     def of_a_file(cls) -> Devices:
         """Return the devices of the session that a file will be opened in."""
-        return cls(tuple(available_devices(None)), soft=True, kernels_known=True)
+        return cls(tuple(available_devices(None) or (FIRST_CPU,)), soft=True, kernels_known=True)
 
     @cached_property
     def types(self) -> frozenset[str]:
         """The types of all devices."""
-        return frozenset(spec.device_type for spec in self.specs)
+        return frozenset(spec.device_type or "" for spec in self.specs)
 
     def for_device(self, device: str) -> frozenset[str]:
         """Return the types of the devices that an op pinned to `device` can be placed on."""
@@ -104,15 +106,15 @@ class Devices:
         if requested is None:
             return self.types  # no device at all: `preflight.check_devices` refuses it
         if self.soft:
-            requested = requested.replace(device_type=None, device_index=None)
-        return frozenset(spec.device_type for spec in self.specs if device_matches(requested, spec))
+            requested = requested._replace(device_type=None, device_index=None)
+        return frozenset(spec.device_type or "" for spec in self.specs if device_matches(requested, spec))
 
     def check_devices(self, nodes: Sequence[NodeDef]) -> None:
         """Raise SessionRefused for NodeDefs whose device is missing."""
         missing = {device for device in {node.device for node in nodes} if not self.for_device(device)}
         if missing:
             unplaced = [node for node in nodes if node.device in missing]
-            first, own = unplaced[0], [tf.DeviceSpec.to_string(spec) for spec in self.specs]
+            first, own = unplaced[0], [str(spec) for spec in self.specs]
             others = f" and {len(unplaced) - 1:,} more" if len(unplaced) > 1 else ""
             raise SessionRefused(
                 f"Op {first.name!r}{others} would stand on {first.device!r}, which the session does not have"

@@ -46,7 +46,7 @@ from tfgraphwidget.sources import (
     static_shape,
     wrap_tf_errors,
 )
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import DType, TensorShape, TensorSpec, is_loaded, tf
 from tfgraphwidget.tf_internals import (
     PartitionedVariable,
     control_flow_context,
@@ -402,15 +402,15 @@ def plain_value(value: object) -> Any:
     """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python numbers for small
     arrays.
     """
-    if isinstance(value, tf.DType):
+    if isinstance(value, DType):
         return value.name
-    if isinstance(value, tf.TensorShape):
+    if isinstance(value, TensorShape):
         return dimensions(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.type in _LONG:
         value = value.astype(_LONG[value.dtype.type])  # more digits than any tensor or Python number has
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):
         return plain_value(value.item())
-    if tf.is_tensor(value) and hasattr(value, "numpy"):
+    if is_loaded() and tf.is_tensor(value) and hasattr(value, "numpy"):
         try:
             return plain_value(value.numpy())
         except Exception:  # a variable of a graph says in many ways that it has no value here
@@ -422,7 +422,7 @@ def plain_value(value: object) -> Any:
 
 def tensor_spec(value: Any) -> Spec:
     """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these."""
-    if isinstance(value, tf.TensorSpec):
+    if isinstance(value, TensorSpec):
         return plain_value(value.shape), plain_value(value.dtype)
     try:
         shape, dtype = value
@@ -442,7 +442,7 @@ def shape_and_dtype(value: object, shape: object, dtype: Any) -> tuple[Any, str]
     Raises:
         GraphEditError: One of them is neither.
     """
-    if isinstance(value, tf.TensorSpec):
+    if isinstance(value, TensorSpec):
         shape, dtype = value.shape, value.dtype
     elif isinstance(value, str | tf.DType | type):
         dtype = value

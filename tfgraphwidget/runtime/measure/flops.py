@@ -1,9 +1,14 @@
-"""FLOPs of ops, from TensorFlow's own registry. Nothing is imported or run: the registry asks for shapes only."""
+"""FLOPs of ops, as TensorFlow's profiler counts them (tests/runtime/test_flops.py), from shapes alone.
+
+Of op types that TensorFlow's registry does not have they are unknown.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from math import prod
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,69 +27,112 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.sources import Body, open_function, static_shape
-from tfgraphwidget.tf_internals import has_flops, op_flops
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.sources import Body, open_function
 
 # What moves, stores or steers numbers has none.
 _NONE = frozenset({"input", "constant", "variable", "shape", "control", "state"})
 
 
+class _Unknown(Exception):
+    """A shape that is needed is unknown, or the layout is not one that TensorFlow counts for."""
+
+
+@dataclass(frozen=True)
+class _Op:
+    """The shapes and attributes of an op; sizes that are unknown count as `batch`."""
+
+    index: GraphIndex
+    number: int
+    batch: int
+
+    def operand(self, number: int) -> list[int]:
+        """The shape of an input."""
+        op, port = split_input(self.index.nodes[self.number].input[number])
+        return self._shape(self.index.ids[op], port)
+
+    @property
+    def output(self) -> list[int]:
+        return self._shape(self.number, 0)
+
+    def _shape(self, op: int, port: int) -> list[int]:
+        sizes = self.index.shape(op, port)
+        if sizes is None:
+            raise _Unknown
+        return [self.batch if size is None else size for size in sizes]
+
+    def area(self, name: str) -> int:
+        """The product of the sizes or strides of a window over images with their channels behind."""
+        attributes = self.index.nodes[self.number].attr
+        if "data_format" in attributes and attributes["data_format"].s != b"NHWC":
+            raise _Unknown
+        return prod(attributes[name].list.i)
+
+    def product(self, transposed: str) -> float:
+        """Of matrices, the first of which an attribute transposes."""
+        attributes = self.index.nodes[self.number].attr
+        is_transposed = transposed in attributes and attributes[transposed].b
+        return 2 * prod(self.output) * self.operand(0)[-2 if is_transposed else -1]
+
+    def convolution(self, summed: int) -> float:
+        """With a filter over the first dimensions of which each element of the output is summed."""
+        return 2 * prod(self.output) * prod(self.operand(1)[:summed])
+
+    def convolution_gradient(self, image: list[int], kernel: list[int]) -> float:
+        return 2 * prod(image) * prod(kernel) / (image[-1] * self.area("strides"))
+
+
+_COUNTS: dict[str, Callable[[_Op], float]] = {
+    **dict.fromkeys(
+        ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd"), lambda op: prod(op.operand(0))
+    ),
+    "Rsqrt": lambda op: 2 * prod(op.operand(0)),
+    "Softmax": lambda op: 5 * prod(op.operand(0)),
+    "L2Loss": lambda op: 3 * prod(op.operand(0)) - 1,
+    **dict.fromkeys(
+        (
+            *("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Pow"),
+            *("GreaterEqual", "Greater", "LessEqual", "Less", "Equal", "NotEqual"),
+        ),
+        lambda op: prod(op.output),
+    ),
+    "SquaredDifference": lambda op: 2 * prod(op.output),
+    "RsqrtGrad": lambda op: 4 * prod(op.output),
+    "AddN": lambda op: prod(op.output) * (len(op.index.input_lists[op.number]) - 1),
+    "Mean": lambda op: prod(op.operand(0)),
+    **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), lambda op: prod(op.operand(0)) - prod(op.output)),
+    "MatMul": lambda op: op.product("transpose_a"),
+    **dict.fromkeys(BATCH_MATMULS, lambda op: op.product("adj_x")),
+    "Conv3D": lambda op: op.convolution(4),
+    "Conv2D": lambda op: op.convolution(3),
+    "DepthwiseConv2dNative": lambda op: op.convolution(2),
+    "Dilation2D": lambda op: op.convolution(2),
+    "Conv2DBackpropInput": lambda op: op.convolution_gradient(op.output, op.operand(1)),
+    "Conv2DBackpropFilter": lambda op: op.convolution_gradient(op.operand(0), op.output),
+    **dict.fromkeys(("AvgPool", "MaxPool"), lambda op: op.area("ksize") * prod(op.output)),
+    "AvgPoolGrad": lambda op: 2 * op.area("ksize") * prod(op.operand(1)),
+    "MaxPoolGrad": lambda op: (op.area("ksize") + 1) * prod(op.operand(1)),
+}
+COUNTED = frozenset(_COUNTS)
+"""The op types whose FLOPs are counted."""
+
+
 def flops(index: GraphIndex, batch: int = 1) -> Floats:
     """Floating point operations of each op, (n,); dimensions that are unknown count as `batch`.
 
-    0 for ops that compute nothing, NaN where the registry or the shapes do not tell. An op in a loop counts once.
+    0 for ops that compute nothing, NaN where the op type or a shape is unknown. An op in a loop counts once.
     """
-    shapes = _Shapes(index, batch)
     names, codes = index.kinds
     kinds = families(names).tolist() if names else []
     silent = {name for name, family in zip(names, kinds, strict=True) if FAMILIES[family] in _NONE}
-    counted_types = {name for name in names if name in BATCH_MATMULS or has_flops(name)}
     costs = np.full(len(index), np.nan)
     for i, code in enumerate(codes.tolist()):
         name = names[code]
-        if name in counted_types:
-            costs[i] = _of_op(shapes, index, i)
+        if name in COUNTED:
+            with suppress(_Unknown, LookupError):  # a LookupError: of an op without the inputs of its type
+                costs[i] = _COUNTS[name](_Op(index, i, batch))
         elif name in silent:
             costs[i] = 0
     return costs
-
-
-def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:
-    node = type(index.nodes[i])()
-    node.CopyFrom(index.nodes[i])  # to read an attribute that a NodeDef leaves out adds it
-    try:
-        if index.types[i] in BATCH_MATMULS:
-            return shapes.product(node, i)
-        count = op_flops(shapes, node)
-    except Exception:  # unknown shapes make the registry's functions fail in many ways
-        return float("nan")
-    return float("nan") if count is None else count
-
-
-class _Shapes:
-    """What the registry's functions ask of a tf.Graph: the shape of a tensor of some name."""
-
-    def __init__(self, index: GraphIndex, batch: int) -> None:
-        self._index, self._batch = index, batch
-
-    def get_tensor_by_name(self, name: str) -> Any:
-        """Something with the tensor's shape."""
-        shape = self._shape(name)
-        return SimpleNamespace(get_shape=lambda: static_shape(shape), shape=static_shape(shape))
-
-    def _shape(self, name: str) -> list[int] | None:
-        op, port = split_input(name)
-        shape = self._index.shape(self._index.ids[op], port)
-        return None if shape is None else [self._batch if size is None else size for size in shape]
-
-    def product(self, node: NodeDef, i: int) -> float:
-        """Of a batched matrix product."""
-        first, result = self._shape(node.input[0]), self._shape(f"{self._index.names[i]}:0")
-        assert first is not None
-        assert result is not None
-        inner = first[-2] if node.attr["adj_x"].b else first[-1]
-        return 2.0 * inner * prod(result)
 
 
 _CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import BodyState, GraphIndex, build, forward, pairs, readers_of
+from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.measure.profile import Measured, check_harmless, measure_ops
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
 from tfgraphwidget.runtime.session.run import TimedSession
@@ -46,8 +47,6 @@ def measure_function(
     if not requested:
         raise GraphEditError("All that is to be measured is fed, so nothing is computed; name other tensors.")
     inputs = feeds_of(index, requested, feeds) if behind[index.op(requested[0])] else []
-    from tfgraphwidget.runtime.functions.module_clone import as_module  # a class of it is a tf.Module
-
     module = as_module(index, body_state, inputs, requested, _INTO, variables="own", arguments=tuple(feeds))
     run_module(index, module, feeds)
     frozen = _freeze(module)

@@ -27,6 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.body_import import called_definitions
+from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import tf_protos
@@ -135,8 +136,6 @@ def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], f
         if group:
             # A tensor that depends on no argument is not on a path from one.
             used = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
-            from tfgraphwidget.runtime.functions.module_clone import as_module  # a class of it is a tf.Module
-
             module = as_module(index, body_state, used, group, "aside", variables="own", arguments=tuple(feeds))
             values |= zip(module.outputs, run_module(index, module, feeds), strict=True)
     return [values[name] for name in outputs]

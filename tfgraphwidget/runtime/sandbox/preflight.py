@@ -24,7 +24,7 @@ from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import CONSTANTS, V1_LOOPS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
-from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources import parse_device, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     c_end,
@@ -332,21 +332,13 @@ def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[st
 def check_devices(nodes: Iterable[NodeDef]) -> None:
     """Raise for a device name that is not valid; TensorFlow would report it only when the op runs."""
     for device in sorted({node.device for node in nodes}):
-        if not _is_device(device):
+        if parse_device(device) is None:
             wrong = next(node.name for node in nodes if node.device == device)
             raise GraphEditError(
                 f"{device!r}, the device of op {wrong!r}, is not written as TensorFlow writes one: '/device:CPU:0' or "
                 "'/job:worker/task:1'.",
                 [wrong],
             )
-
-
-def _is_device(text: str) -> bool:
-    try:
-        tf.DeviceSpec.from_string(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_outside(graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tuple[str, int]]) -> None:

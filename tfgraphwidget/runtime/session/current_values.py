@@ -23,7 +23,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, no_value_text
-from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto
+from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
@@ -58,7 +58,7 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
     dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)
     try:
         _check_size(f"Constant {node.name!r}", dtype, shape, largest)
-        return dtype, np.asarray(tf.make_ndarray(proto))
+        return dtype, np.asarray(tf_protos.array_of(proto))
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise GraphEditError(f"Constant {node.name!r} is damaged, so it has no value.", [node.name]) from error
 
@@ -116,7 +116,8 @@ def _check_size(what: str, dtype: str, shape: Any, largest: int | None) -> None:
     if largest is None or shape is None or None in shape:
         return
     try:
-        each = tf.as_dtype(dtype).size
+        numpy_dtype = tf_protos.numpy_dtype(dtype)
+        each = 1 if numpy_dtype.hasobject else numpy_dtype.itemsize
     except TypeError:
         each = 1
     size = float(np.prod([float(length) for length in shape])) * max(each, 1)

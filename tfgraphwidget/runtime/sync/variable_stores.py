@@ -342,7 +342,7 @@ def _file_store(title: str, stored: StoredData, variables: Iterable[VariableDef]
         name, path = stored.variable_name(variable.handle), "" if key == variable.handle else key
         name = path if path and count[name] > 1 else name
         shape = tf.TensorShape(stored.shape(variable.handle))
-        variables_stored.append(StoredVariable(name, stored.dtype(variable.handle), shape, path, variable))
+        variables_stored.append(StoredVariable(name, tf.as_dtype(stored.dtype(variable.handle)), shape, path, variable))
     return FileStore(title, tuple(variables_stored), stored.value)
 
 
@@ -356,7 +356,7 @@ def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
     of_name = own_paths({object_path(key) or key: key for key in sorted(keys, key=natural_order)})
     variables = tuple(
         StoredVariable(
-            *(name, checkpoint.dtypes[key], tf.TensorShape(checkpoint.shapes[key]), object_path(key)),
+            *(name, tf.as_dtype(checkpoint.dtypes[key]), tf.TensorShape(checkpoint.shapes[key]), object_path(key)),
             saved_name=names.get(key, ""),
         )
         for name, key in of_name.items()

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files.tensor_bundle import TensorBundle, latest_checkpoint
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
-from tfgraphwidget.tf_types import CheckpointReader, DType
 
 T = TypeVar("T")
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -70,7 +70,7 @@ class Checkpoint:
     def _latest(path: Path) -> str:
         """The prefix of the latest checkpoint in a directory; of a SavedModel that of its values."""
         try:
-            latest = tf_protos.latest_checkpoint(str(path))
+            latest = latest_checkpoint(path)
         except Exception as error:  # a list of names that is none, a folder that may not be read
             raise GraphEditError(f"Directory {shorten(str(path))} cannot be read: {path_error(error)}.") from error
         for folder in (path, path / "variables") if latest is None else ():
@@ -124,8 +124,8 @@ class Checkpoint:
 
     @cached_property
     def shapes(self) -> Mapping[str, Any]:
-        """Name of each value -> its shape; GraphEditError when TensorFlow cannot read the checkpoint."""
-        shapes: Mapping[str, Any] = self._read(lambda reader: reader.get_variable_to_shape_map())
+        """Name of each value -> its shape; GraphEditError when the checkpoint cannot be read."""
+        shapes: Mapping[str, Any] = self._read(lambda reader: reader.shapes)
         return shapes
 
     @cached_property
@@ -154,20 +154,22 @@ class Checkpoint:
         return own_paths(names)
 
     def value(self, name: str) -> Any:
-        """The numpy value of that name; GraphEditError when TensorFlow cannot read it, or it cannot be in the files."""
+        """The numpy value of that name; GraphEditError when it cannot be read, or cannot be in the files."""
         dtype = self.dtypes[name]
-        size = math.prod(self.shapes[name]) * (1 if dtype.name == "string" else dtype.size)
-        if size > self._bytes:  # TensorFlow makes room for it before it looks
+        size = math.prod(self.shapes[name]) * (1 if dtype == "string" else tf_protos.numpy_dtype(dtype).itemsize)
+        if size > self._bytes:  # no room is made for it before
             raise GraphEditError(
                 f"Checkpoint {shorten(self.prefix)} lists {size:,} bytes for {name[:200]!r}, and its files have "
                 f"{self._bytes:,.0f}; copy it again."
             )
-        return self._read(lambda reader: reader.get_tensor(name))
+        return self._read(lambda reader: reader.value(name))
 
-    def _read(self, what: Callable[[CheckpointReader], object]) -> Any:
+    def _read(self, what: Callable[[TensorBundle | tf_protos.OldCheckpoint], object]) -> Any:
         try:
-            return what(self.reader)
-        except Exception as error:  # of damaged files TensorFlow raises IndexError, KeyError, MemoryError too
+            return what(self._reader)
+        except GraphEditError:
+            raise
+        except Exception as error:  # damaged files raise IndexError, KeyError, MemoryError too
             if self.missing():
                 raise GraphEditError(f"{self.lack()}.{self.hint()}") from error
             message = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
@@ -176,14 +178,16 @@ class Checkpoint:
             ) from error
 
     @cached_property
-    def reader(self) -> CheckpointReader:
-        """TensorFlow's reader of the values. Raises TensorFlow's errors."""
-        return tf_protos.checkpoint_reader(self.prefix)
+    def _reader(self) -> TensorBundle | tf_protos.OldCheckpoint:
+        """The reader of the values. TensorFlow reads the one file that TensorFlow 0.x wrote."""
+        if _is(Path.is_file, Path(f"{self.prefix}.index")):
+            return TensorBundle(self.prefix)
+        return tf_protos.OldCheckpoint(self.prefix)
 
     @cached_property
-    def dtypes(self) -> Mapping[str, DType]:
-        """Name of each value -> its dtype; GraphEditError when TensorFlow cannot read the checkpoint."""
-        dtypes: Mapping[str, DType] = self._read(lambda reader: reader.get_variable_to_dtype_map())
+    def dtypes(self) -> Mapping[str, str]:
+        """Name of each value -> its dtype, "float32"; GraphEditError when the checkpoint cannot be read."""
+        dtypes: Mapping[str, str] = self._read(lambda reader: reader.dtypes)
         return dtypes
 
     @cached_property
@@ -196,7 +200,7 @@ class Checkpoint:
 
 def value_type(checkpoint: Checkpoint, name: str) -> str:
     """The dtype and the shape of a value, "float32 [2, 3]"."""
-    return f"{checkpoint.dtypes[name].name} {list(checkpoint.shapes[name])}"
+    return f"{checkpoint.dtypes[name]} {list(checkpoint.shapes[name])}"
 
 
 def own_paths(values: Mapping[str, T]) -> dict[str, T]:

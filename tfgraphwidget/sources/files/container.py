@@ -17,6 +17,21 @@ from tfgraphwidget.sources.paths import path_error, shorten
 from tfgraphwidget.sources.tf_protos import MessageClasses
 
 
+@dataclass(frozen=True)
+class OpenOptions:
+    """What the caller of `open_source` chose; None leaves the choice to the format.
+
+    Attributes:
+        signature: The name of a signature, or which trace of a tf.function.
+        checkpoint: The prefix of a checkpoint's files, or their directory.
+        tags: The tags of one graph of a SavedModel.
+    """
+
+    signature: object = None
+    checkpoint: object = None
+    tags: object = None
+
+
 @dataclass(eq=False)
 class Container:
     """Bytes that may hold a graph.

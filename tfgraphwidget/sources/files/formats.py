@@ -6,7 +6,9 @@ Importing this module does not import TensorFlow.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,29 +16,15 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files import container as containers
-from tfgraphwidget.sources.files.container import Container
+from tfgraphwidget.sources.files.container import Container, OpenOptions
 from tfgraphwidget.sources.files.parse import LARGEST, graph_defs
 from tfgraphwidget.sources.files.unsupported_inputs import unsupported_input
-from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.sources.paths import parse_path, shorten
 from tfgraphwidget.sources.tf_protos import MessageClasses
+from tfgraphwidget.writable import recover
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.source import Source  # noqa: TC004  # a string at run time; keeps numpy out of --help
-
-
-@dataclass(frozen=True)
-class OpenOptions:
-    """What the caller of `open_source` chose; None leaves the choice to the format.
-
-    Attributes:
-        signature: The name of a signature, or which trace of a tf.function.
-        checkpoint: The prefix of a checkpoint's files, or their directory.
-        tags: The tags of one graph of a SavedModel.
-    """
-
-    signature: object = None
-    checkpoint: object = None
-    tags: object = None
 
 
 def no_checkpoint(path: Path) -> Path | None:  # noqa: ARG001
@@ -317,3 +305,28 @@ SAVED_MODEL = register_format(
         main_files=("saved_model.pb", "saved_model.pbtxt"),
     )
 )
+
+
+def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
+    """Open a file or directory in the format that it is recognized as.
+
+    A save into its folder that was interrupted is finished first; the source's notices say so.
+
+    Raises:
+        UnknownName: For a path that does not exist.
+        NotAGraph: For what no format matches.
+    """
+    checked_path = parse_path(path, "path")
+    recovered: list[str] = []
+    with suppress(OSError, ValueError):
+        recovered = recover(Path(os.path.realpath(checked_path if checked_path.is_dir() else checked_path.parent)))
+    container = read_container(checked_path)
+    source = find_format(container).open(container, options)
+    source.notices = (*recovered, *source.notices)
+    return source
+
+
+def open_bytes(data: bytes, options: OpenOptions) -> Source:
+    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format matches."""
+    container = Container(data, tf_protos.message_classes())
+    return find_format(container).open(container, options)

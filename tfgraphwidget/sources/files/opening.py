@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,7 @@ from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
-from tfgraphwidget.sources.files.container import Container
-from tfgraphwidget.sources.files.formats import OpenOptions, find_format, read_container
+from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
@@ -21,35 +18,9 @@ from tfgraphwidget.sources.files.parse import holds_graph
 from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, invalid_signatures, read_signatures
 from tfgraphwidget.sources.files.stored_data import FileStoredData
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
-from tfgraphwidget.sources.paths import parse_path, shorten
+from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import ImportedGraph, Source
 from tfgraphwidget.sources.variables import read_collections
-from tfgraphwidget.writable import recover
-
-
-def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
-    """Open a file or directory in the format that it is recognized as.
-
-    A save into its folder that was interrupted is finished first; the source's notices say so.
-
-    Raises:
-        UnknownName: For a path that does not exist.
-        NotAGraph: For what no format matches.
-    """
-    checked_path = parse_path(path, "path")
-    recovered: list[str] = []
-    with suppress(OSError, ValueError):
-        recovered = recover(Path(os.path.realpath(checked_path if checked_path.is_dir() else checked_path.parent)))
-    container = read_container(checked_path)
-    source = find_format(container).open(container, options)
-    source.notices = (*recovered, *source.notices)
-    return source
-
-
-def open_bytes(data: bytes, options: OpenOptions) -> Source:
-    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format matches."""
-    container = Container(data, tf_protos.message_classes())
-    return find_format(container).open(container, options)
 
 
 def open_message(proto: Any, title: str, where: str, options: OpenOptions, folder: Path | None = None) -> Source:

@@ -14,7 +14,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import graph_variables, keys_by
 from tfgraphwidget.sources.files.object_graph import bound_variables, saved_variables
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.sources.paths import shorten
-from tfgraphwidget.tf_types import DType, MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef
 
 OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -43,8 +43,8 @@ class OtherCheckpoint(Checkpoint):
         return self.own.shapes
 
     @cached_property
-    def dtypes(self) -> Mapping[str, DType]:
-        """Name of each value -> its dtype."""
+    def dtypes(self) -> Mapping[str, str]:
+        """Name of each value -> its dtype, "float32"."""
         return self.own.dtypes
 
     def value(self, name: str) -> Any:

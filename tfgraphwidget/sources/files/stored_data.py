@@ -24,7 +24,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
-from tfgraphwidget.tf_types import DType, MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef
 
 
 class FileStoredData:
@@ -55,8 +55,8 @@ class FileStoredData:
         numbers = saved_variables(self._file.meta, self._file.body.protos)
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
-    def dtype(self, handle: str) -> DType:
-        """The dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
+    def dtype(self, handle: str) -> str:
+        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 

@@ -25,12 +25,12 @@ from tfgraphwidget.graph import (
     definitions,
 )
 from tfgraphwidget.naming import as_input, did_you_mean, free_name
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import Library, NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
-from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef
 
 
@@ -165,7 +165,7 @@ def _handles(caller: GraphIndex, state_feeds: Mapping[int, int]) -> list[tuple[i
 
 def _state_op(original: NodeDef, name: str) -> NodeDef:
     """A copy of an op that holds state, without inputs and colocation."""
-    node: NodeDef = tf.compat.v1.NodeDef()
+    node: NodeDef = tf_protos.NodeDef()
     node.CopyFrom(original)
     node.name = name
     del node.input[:]
@@ -218,7 +218,7 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
     ports = _Ports(definition, types)
     nodes = [_placeholder(arg, definition.arg_attr.get(k), attributes) for k, arg in enumerate(signature.input_arg)]
     for original in definition.node_def:
-        node = tf.compat.v1.NodeDef()
+        node = tf_protos.NodeDef()
         node.CopyFrom(original)
         _instantiate(node, attributes)
         for k, text in enumerate(node.input):
@@ -234,9 +234,10 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
 
 def _placeholder(arg: OpDef.ArgDef, argument: Any, attributes: Mapping[str, AttrValue]) -> NodeDef:
     """The op that represents an argument."""
-    node = tf.compat.v1.NodeDef(name=arg.name, op="Placeholder")
-    dtype = arg.type or (attributes[arg.type_attr].type if arg.type_attr in attributes else 0)
-    node.attr["dtype"].type = dtype
+    node = tf_protos.NodeDef(name=arg.name, op="Placeholder")
+    node.attr["dtype"].type = arg.type
+    if not arg.type and arg.type_attr in attributes:
+        node.attr["dtype"].type = attributes[arg.type_attr].type
     shapes = (
         argument.attr["_output_shapes"].list.shape if argument is not None and "_output_shapes" in argument.attr else ()
     )

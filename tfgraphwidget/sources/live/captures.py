@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
@@ -72,7 +73,7 @@ class Captures:
 
     def _handle(self, name: str) -> NodeDef:
         variable = self.variables[name].variable
-        node: NodeDef = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
+        node: NodeDef = tf_protos.NodeDef(name=name, op="VarHandleOp")
         node.attr["dtype"].type = variable.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
         own = variable.name.partition(":")[0]

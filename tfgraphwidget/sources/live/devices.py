@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.source import Body
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import is_loaded, tf
 from tfgraphwidget.tf_types import Session
+
+_TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})  # that can be written without "device:"
 
 
 class PinnedOps(NamedTuple):
@@ -24,6 +26,7 @@ def absent_devices(placed: Iterable[tuple[str, str]], session: Session | None = 
     """The absent devices among (op, device) pairs, in the order of first use.
 
     The devices of `session`, else of this machine; those are listed only when an op is pinned to another than a CPU.
+    As long as TensorFlow is not imported, only devices of other machines are known to be absent.
 
     Args:
         placed: (op name, device) pairs; "" for an op that is not pinned.
@@ -36,66 +39,99 @@ def absent_devices(placed: Iterable[tuple[str, str]], session: Session | None = 
             first.setdefault(device, op)
             counts[device] = counts.get(device, 0) + 1
     absent = []
-    available: list[object] | None = None
+    available, listed = None, False
     for device, op in first.items():
         spec = parse_device(device)
         if spec is None or _is_first_cpu(spec):
             continue
-        available = available_devices(session) if available is None else available
-        if not any(device_matches(spec, device_spec) for device_spec in available):
-            elsewhere = spec.job not in (None, "localhost") or bool(spec.task) or bool(spec.replica)
+        if not listed:
+            available, listed = available_devices(session), True
+        elsewhere = spec.job not in (None, "localhost") or bool(spec.task) or bool(spec.replica)
+        is_absent = elsewhere if available is None else not any(device_matches(spec, device) for device in available)
+        if is_absent:
             absent.append(PinnedOps(device, op, counts[device], elsewhere))
     return absent
 
 
-def parse_device(device: str) -> Any:
-    """The DeviceSpec of a device name; None when TensorFlow cannot parse it.
+class Device(NamedTuple):
+    """A device, or what an op is pinned to: as `tf.DeviceSpec`, without TensorFlow."""
+
+    job: str | None = None
+    replica: int | None = None
+    task: int | None = None
+    device_type: str | None = None
+    device_index: int | None = None
+
+    def __str__(self) -> str:
+        """The name as TensorFlow writes it, "/job:localhost/replica:0/task:0/device:CPU:0"."""
+        places = (("job", self.job), ("replica", self.replica), ("task", self.task))
+        text = "".join(f"/{key}:{value}" for key, value in places if value is not None)
+        index = "*" if self.device_index is None else self.device_index
+        return text if self.device_type is None else f"{text}/device:{self.device_type}:{index}"
+
+
+FIRST_CPU = Device("localhost", 0, 0, "CPU", 0)
+"""A device that every machine has."""
+
+
+def parse_device(device: str) -> Device | None:
+    """The parts of a device's name; None when it is not written as TensorFlow writes one.
 
     Args:
         device: The name, "/device:GPU:0".
+
+    Example:
+        >>> parse_device("/job:worker/task:1/gpu:0")
+        Device(job='worker', replica=None, task=1, device_type='GPU', device_index=0)
     """
+    fields: dict[str, Any] = {}
+    for part in device.split("/"):
+        key, *values = part.split(":")
+        is_type = key == "device" and len(values) == 2
+        if key in ("job", "replica", "task") and len(values) == 1:
+            fields[key] = values[0]
+        elif (is_type or (key.upper() in _TYPES and len(values) < 2)) and "device_type" not in fields:
+            fields["device_type"] = values[0] if is_type else key.upper()
+            fields["device_index"] = values[-1] if values and values[-1] != "*" else None
+        elif key:
+            return None
     try:
-        return tf.DeviceSpec.from_string(device)
+        numbers = {key: int(fields[key]) for key in ("replica", "task", "device_index") if fields.get(key) is not None}
     except ValueError:
         return None
+    return Device(**{**fields, **numbers})
 
 
-def _is_first_cpu(spec: Any) -> bool:
+def _is_first_cpu(spec: Device) -> bool:
     here = spec.job in (None, "localhost") and not spec.task and not spec.replica
     return here and spec.device_type in (None, "CPU") and not spec.device_index
 
 
-def available_devices(session: Session | None) -> list[Any]:
-    """The devices of an open session, or without one of this machine, as DeviceSpecs.
+def available_devices(session: Session | None) -> list[Device] | None:
+    """The devices of an open session, or without one of this machine; None as long as TensorFlow is not imported.
 
     Args:
         session: The session, or None.
     """
+    if not is_loaded():
+        return None
     from tfgraphwidget.tf_internals import is_closed
 
     if session is not None and not is_closed(session) and hasattr(session, "list_devices"):
-        return [tf.DeviceSpec.from_string(device.name) for device in session.list_devices()]
+        names = [parse_device(device.name) for device in session.list_devices()]
+        return [device for device in names if device is not None]
     numbers: dict[str, int] = {}
-    specs = []
+    devices = []
     for device in tf.config.list_physical_devices():
         number = numbers.get(device.device_type, 0)
         numbers[device.device_type] = number + 1
-        specs.append(
-            tf.DeviceSpec(job="localhost", replica=0, task=0, device_type=device.device_type, device_index=number)
-        )
-    return specs
+        devices.append(Device("localhost", 0, 0, device.device_type, number))
+    return devices
 
 
-def device_matches(spec: Any, device: Any) -> bool:
-    """Whether an op pinned to `spec`, a DeviceSpec that can omit fields, can run on the device `device`."""
-    pairs = (
-        (spec.job, device.job),
-        (spec.replica, device.replica),
-        (spec.task, device.task),
-        (spec.device_type, device.device_type),
-        (spec.device_index, device.device_index),
-    )
-    return all(a is None or a == b for a, b in pairs)
+def device_matches(spec: Device, device: Device) -> bool:
+    """Whether an op pinned to `spec`, which can omit fields, can run on the device `device`."""
+    return all(wanted is None or wanted == own for wanted, own in zip(spec, device, strict=True))
 
 
 def function_devices(body: Body) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,161 @@
+"""Checkpoints are read as TensorFlow reads them, and damaged ones are refused."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import trackable_object_graph_pb2
+
+from tests.conftest import v1
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.crc32c import crc32c, masked_crc32c
+from tfgraphwidget.sources.files.tensor_bundle import TensorBundle
+
+DTYPES = (
+    *(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16),
+    *(tf.uint32, tf.uint64, tf.bool, tf.complex64, tf.complex128),
+)
+
+
+def save(path: Path, tensors: dict[str, tf.Tensor], slices: dict[str, str] | None = None) -> Path:
+    """Write a checkpoint of tensors, of some of which slices."""
+    tf.raw_ops.SaveV2(
+        prefix=str(path),
+        tensor_names=list(tensors),
+        shape_and_slices=[(slices or {}).get(name, "") for name in tensors],
+        tensors=list(tensors.values()),
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of all dtypes and of many names, so that its index has many blocks."""
+    folder = tmp_path_factory.mktemp("checkpoint")
+    tensors = {f"of/{dtype.name}": tf.cast(tf.reshape(tf.range(6), (2, 3)), dtype) for dtype in DTYPES}
+    tensors |= {f"scope_{k}/some/longer/name/of_a_variable/{k % 7}": tf.fill([k % 3], float(k)) for k in range(3000)}
+    tensors |= {
+        "strings": tf.constant([["", "a"], ["b" * 300, "\0c"]]),
+        "text": tf.constant("one"),
+        "scalar": tf.constant(2.5),
+        "empty": tf.zeros([0, 4]),
+        "large": tf.random.stateless_normal([700, 900], [1, 2]),
+        "näme\0": tf.constant(1),
+    }
+    return save(folder / "m.ckpt", tensors)
+
+
+def test_names_shapes_dtypes_and_values_are_those_that_tensorflow_reads(checkpoint: Path) -> None:
+    expected, bundle = tf.train.load_checkpoint(str(checkpoint)), TensorBundle(str(checkpoint))
+    assert bundle.shapes == expected.get_variable_to_shape_map()
+    assert bundle.dtypes == {name: dtype.name for name, dtype in expected.get_variable_to_dtype_map().items()}
+    for name in bundle.shapes:
+        value, tensor = bundle.value(name), expected.get_tensor(name)
+        assert np.asarray(value).dtype == np.asarray(tensor).dtype, name
+        assert np.shape(value) == np.shape(tensor)
+        assert np.array_equal(value, tensor)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (70, 130), (9000, 20_000)])
+def test_a_partitioned_variable_is_read_whole(tmp_path: Path, sizes: tuple[int, int]) -> None:
+    total, rows = sum(sizes), [tf.random.stateless_normal([size, 2], [size, 2]) for size in sizes]
+    merged, starts = [], (0, sizes[0])
+    for number, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+        shard = tmp_path / f"part{number}"
+        save(shard, {"a\0/w": rows[number], f"n{number}": tf.constant(1)}, {"a\0/w": f"{total} 2 {start},{size}:0,2"})
+        merged.append(str(shard))
+    tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=merged, destination_prefix=str(tmp_path / "m"))
+    bundle = TensorBundle(str(tmp_path / "m"))
+    assert bundle.shapes == {"a\0/w": [total, 2], "n0": [], "n1": []}
+    assert np.array_equal(bundle.value("a\0/w"), np.concatenate(rows))
+
+
+def test_an_object_graph_is_read(tmp_path: Path) -> None:
+    prefix = tf.train.Checkpoint(v=tf.Variable([1.0, 2.0])).write(str(tmp_path / "objects"))
+    objects = Checkpoint(prefix).value("_CHECKPOINTABLE_OBJECT_GRAPH")
+    assert len(trackable_object_graph_pb2.TrackableObjectGraph.FromString(objects).nodes) == 2
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def flip(at: int) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        data = bytearray(path.read_bytes())
+        data[at] ^= 1
+        path.write_bytes(data)
+
+    return change
+
+
+def compress(path: Path) -> None:
+    """Say of the first block that it is compressed, as snappy would be."""
+    data = bytearray(path.read_bytes())
+    size = next(k for k in range(len(data)) if masked(data[:k] + b"\0") == data[k + 1 : k + 5])
+    data[size : size + 5] = b"\1" + masked(data[:size] + b"\1")
+    path.write_bytes(data)
+
+
+def masked(data: bytes) -> bytes:
+    return struct.pack("<I", masked_crc32c(bytes(data)))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "damage", "sentence"),
+    [
+        ("index", cut, "cut off, or not one; copy it again"),
+        ("index", flip(30), "a block of its index has another checksum than its bytes; copy it again"),
+        ("index", compress, "compressed, as TensorFlow does not write them; load it with the program that wrote it"),
+        ("index", lambda path: path.write_bytes(b""), "cut off, or not one; copy it again"),
+        ("data-00000-of-00001", flip(5), "the value of 'w' has another checksum than its bytes; copy it again"),
+        ("data-00000-of-00001", flip(-1), "the value of 'z' has another checksum than its bytes; copy it again"),
+        ("data-00000-of-00001", cut, "lists 20 bytes for 'w', and its files have 9; copy it again"),
+        ("data-00000-of-00001", Path.unlink, "File .*data-00000-of-00001' of the checkpoint is missing"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused_in_one_sentence(
+    tmp_path: Path, suffix: str, damage: Callable[[Path], None], sentence: str
+) -> None:
+    prefix = save(tmp_path / "m", {"w": tf.range(5), "z": tf.constant(["text"])})
+    damage(Path(f"{prefix}.{suffix}"))
+    checkpoint = Checkpoint(str(prefix))
+    with pytest.raises(GraphEditError, match=sentence):
+        _ = [checkpoint.value(name) for name in checkpoint.shapes]
+
+
+@pytest.mark.parametrize("length", [0, 1, 9, 4095, 4096, 4097, 100_003])
+@pytest.mark.parametrize("block", [1 << 24, 1000])
+def test_the_checksum_is_that_of_a_loop_over_the_bytes(
+    length: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tfgraphwidget.sources.files.crc32c._BLOCK", block)
+    data = np.random.default_rng(1).integers(0, 256, length, np.uint8).tobytes()
+    table = [int(register) for register in _registers()]
+    register = 0xFFFFFFFF
+    for byte in data:
+        register = table[(register ^ byte) & 0xFF] ^ register >> 8
+    assert crc32c(data) == register ^ 0xFFFFFFFF
+
+
+def _registers() -> list[int]:
+    registers = list(range(256))
+    for _ in range(8):
+        registers = [value >> 1 ^ 0x82F63B78 if value & 1 else value >> 1 for value in registers]
+    return registers
+
+
+def test_the_newest_checkpoint_of_a_folder_is_that_which_tensorflow_names(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        v = v1.get_variable("v", initializer=1.0)
+        session.run(v.initializer)
+        saver = v1.train.Saver()
+        for step in (1, 2):
+            saver.save(session, str(tmp_path / 'a "model"'), global_step=step)
+    assert Checkpoint.of(tmp_path).prefix == tf.train.latest_checkpoint(str(tmp_path))

@@ -1,0 +1,179 @@
+"""The tf.Module that a clone of a function's body is. Importing this module imports TensorFlow."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits import Preview
+from tfgraphwidget.edits.clone import Excerpt
+from tfgraphwidget.errors import NotClonable, UnknownName
+from tfgraphwidget.graph import (
+    BodyState,
+)
+from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
+from tfgraphwidget.runtime.functions.module_state import States
+from tfgraphwidget.runtime.sync.mixing import distance
+from tfgraphwidget.runtime.sync.sync import check_tau
+from tfgraphwidget.sources import CallStructure, is_same_variable
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_internals import eager_mode, typed_function
+from tfgraphwidget.tf_types import FunctionDef
+
+if TYPE_CHECKING:
+    from tfgraphwidget.runtime.functions.module_clone import Inlined
+
+
+class ModuleCopy(tf.Module):
+    """A part of a function's body that runs by itself: `module(x)`, or `module(**{"dense/Relu:0": x})`.
+
+    It returns a tensor, or a tuple in the order of the outputs. A whole function has the arguments and results of the
+    original: keyword arguments, defaults, dicts, tuples, named tuples, RaggedTensors and SparseTensors.
+
+    `scope` is the name it was cloned as; `inputs` and `outputs` name the original's tensors at its ends; `report` tells
+    what is new and what is shared. `own` and `shared` are its variables, in graph order, and `module["dense/kernel"]`
+    is the one that stands for that of the original. `run` is the tf.function itself, `signature` one that returns a
+    dict by the outputs' names; both are saved by `tf.saved_model.save`.
+    """
+
+    def __init__(
+        self,
+        part: Excerpt,
+        states: States,
+        functions: Mapping[str, FunctionDef],
+        into: str,
+        body_state: BodyState,
+        report: Preview,
+    ) -> None:
+        super().__init__(name=identifier(into))
+        self.scope = into
+        self.inputs, self.outputs = part.names(part.inputs), part.names(part.outputs)
+        self.own, self.shared = list(states.variables.values()), list(states.shared.values())
+        self.tables = list(states.tables.values())
+        self.report = report
+        self._names = (*states.variables, *states.shared)
+        live = {name: body_state.live(name) for name in states.variables}
+        self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
+        self._body = functions  # alive as long as the calls that name them
+        self.inlined: Inlined
+
+    @property
+    def named_variables(self) -> dict[str, tf.Variable]:
+        """Its variables, its own and the shared ones, by the names of the original's."""
+        return dict(zip(self._names, (*self.own, *self.shared), strict=True))
+
+    def _trace(
+        self,
+        structure: CallStructure,
+        flat: CallStructure,
+        results: Mapping[str, str],
+        body: Callable[[dict[str, Any]], Mapping[str, object]],
+    ) -> None:
+        """Trace `body`, which returns tensors by the outputs' names for tensors by the inputs' names.
+
+        `structure` is how the module is called, `flat` how its signature is, `results` maps keys to outputs.
+        """
+
+        def call_body(
+            structure: CallStructure, tensors: Sequence[object], keywords: Mapping[str, object]
+        ) -> dict[str, Any]:
+            values = inspect.Signature(structure.parameters).bind(*tensors, **keywords).arguments
+            tensors_by_name = body(dict(zip(self.inputs, structure.tensors(values), strict=True)))
+            return {key: tensors_by_name[name] for key, name in results.items()}
+
+        def run(*tensors: Any, **keywords: object) -> Any:
+            return structure.pack(call_body(structure, tensors, keywords).values())
+
+        def signature(*tensors: Any, **keywords: object) -> dict[str, Any]:
+            return call_body(flat, tensors, keywords)
+
+        self._structure = structure
+        self.parameters = tuple(flat.specs)
+        self.run, self.signature = _function(run, structure), _function(signature, flat)
+        try:
+            for function, called in ((self.run, structure), (self.signature, flat)):
+                bound = called.example
+                function.get_concrete_function(*bound.args, **bound.kwargs)
+        except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
+            why = str(error).strip().splitlines()[0][:300].rstrip("., ")
+            raise NotClonable(
+                f"TensorFlow refused the copy of {self.outputs[0]!r}: {why}; choose other boundaries.",
+                [split_tensor(self.outputs[0])[0]],
+            ) from error
+        self._default_save_signature = self.signature
+        # A loaded module is called by this one; here the class's comes first.
+        self.__dict__["__call__"] = self.run
+
+    def __call__(self, /, *arguments: object, **keywords: object) -> Any:
+        """What the function returns for its arguments; one tensor also by its name ("x:0") or its op's ("x")."""
+        values = {self._parameter(name): value for name, value in keywords.items()}
+        if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
+            return self.run(*arguments, **values)
+        with eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
+            return self.run(*arguments, **values)
+
+    def _parameter(self, name: str) -> str:
+        if name in self._structure.specs:
+            return name
+        of = zip(self.parameters, self.inputs, self._structure.tensor_parameters, strict=True)
+        matches = [parameter for flat, tensor, parameter in of if name in (flat, tensor, tensor[:-2]) and parameter]
+        if not matches:
+            choices = [*self._structure.specs, *self.inputs]
+            raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, choices)}", [name])
+        return matches[0]
+
+    def __getitem__(self, original: object) -> tf.Variable:
+        """The variable that this module reads for one of the original's, given by name or as a variable."""
+        for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
+            known = self._original(name)  # None for a shared variable
+            if is_same_variable(copy if known is None else known, original):
+                return copy
+        name_or_path = (
+            original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))
+        )
+        if not isinstance(name_or_path, str):
+            raise UnknownName(f"{value_text(original)} names no variable; give a name, or a variable of the original.")
+        name = split_tensor(name_or_path)[0]
+        if name not in self._names:
+            raise UnknownName(f"{self.scope!r} reads no variable {name!r}.{did_you_mean(name, self._names)}", [name])
+        return [*self.own, *self.shared][self._names.index(name)]
+
+    def sync(self, tau: float = 1.0) -> None:
+        """Give the module's own variables the originals' present values; with `tau`, that much of them.
+
+        What is no floating or complex number is copied. Raises NotClonable for originals in a file or a session.
+        """
+        check_tau(tau)
+        pairs = [(copy, original.read_value()) for _, original, copy in self._pairs()]
+        for copy, value in pairs:
+            mixed = copy.dtype.is_floating or copy.dtype.is_complex
+            copy.assign(copy + tf.cast(tau, copy.dtype) * (value - copy) if mixed and tau != 1 else value)
+
+    def drift(self) -> dict[str, float]:
+        """How far each variable is from its original, by that one's name: the largest difference of two elements."""
+        values = ((name, original.numpy(), copy) for name, original, copy in self._pairs())
+        return {name: distance(value, copy.numpy(), copy.dtype) for name, value, copy in values}
+
+    def _pairs(self) -> list[tuple[str, tf.Variable, tf.Variable]]:
+        """(name, original, copy) of each variable of its own."""
+        pairs = [(name, self._original(name), copy) for name, copy in zip(self._names, self.own, strict=False)]
+        far = [name for name, original, _ in pairs if original is None]
+        if far:
+            raise NotClonable(
+                f"Variable {far[0]!r} of the original is in a file or a session, where this module cannot look; "
+                "clone it again for its present value.",
+                far,
+            )
+        return pairs
+
+    def __repr__(self) -> str:
+        own, shared = len(self.own), len(self.shared)
+        return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
+
+
+def _function(body: Callable[..., object], structure: CallStructure) -> Any:
+    """A tf.function that is called like this."""
+    body.__signature__ = inspect.Signature(structure.parameters)  # type: ignore[attr-defined]
+    return typed_function(body, structure.parameters, structure.specs)

@@ -1,0 +1,91 @@
+"""The checksum of checkpoints: CRC-32C, in numpy, at some hundred megabytes in a second."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+_POLYNOMIAL = 0x82F63B78
+_ONES = np.uint32(0xFFFFFFFF)
+_BLOCK = 1 << 24  # bytes that are worked on at a time
+_LANES = 1 << 12  # parts of a block of which each takes its next byte in one numpy operation
+_MASK = 0xA282EAD8
+
+Words = np.ndarray[tuple[int], np.dtype[np.uint32]]
+
+
+def masked_crc32c(data: bytes | memoryview) -> int:
+    """The CRC-32C of bytes, masked as TensorFlow stores it.
+
+    Example:
+        >>> hex(masked_crc32c(b"123456789"))
+        '0xc78ab0d8'
+    """
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
+
+
+def crc32c(data: bytes | memoryview) -> int:
+    """The CRC-32C of bytes.
+
+    The register of a CRC is linear in the bytes, and zeros in front of them leave a register of zero as it is: the
+    parts of a block have their registers computed side by side, and each is shifted by what comes behind it.
+
+    Example:
+        >>> hex(crc32c(b"123456789"))
+        '0xe3069283'
+    """
+    values = np.frombuffer(data, np.uint8)
+    register = np.array([_ONES])
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        register = _apply(_shift(len(block)), register) ^ _register(block)
+    return int(register[0] ^ _ONES)
+
+
+def _register(block: np.ndarray) -> Words:
+    """The register, from zero, after a block of bytes."""
+    length = -(-len(block) // _LANES)
+    lanes = np.zeros(_LANES * length, np.uint8)
+    lanes[len(lanes) - len(block) :] = block
+    columns = lanes.reshape(_LANES, length).T
+    registers = np.zeros(_LANES, np.uint32)
+    table = _table()
+    for column in columns:
+        registers = table[(registers ^ column) & 0xFF] ^ registers >> 8
+    shift = _shift(length)
+    while len(registers) > 1:
+        registers = _apply(shift, registers[::2]) ^ registers[1::2]
+        shift = _apply(shift, shift)
+    return registers
+
+
+@cache
+def _table() -> Words:
+    """The register after each byte, from zero."""
+    registers = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        registers = np.where(registers & 1, registers >> 1 ^ _POLYNOMIAL, registers >> 1).astype(np.uint32)
+    return registers
+
+
+@cache
+def _shift(length: int) -> Words:
+    """What so many bytes of zero make of each bit of a register: a matrix over two elements, its columns as words."""
+    bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    if length == 0:
+        return bits
+    if length == 1:
+        return np.asarray(_table()[bits & 0xFF] ^ bits >> 8, np.uint32)
+    half = _shift(length // 2)
+    whole = _apply(half, half)
+    return _apply(_shift(1), whole) if length % 2 else whole
+
+
+def _apply(shift: Words, registers: Words) -> Words:
+    """The registers, shifted."""
+    result = np.zeros(len(registers), np.uint32)
+    for bit, image in enumerate(shift):
+        result ^= np.where(registers >> np.uint32(bit) & 1, image, 0).astype(np.uint32)
+    return result

@@ -1,0 +1,220 @@
+"""Checkpoints as TensorFlow writes them since 1.0, "tensor bundles", read without TensorFlow.
+
+m.ckpt.index is a table of sorted keys in blocks, each with a checksum: "" has the BundleHeaderProto, and each name of a
+tensor its BundleEntryProto, which says where in the shards m.ckpt.data-00000-of-00002 the bytes are. The slices of a
+partitioned variable have entries under keys that no name can be. Names as in tensorflow/core/util/tensor_bundle.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from google.protobuf import text_encoding
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files.crc32c import masked_crc32c
+from tfgraphwidget.sources.tensor_values import numpy_dtype
+
+_FOOTER = 48
+_MAGIC = 0xDB4775248B80FB57
+_TRAILER = 5  # bytes behind a block: how it is compressed, and its checksum
+_BIG = 1  # BundleHeaderProto.BIG
+_STATE = "checkpoint"  # the file in which a Saver lists what it has written, a CheckpointState as text
+_NEWEST = re.compile(r'^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_MOST_BITS = 64  # of a number that is written in groups of seven
+
+
+class TensorBundle:
+    """The tensors of a checkpoint.
+
+    Args:
+        prefix: The path of its files without their suffixes, "m.ckpt".
+
+    Raises:
+        OSError: A file cannot be read.
+        ValueError: A file is damaged; the message says what is.
+        GraphEditError: It is of a kind that only TensorFlow reads.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        entries = dict(_table_entries(Path(f"{prefix}.index").read_bytes()))
+        if b"" not in entries:
+            raise ValueError("its index has no header")
+        header = _parsed("BundleHeaderProto", entries.pop(b""))
+        if header.endianness == _BIG:
+            raise GraphEditError(
+                f"Checkpoint {prefix!r} was written on a machine with big-endian numbers; save it again on this one."
+            )
+        self._shards = header.num_shards
+        self._entries = {key: _parsed("BundleEntryProto", value) for key, value in entries.items()}
+        slices = {_slice_key(key, part) for key, entry in self._entries.items() for part in entry.slices}
+        self._names = {key.decode(errors="replace"): key for key in self._entries if key not in slices}
+
+    @cached_property
+    def shapes(self) -> Mapping[str, list[int]]:
+        """Name of each tensor -> its shape."""
+        return {name: [dim.size for dim in self._entries[key].shape.dim] for name, key in self._names.items()}
+
+    @cached_property
+    def dtypes(self) -> Mapping[str, str]:
+        """Name of each tensor -> its dtype, "float32"."""
+        known = tf_protos.dtype_names()
+        return {name: known.get(self._entries[key].dtype, "") for name, key in self._names.items()}
+
+    def value(self, name: str) -> Any:
+        """The tensor of a name, a partitioned one whole; of a scalar its value. Raises what the class does."""
+        key = self._names[name]
+        entry = self._entries[key]
+        if not entry.slices:
+            return self._read(name, entry, self.shapes[name])[()]
+        whole = np.zeros(self.shapes[name], numpy_dtype(self.dtypes[name]))
+        for part in entry.slices:
+            place = tuple(
+                slice(extent.start, extent.start + extent.length) if extent.HasField("length") else slice(None)
+                for extent in part.extent
+            )
+            stored = self._entries[_slice_key(key, part)]
+            whole[place] = self._read(name, stored, [dim.size for dim in stored.shape.dim])
+        return whole
+
+    def _read(self, name: str, entry: Any, shape: list[int]) -> np.ndarray:
+        """The tensor of one entry."""
+        dtype = numpy_dtype(tf_protos.dtype_names().get(entry.dtype, ""))
+        if dtype.fields:  # of quantized integers TensorFlow gives the integers
+            dtype = dtype[0]
+        path = Path(f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}")
+        with path.open("rb") as file:
+            file.seek(entry.offset)
+            data = file.read(entry.size)
+        if len(data) < entry.size:
+            raise ValueError(f"{path.name!r} ends within the value of {name[:200]!r}")
+        if dtype.hasobject:
+            return np.array(_strings(data, int(np.prod(shape)), entry.crc32c, name), object).reshape(shape)
+        if masked_crc32c(data) != entry.crc32c:
+            raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
+        return np.frombuffer(data, dtype).reshape(shape).copy()
+
+
+def latest_checkpoint(folder: Path) -> str | None:
+    """The prefix of the newest checkpoint that the list in a directory names, as `tf.train.latest_checkpoint`.
+
+    Args:
+        folder: The directory, in which a Saver keeps a list in the file "checkpoint".
+
+    Returns:
+        The prefix; None without a list, or when its checkpoint is not there.
+
+    Raises:
+        OSError: The list cannot be read.
+    """
+    if not (folder / _STATE).is_file():
+        return None
+    match = _NEWEST.search((folder / _STATE).read_text(encoding="utf-8", errors="replace"))
+    if match is None:
+        return None
+    prefix = folder / text_encoding.CUnescape(match[1]).decode(errors="replace")
+    return str(prefix) if prefix.is_file() or Path(f"{prefix}.index").is_file() else None
+
+
+def _strings(data: bytes, count: int, checksum: int, name: str) -> list[bytes]:
+    """The elements of a tensor of strings: first their lengths, with a checksum, then their bytes."""
+    lengths, at = [], 0
+    for _ in range(count):
+        length, at = _varint(data, at)
+        lengths.append(length)
+    fixed = b"".join(struct.pack("<I" if length < 1 << 32 else "<Q", length) for length in lengths)
+    if len(data) - at - 4 != sum(lengths) or masked_crc32c(fixed + data[at:]) != checksum:
+        raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
+    ends = np.cumsum([at + 4, *lengths]).tolist()
+    return [data[start:end] for start, end in pairwise(ends)]
+
+
+def _parsed(message: str, data: bytes) -> Any:
+    try:
+        return getattr(tf_protos, message).FromString(data)
+    except Exception as error:  # protobuf's own exception has no public name
+        raise ValueError("an entry of its index is damaged") from error
+
+
+def _table_entries(table: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The keys and values of a table, in order."""
+    if len(table) < _FOOTER or struct.unpack("<Q", table[-8:])[0] != _MAGIC:
+        raise ValueError("its index is cut off, or not one")
+    footer = table[-_FOOTER:]
+    at = _handle(footer, 0)[2]  # of the block about the table, which is empty
+    for _, handle in _block_entries(table, *_handle(footer, at)[:2]):
+        yield from _block_entries(table, *_handle(handle, 0)[:2])
+
+
+def _block_entries(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
+    end = offset + size
+    block, trailer = table[offset:end], table[end : end + _TRAILER]
+    if len(trailer) < _TRAILER or size < 4:
+        raise ValueError("its index is damaged")
+    if masked_crc32c(block + trailer[:1]) != struct.unpack("<I", trailer[1:])[0]:
+        raise ValueError("a block of its index has another checksum than its bytes")
+    if trailer[0]:
+        raise GraphEditError(
+            "The blocks of this checkpoint's index are compressed, as TensorFlow does not write them; load it with the "
+            "program that wrote it, and save it with tf.train.Checkpoint or tf.compat.v1.train.Saver."
+        )
+    restarts = struct.unpack("<I", block[-4:])[0]
+    entries, at, key = block[: max(0, size - 4 - 4 * restarts)], 0, b""
+    while at < len(entries):
+        shared, at = _varint(entries, at)
+        own, at = _varint(entries, at)
+        length, at = _varint(entries, at)
+        key = key[:shared] + entries[at : at + own]
+        yield key, entries[at + own : at + own + length]
+        at += own + length
+
+
+def _handle(data: bytes, at: int) -> tuple[int, int, int]:
+    """Offset and size of a block, and where its handle ends."""
+    offset, at = _varint(data, at)
+    size, at = _varint(data, at)
+    return offset, size, at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number of groups of seven bits, the lowest first, and where it ends."""
+    number = 0
+    for bits in range(0, _MOST_BITS, 7):
+        if at >= len(data):
+            break
+        number |= (data[at] & 0x7F) << bits
+        at += 1
+        if data[at - 1] < 0x80:
+            return number, at
+    raise ValueError("a number in it is cut off")
+
+
+def _slice_key(name: bytes, part: Any) -> bytes:
+    """The key of a slice of a partitioned variable, as tensorflow/core/lib/strings/ordered_code writes it."""
+    escaped = re.sub(rb"[\0\xff]", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", name)
+    key = _ordered(0) + escaped + b"\0\1" + _ordered(len(part.extent))
+    for extent in part.extent:
+        key += _signed(extent.start) + _signed(extent.length if extent.HasField("length") else -1)
+    return key
+
+
+def _ordered(number: int) -> bytes:
+    """A number as bytes that sort as numbers do: how many there are, then these."""
+    size = (number.bit_length() + 7) // 8
+    return bytes([size]) + number.to_bytes(size, "big")
+
+
+def _signed(number: int) -> bytes:
+    """The same for numbers below zero too: as many leading ones as there are bytes."""
+    size = (number if number >= 0 else ~number).bit_length() // 7 + 1
+    header = ((1 << size) - 1) << (size * 7)  # ones at the top of `size` bytes
+    return (number & ((1 << (8 * size)) - 1) ^ header).to_bytes(size, "big")
