@@ -28,7 +28,6 @@ with graph.as_default():
 editor = tgw.edit(graph, session=v1.Session(graph=graph))
 editor.widget.height = 600
 """
-GROUP = "×8 on a box: a group of so many alike."
 STACK = "Stacked box: a closed scope; double-click it to open it."
 CONTROL = "Dashed line: control inputs only."
 
@@ -61,22 +60,17 @@ def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, j
     root.get_by_role("button", name="Legend").click()
     legend = root.get_by_role("list", name="Marks")
     meanings = legend.get_by_role("listitem").all_inner_texts()
-    assert {GROUP, STACK, CONTROL, "Purple glow: made or changed by the last edit."} <= set(meanings)
+    assert {STACK, CONTROL, "Purple glow: made or changed by the last edit."} <= set(meanings)
     shoot(root, "legend_light")
     hint = root.locator(".tgw-tooltip-marks")
-    group = notebook.kernel_eval("next(n for n, m in zip(editor.scene().names, editor.scene().members) if m)")
-    box = root.evaluate(AT_REST, group)
-    right, half = box["x"] + box["width"] / 2, box["height"] / 2
-    for x, y, meaning in ((right - 2, box["y"] - half - 3, GROUP), (box["x"], box["y"] + half + 3, STACK)):
-        page.mouse.move(x, y)
-        expect(hint).to_contain_text(meaning)
-        assert meaning in meanings
+    closed = notebook.kernel_eval("next(n for n, k in zip(editor.scene().names, editor.scene().kind) if k == 1)")
+    box = root.evaluate(AT_REST, closed)
+    page.mouse.move(box["x"], box["y"] + box["height"] / 2 + 3)
+    expect(hint).to_contain_text(STACK)
     shoot(root, "legend_hover_light")
-    # A line says what it carries.
-    (x, y), (_, below) = hand.widget.place("out"), hand.widget.place("lost")
-    page.mouse.move(x, (y + below) / 2)
-    expect(root.locator(".tgw-tooltip-name")).to_have_text("?×3")
-    expect(hint).to_contain_text("Text on a line")
+    (x, y), (_, lower) = hand.widget.place("out"), hand.widget.place("lost")
+    page.mouse.move(x, (y + lower) / 2)
+    expect(hint).to_contain_text("▲ out: an output of the selection.")
     set_theme(page, dark=True)
     hand.widget.settled()
     shoot(root, "legend_dark")
