@@ -1,4 +1,4 @@
-"""Words that docstrings, messages and comments do not use: each with what to write. `make lint` runs this.
+"""Words that docstrings, messages, comments and names do not use: each with what to write. `make lint` runs this.
 
 python .ci/words.py          # lists them by file and line, and exits with 1 if there are any
 python .ci/words.py --count  # how often each occurs
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 NOT_OURS = ("graph_editor",)  # names, parameters and sentences of tf.contrib.graph_editor
 
 WORDS = {
@@ -38,6 +39,37 @@ WORDS = {
     r"(?:optim|initial|normal|minim|maxim|recogn|organ|serial|visual|summar)is(?:e[sdr]?|ers|ing|ations?)": "-ize",
     r"behaviours?|centres?|neighbours?|catalogues?|grey": "American spelling, as in TensorFlow",
 }
+
+# Functions, classes and modules are named by a verb or a noun: `find_matches`, not `found`.
+PARTICIPLE = re.compile(
+    r"_?(?!(?:embed|feed|need|re?seed|speed|shed|bed|red)$)(?:[a-z]+ed|told|held|made|given|found|taken|known|written|shown"
+    r"|seen|said|done|gone|left|built|sent|drawn|chosen|broken|bound|hidden|lost|meant|met|sold|spent|thought|thrown"
+    r"|understood|won|begun|fed|forgotten|frozen|grown|kept|laid|led|lent|ridden|slid|spoken|stuck|swept|torn|bent|brought"
+    r"|bought|caught|dealt|driven|fallen|got|heard)"
+)
+PARTICIPLES = {
+    "argument_checks.Checked": "a mixin, named like an adjective: the classes that have it are checked",
+    "tf_types.Named": "a protocol, as typing has Sized and Hashable",
+    "editor.analysis_api.probed": "public: which tensors have values",
+    "editor.analysis_api.measured": "public: which ops have costs",
+    "editor.edit_api.lost": "public: what the last edit could not keep",
+    "editor.evaluation.probed": "what `editor.probed` gives",
+    "editor.evaluation.measured": "what `editor.measured` gives",
+    "editor.joining.Joined": "public: what `editor.add` returns in a function",
+    "editor.selection_api.enclosed": "public",
+    "editor.traced_growth.Grown": "public: what `editor.grow` returns",
+    "editor.view_api.opened": "public: the open scopes",
+    "editor.view_api.hidden": "public: the hidden ops and scopes",
+    "graph.diff.Changed": "public: a row of `editor.diff`",
+    "graph.op_matching.unpaired": "a mask, as numpy names them: the ops that are so",
+    "graph.selectors.enclosed": "what `editor.enclosed` calls",
+    "graph_editor.transforming.transformed": "a name of tf.contrib.graph_editor",
+    "layout.compound.layered": "public: the layout is called so",
+    "runtime.measure.profile.Measured": "public: what `editor.measure` returns",
+    "runtime.measure.profile.said": "public, deprecated",
+    "widget.protocol.replies": "replies to the page are named by what was done; the names are in saved pages",
+}
+
 PATTERN = re.compile("|".join(rf"(?P<w{k}>\b(?:{word})\b)" for k, word in enumerate(WORDS)), re.IGNORECASE)
 
 
@@ -81,9 +113,21 @@ def findings() -> Iterator[tuple[str, int, str, str]]:
                 yield str(path.relative_to(ROOT)), at, found[0], advice[int((found.lastgroup or "w0")[1:])]
 
 
+def participles() -> Iterator[tuple[str, int, str, str]]:
+    """(file, line, name, what to write) of each module, class and function that a bare participle names."""
+    package = ROOT / "tfgraphwidget"
+    for path in sorted(package.rglob("*.py")):
+        module = ".".join(path.relative_to(package).with_suffix("").parts)
+        defined = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, DEFINITIONS)]
+        for name, line in ((path.stem, 1), *((node.name, node.lineno) for node in defined)):
+            is_allowed = module in PARTICIPLES or f"{module}.{name}" in PARTICIPLES
+            if PARTICIPLE.fullmatch(name[:1].lower() + name[1:]) and not is_allowed:
+                yield str(path.relative_to(ROOT)), line, name, "a verb for what is done, a noun for what there is"
+
+
 def main() -> int:
     """Print the findings."""
-    found = list(findings())
+    found = [*findings(), *participles()]
     if "--count" in sys.argv:
         for word, count in Counter(word.lower() for _, _, word, _ in found).most_common():
             print(count, word)  # noqa: T201

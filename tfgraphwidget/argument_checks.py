@@ -60,7 +60,9 @@ def in_words(**meanings: str) -> Callable[[_Method], _Method]:
     return mark
 
 
-def check_arguments(function: Callable[..., object], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
+def check_arguments(
+    function: Callable[..., object], refusal: type[Exception] = GraphEditError
+) -> Callable[..., object]:
     """The function, which refuses what its annotations do not allow with the error `refusal`."""
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
@@ -209,7 +211,7 @@ def _takes_anything(function: Callable[..., object], signature: inspect.Signatur
     return all(module_names.get(name) is object for name in hints)
 
 
-def _hints(function: Any) -> dict[str, Any]:
+def _hints(function: Any) -> dict[str, object]:
     """The annotations of the parameters; names that only a type checker knows are left out."""
     namespace = inspect.unwrap(function).__globals__
     hints = {}

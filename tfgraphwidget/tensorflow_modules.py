@@ -68,7 +68,7 @@ class _Lazy:
         bind()
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: Any) -> Any:
         """Return a new instance of the class."""
         bound = self.resolve()
         bind()
@@ -99,7 +99,7 @@ def lazy_module(name: str) -> Any:
     Args:
         name: The module's name, "tensorflow.python.framework.ops".
     """
-    return _bound(_Lazy(name))
+    return _resolved_value(_Lazy(name))
 
 
 def lazy_class(module: str, name: str) -> Any:
@@ -109,10 +109,10 @@ def lazy_class(module: str, name: str) -> Any:
         module: The name of the class's module.
         name: The name of the class in it, with dots.
     """
-    return _bound(_Lazy(module, name))
+    return _resolved_value(_Lazy(module, name))
 
 
-def _bound(thing: _Lazy) -> Any:
+def _resolved_value(thing: _Lazy) -> object:
     """What a global variable has: what it stands for if TensorFlow is imported and has it."""
     if is_loaded():
         with suppress(ImportError, AttributeError):
@@ -134,7 +134,7 @@ def bind() -> None:
         if name.partition(".")[0] == package and module is not None:
             for variable, thing in tuple(vars(module).items()):
                 if type(thing) is _Lazy:
-                    setattr(module, variable, _bound(thing))
+                    setattr(module, variable, _resolved_value(thing))
 
 
 if not TYPE_CHECKING:

@@ -299,7 +299,7 @@ def function_definition_bytes(library_function: LibraryFunction) -> bytes | None
         return bytes(c_api.TF_GetBuffer(buffer))
 
 
-def collections_lock(graph: tf.Graph) -> AbstractContextManager[Any]:
+def collections_lock(graph: tf.Graph) -> AbstractContextManager[object]:
     """Return the lock under which entries are added to the graph's collections.
 
     Private: `Graph._lock`. There is no public lock of a graph.
@@ -396,7 +396,7 @@ def copy_function(graph: Any, library_function: LibraryFunction) -> None:
         c_api.TF_GraphCopyFunction(graph, c_function, None)
 
 
-def new_c_operations(graph: Any) -> dict[str, Any]:
+def new_c_operations(graph: Any) -> dict[str, object]:
     """Return the ops of a graph that have no Python objects, by name; of a graph of the C API all.
 
     Private: `PyGraph.new_operations`, `TF_OperationName`. See `new_c_graph`.
@@ -1154,7 +1154,7 @@ def new_gradient_name() -> str:
     return str(custom_gradient.generate_name())
 
 
-def registered_gradient(name: str) -> Callable[..., Any] | None:
+def registered_gradient(name: str) -> Callable[..., object] | None:
     """Return the gradient function that is registered for an op type or under a name; None for "not differentiable".
 
     Raises:
@@ -1311,7 +1311,7 @@ def _function_by_type() -> Any:
             spec._input_signature = None
             return spec
 
-        def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
+        def _generate_tracing_options(self, fn: object, scope_type: object) -> object:
             options = super()._generate_tracing_options(fn, scope_type)
             options.__class__ = OptionsByType  # each copy that TensorFlow makes of them reads the signature again
             return options
@@ -1395,7 +1395,7 @@ def is_eager_by_default() -> bool:
     return bool(context.default_execution_mode == context.EAGER_MODE)
 
 
-def flatten_with_paths(structure: object) -> list[tuple[tuple[Any, ...], Any]]:
+def flatten_with_paths(structure: object) -> list[tuple[tuple[object, ...], object]]:
     """Return the leaves of a nested structure, each with the keys and numbers that lead to it.
 
     Private: `nest.flatten_with_tuple_paths`. `tf.nest.flatten` gives no paths.

@@ -205,9 +205,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       // The inside of an open scope counts as background; only its header counts as the scope.
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;
       dragConnect.move(point);
-      store.set({ hover: item });
       // Nothing is under the pointer once it has left the canvas.
-      tooltip.move(item, point, inner >= 0 && item <= 0 ? stage.edgeAt(point) : -1);
+      const hoverEdge = inner >= 0 && item <= 0 ? stage.edgeAt(point) : -1;
+      store.set({ hover: item, hoverEdge });
+      tooltip.move(item, point, hoverEdge);
     },
   });
 }

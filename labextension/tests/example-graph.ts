@@ -71,6 +71,8 @@ export function sceneArrays(names: readonly string[] = NAMES): Record<string, Nu
     ...texts("label", ["", "", "", "", ""]),
     source: Int32Array.from([1, 3]),
     target: Int32Array.from([2, 4]),
+    source_port: Uint8Array.from([0, 0]),
+    target_port: Uint8Array.from([1, 0]),
     tensors: Uint32Array.from([1, 0]),
     route_start: Uint32Array.from([0, 2, 5]),
     route: Float32Array.from([90, 50, 90, 100, 120, 186, 120, 220, 100, 250]),

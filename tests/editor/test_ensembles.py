@@ -218,15 +218,33 @@ def test_modules_can_share_some_variables(model: keras.Model) -> None:
     assert members[0]["sequential/out/kernel"] is not members[1]["sequential/out/kernel"]
 
 
-def test_what_a_module_has_no_use_for_is_refused_by_name(model: keras.Model) -> None:
+def test_a_module_takes_the_options_of_copies_in_graphs(model: keras.Model) -> None:
     editor = tgw.edit(model)
-    for options in ({"placeholders": True}, {"src_scope": "sequential"}):
-        with pytest.raises(NotClonable, match="no use for"):
-            editor.clone(into="copy", **options)
+    copy = editor.clone(into="copy", placeholders=True, src_scope="sequential")  # its inputs are arguments anyway
+    assert all(variable.name.startswith("copy/") and "sequential" not in variable.name for variable in copy.variables)
+    with pytest.raises(NotClonable, match="does not lie in src_scope 'nowhere'"):
+        editor.clone(into="other", src_scope="nowhere")
     editor.clone(into="member", times=2)
     with pytest.raises(NameTaken, match="'member_0' is taken"):
         editor.clone(into="member", times=2)
-    assert list(editor.copies) == ["member_0", "member_1"]
+    assert list(editor.copies) == ["copy", "member_0", "member_1"]
+
+
+def test_a_module_reads_another_tensor_in_place_of_one() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([]), tf.TensorSpec([])])
+    def f(a: Any, b: Any) -> Any:
+        return tf.nn.relu(a) * 10.0 + b
+
+    editor = tgw.edit(f)
+    a, b = editor.core.executor.function_ends()[0]
+    relu = editor.find("type:Relu").ops[0]
+    copy = editor.clone(into="both", replace={b: f"{relu}:0"})
+    assert copy(tf.constant(2.0), tf.constant(0.0)).numpy() == 22.0
+    part = editor.clone([b], [editor.core.executor.function_ends()[1].popitem()[1]], into="part", replace={a: b})
+    assert part(tf.constant(3.0)).numpy() == 33.0
+    with pytest.raises(NotClonable, match="is computed from"):
+        editor.clone(into="loop", replace={a: f"{relu}:0"})
+    assert f(tf.constant(2.0), tf.constant(1.0)).numpy() == 21.0
 
 
 # Into a graph with a session
@@ -426,3 +444,20 @@ def test_a_clone_into_a_function_needs_a_tensor_for_each_input() -> None:
         original.clone("x:0", "net/logits:0", into="net", graph=editor)
     assert editor.lines == ()
     assert len(original.preview("x:0", "net/logits:0", into="net", graph=editor).new) == 3
+
+
+def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def f(x: Any) -> Any:
+        return {"relu": tf.nn.relu(x)}
+
+    editor = tgw.edit(f)
+    (result,) = editor.core.executor.function_ends()[1].values()
+    editor.insert(result, tf.negative)
+    editor.grow(result, tf.exp, into="head")
+    given = tf.constant([1.0])
+    for made in (editor.clone(into="copy"), *editor.clone(into="many", times=2), editor.module()):
+        values = {key: value.numpy().tolist() for key, value in made(given).items()}
+        assert values.keys() == {"relu", "head"}
+        assert values["relu"] == [-1.0]
+    assert editor.preview(into="seen").ops == editor.copies["copy"].report.ops

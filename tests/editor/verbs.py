@@ -383,7 +383,8 @@ def page(found: dict[str, dict[str, Outcome]]) -> str:
     head = (
         "# What works on which source\n\n"
         "Every verb of the editor on every kind of source, on a network of a few layers. ✓ works, - has nothing to do\n"
-        "here; a number is the sentence of the refusal below. `python -m tests.editor.verbs` writes this page.\n"
+        "here; a number is the sentence of the refusal below, which says why TensorFlow forces it.\n"
+        "`python -m tests.editor.verbs` writes this page.\n"
     )
     return "\n".join((head, *lines, "", *notes, ""))
 

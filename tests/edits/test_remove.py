@@ -195,7 +195,7 @@ def test_the_result_of_a_function_stays(tmp_path: Path) -> None:
 
     editor = tgw.edit(called)
     result = editor.core.view.body.returns["output_0"].partition(":")[0]
-    with pytest.raises(GraphEditError, match=f"'{result}' is what the function gives as 'output_0'"):
+    with pytest.raises(GraphEditError, match=f"'{result}' is the result 'output_0' of the function"):
         editor.remove(result)
     with pytest.raises(GraphEditError, match="'x' is an argument of the function"):
         editor.remove("x", readers=True)

@@ -24,7 +24,7 @@ from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, build_visible_graph, default_open
 
 # Shares of the whole picture that ops and closed scopes cover; see test_area.
-LEAST_FILLED = {"resnet": 0.065, "inception": 0.098, "transformer": 0.05, "seq2seq": 0.034, "dqn": 0.11}
+LEAST_FILLED = {"resnet": 0.06, "inception": 0.098, "transformer": 0.05, "seq2seq": 0.031, "dqn": 0.107}
 
 
 @pytest.fixture(scope="module", params=NAMES)

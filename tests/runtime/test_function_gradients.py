@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -436,3 +437,29 @@ def test_a_custom_gradient_in_a_called_function_stays_when_the_function_is_edite
         found = [gradients(made, x, [w]) for made in (editor.module(), lambda a, then=expected: tf.tanh(then(a)))]
         for one, other in zip(*found, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_saved_custom_gradient_is_that_of_a_clone_of_its_saved_model(tmp_path: Path) -> None:
+    @tf.custom_gradient
+    def seventh(x: Any) -> Any:
+        return x * x, lambda upstream: 7.0 * upstream * x  # not that of x * x
+
+    module = tf.Module()
+    module.w = tf.Variable([2.0, 3.0])
+
+    @tf.function(input_signature=[tf.TensorSpec([2], name="x")])
+    def compute(x: Any) -> Any:
+        return {"y": seventh(tf.identity(module.w * x, name="product"))}
+
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=compute)
+    editor, x = tgw.edit(tmp_path / "saved"), tf.constant([1.0, 2.0])
+
+    def gradient(copy: Any) -> list[float]:
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(copy(x=x))
+        return [float(number) for number in tape.gradient(y, copy.trainable_variables[0])]
+
+    assert gradient(editor.clone(into="copy")) == [14.0, 84.0]  # 7 w x x
+    product = next(name for name in editor.index.names if name.endswith("product"))
+    editor.insert(f"{product}:0", lambda t: t * 0.5)
+    assert gradient(editor.clone(into="half")) == [3.5, 21.0]  # of what the op reads now

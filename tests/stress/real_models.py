@@ -301,7 +301,94 @@ def hub(signature: str) -> Callable[[Path], Subject]:
     return opened
 
 
+def sequences() -> tuple[Any, Sequence[Any]]:
+    """Two sequences through the same nested model, convolutions, a GRU and attention; two outputs."""
+    first, second = keras.Input((8, 3), name="first"), keras.Input((8, 3), name="second")
+    tower = keras.Sequential(
+        [
+            keras.Input((8, 3)),
+            layers.Conv1D(6, 3, padding="causal", activation="silu"),
+            layers.SeparableConv1D(6, 3, padding="same"),
+            layers.GroupNormalization(2),
+        ],
+        name="tower",
+    )
+    a, b = tower(first), tower(second)
+    attended = layers.Attention(name="attention")([a, b])
+    shared = layers.Dense(5, activation="relu", name="shared")
+    state = layers.GRU(4, name="gru")(layers.Concatenate(name="joined")([shared(attended), shared(b)]))
+    hidden = layers.Dense(8, activation="relu", name="hidden")(state)
+    outputs = [layers.Dense(2, name="classes")(hidden), layers.Dense(1, name="score")(hidden + 1.0)]
+    chance = np.random.default_rng(5)
+    return keras.Model([first, second], outputs, name="sequences"), [
+        [chance.normal(size=(2, 8, 3)).astype(np.float32) for _ in range(2)]
+    ]
+
+
+class OwnStep(keras.Model):
+    """A functional model with a train_step, which has been trained by it."""
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        """A step with a loss of its own."""
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.abs(self(x, training=True) - y))
+        self.optimizer.apply_gradients(
+            zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True)
+        )
+        return {"loss": loss}
+
+
+def own_step() -> tuple[Any, Sequence[Any]]:
+    """Words through an embedding, attention and a residual block, trained for a step."""
+    ids = keras.Input((6,), dtype="int32", name="ids")
+    x = layers.Embedding(12, 6, name="embedding")(ids)
+    x = layers.Add(name="residual")([x, layers.AdditiveAttention(name="attention")([x, x])])
+    x = layers.Dense(6, activation="relu", name="hidden")(layers.Flatten(name="flat")(x))
+    model = OwnStep(ids, layers.Dense(2, name="classes")(x), name="own_step")
+    words = np.random.default_rng(6).integers(0, 12, (4, 6)).astype(np.int32)
+    model.compile(keras.optimizers.Adam())
+    model.fit(words, np.ones((4, 2), np.float32), verbose=0)
+    return model, [words]
+
+
+class Newton(tf.Module):
+    """Loops and branches that Python did not unroll."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = tf.Variable(np.random.default_rng(9).normal(0, 0.5, (3, 3)).astype(np.float32), name="weights")
+        self.bias = tf.Variable(tf.fill([3], 0.1), name="bias")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], name="x"), tf.TensorSpec([], tf.int32, name="rounds")])
+    def iterate(self, x: Any, rounds: Any) -> Any:
+        """Tanh layers, as many as asked for, of which every other one is scaled."""
+
+        def body(k: Any, y: Any) -> tuple[Any, Any]:
+            y = tf.tanh(y @ self.weights + self.bias)
+            return k + 1, tf.cond(k % 2 == 0, lambda: y * 1.5, lambda: tf.nn.softplus(y))
+
+        return {"y": tf.while_loop(lambda k, _: k < rounds, body, (0, x))[1]}
+
+
+def newton(folder: Path) -> Subject:
+    """The function."""
+    module = Newton()
+    function = module.iterate.get_concrete_function()
+    x = tf.constant(np.random.default_rng(10).normal(size=(2, 3)).astype(np.float32))
+    return Subject(module.iterate, module.iterate, [x, tf.constant(3)], function.graph, module, names=["x", "rounds"])
+
+
+def newton_saved(folder: Path) -> Subject:
+    """Its SavedModel."""
+    module = Newton()
+    tf.saved_model.save(module, str(folder / "newton"), signatures=module.iterate)
+    x = np.random.default_rng(10).normal(size=(2, 3)).astype(np.float32)
+    return of_signature(folder / "newton", "serving_default", {"x": x, "rounds": np.int32(3)})
+
+
 _KERAS = {"transformer": transformer, "BiLSTM of texts": text, "preprocessing": preprocessing}
+_UNSEEN = {"sequences": sequences, "own train_step": own_step}
 _APPLICATIONS = ("MobileNetV3Small", "EfficientNetV2B0", "ConvNeXtTiny")
 _SMALL = (
     "transformer", "BiLSTM of texts, exported", "preprocessing, exported", "subclass, train",
@@ -313,6 +400,10 @@ REAL_MODELS: tuple[RealModel, ...] = tuple(
     for name, open_subject in {
         **{name: of_keras(build) for name, build in _KERAS.items()},
         **{f"{name}, exported": exported(build) for name, build in _KERAS.items()},
+        **{name: of_keras(build) for name, build in _UNSEEN.items()},
+        **{f"{name}, exported": exported(build) for name, build in _UNSEEN.items()},
+        "while_loop": newton,
+        "while_loop, saved": newton_saved,
         **{f"subclass, {name}": trace_of_two_ways(name) for name in ("infer", "train", "weighted")},
         **{f"subclass, {name}, saved": signature_of_two_ways(name) for name in ("infer", "train", "weighted")},
         **{f"Hub, {name}": hub(name) for name in ("default", "embed")},

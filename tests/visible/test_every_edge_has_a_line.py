@@ -18,8 +18,6 @@ from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import OPEN, VisibleGraph, build_visible_graph, default_open
 
-pytestmark = pytest.mark.no_tensorflow
-
 Line = tuple[int, int]
 
 
@@ -105,6 +103,7 @@ def graphs(draw: st.DrawFn) -> tuple[GraphIndex, frozenset[str]]:
     return index, frozenset(draw(st.lists(st.sampled_from(list(names)))))
 
 
+@pytest.mark.no_tensorflow
 @given(graphs(), st.booleans())
 def test_of_random_graphs_every_edge_has_a_line_or_is_counted(made, badges):
     check_lines(*made, badges=badges)
@@ -113,7 +112,8 @@ def test_of_random_graphs_every_edge_has_a_line_or_is_counted(made, badges):
 @pytest.fixture(scope="module", params=["slim_inception_v3_infer", "seq2seq_v1", "dqn_online_train"])
 def model(request: pytest.FixtureRequest) -> GraphIndex:
     """One of the demo's models."""
-    meta_graph_pb2 = pytest.importorskip("tensorflow.core.protobuf.meta_graph_pb2")
+    from tensorflow.core.protobuf import meta_graph_pb2
+
     meta = meta_graph_pb2.MetaGraphDef()
     meta.ParseFromString((MODELS / f"{cast('str', request.param)}.meta").read_bytes())
     return build(meta.graph_def.node)

@@ -11,6 +11,8 @@ from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.editor import keras_layers, synchronization
 from tfgraphwidget.editor.inspection import Inspection
+from tfgraphwidget.editor.joining import graph_module
+from tfgraphwidget.editor.saving import signature_or_apparent
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference
@@ -305,12 +307,15 @@ class AnalysisAPI(Checked):
         return self._core.executor.signatures
 
     def module(self, name: str = "edited") -> Module:
-        """Make a tf.Module of the current function as edited.
+        """Make a tf.Module of the current function or graph as edited.
 
         It takes the function's arguments and returns its results, with keyword arguments, defaults and nested
         structures as the function has them; `.signature` takes tensors and returns a dict. It shares the function's
         variables; variables of a file get the values of its checkpoint. It can be trained, and saved by
         `tf.saved_model.save`. The function itself does not change.
+
+        Of a graph it takes the inputs of the boundary, or else of the signature, or else the placeholders that the
+        results of the graph need. Its variables have the values of the session, and are its own.
 
         Args:
             name: The name of the module.
@@ -319,7 +324,7 @@ class AnalysisAPI(Checked):
             An `runtime.functions.ModuleCopy`, a tf.Module.
 
         Raises:
-            GraphEditError: The current graph is not a function, or cannot run alone.
+            GraphEditError: The function cannot run alone, or no function can hold the graph.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -331,7 +336,10 @@ class AnalysisAPI(Checked):
             >>> module, module(tf.constant([-1.0, 3.0])).numpy().tolist()
             (<ModuleCopy 'edited': 0 variables of its own, 0 shared>, [-2.0, 6.0])
         """
-        return self._core.executor.edited_module(name)
+        core = self._core
+        if core.executor.in_function:
+            return core.executor.edited_module(name)
+        return graph_module(core.source, core.index, core.executor.patches(), signature_or_apparent(core), name)
 
     def keras(self) -> KerasModel:
         """Make a Keras model of an edited Functional or Sequential model, if the edits can be said in layers.
@@ -358,7 +366,7 @@ class AnalysisAPI(Checked):
         return keras_layers.edited_model(self._core.executor)
 
     def function(self, name: str = "edited") -> Any:
-        """Make a `tf.function` of the current function as edited; it keeps its variables alive.
+        """Make a `tf.function` of the current function or graph as edited; it keeps its variables alive.
 
         Args:
             name: The name of its module; see `module`.
@@ -367,7 +375,7 @@ class AnalysisAPI(Checked):
             The `tf.function`.
 
         Raises:
-            GraphEditError: The current graph is not a function, or cannot run alone.
+            GraphEditError: The function cannot run alone, or no function can hold the graph.
 
         Example:
             >>> import tfgraphwidget as tgw

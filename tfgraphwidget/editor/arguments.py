@@ -68,9 +68,9 @@ class ArgumentResolver:
 
     def names(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of ops and tensors; a variable that a function captures is the op that stands for it."""
-        return self._view.names([self._captured(item) for item in each(argument)])
+        return self._view.names([self._name_of_captured(item) for item in each(argument)])
 
-    def _captured(self, item: object) -> Any:
+    def _name_of_captured(self, item: object) -> object:
         """The name of the op that stands for a captured variable, whose own name another one can have, too."""
         if not self._executor.in_function or not hasattr(item, "assign"):
             return item

@@ -69,7 +69,7 @@ class BodyTarget:
         """The body now: its ops, its arguments and its results."""
         name = self.function
         known = self._editions.pop(name) if name in self._editions else self._open(name)
-        edition = self._trained(known)
+        edition = self._set_trainable(known)
         self._editions[name] = edition  # behind those that were used before
         if len(self._editions) > _MOST_KNOWN:
             del self._editions[next(iter(self._editions))]
@@ -84,7 +84,7 @@ class BodyTarget:
         ends = tuple(body.arguments), dict(body.returns)
         return edited_function.Edition(body.function(name), body, index, ends)
 
-    def _trained(self, edition: edited_function.Edition) -> edited_function.Edition:
+    def _set_trainable(self, edition: edited_function.Edition) -> edited_function.Edition:
         """The body with the trainable variables that the graph has: a body has no variables but the graph's."""
         graph = self.root.index.collections.get(TRAINABLE)
         if self._trainable is graph and self._trained_last is edition:
@@ -146,14 +146,14 @@ class BodyTarget:
             edited_function.check_called_alike(graph, name)
         caller = self.root.index if self.entrance.everywhere or self._is_named else self.outer.index
         is_live = self.caller is self.root and not self.root.source.refusal  # TensorFlow's graph has the variables
-        lifted = new_variables.lifted(patch, handles, caller, as_ops=is_live)
+        lift = new_variables.lift(patch, handles, caller, as_ops=is_live)
         if self.entrance.everywhere or self._is_named:
-            call = edited_function.call_everywhere(graph, name, new, after.index, lifted.handles, lifted.change)
+            call = edited_function.call_everywhere(graph, name, new, after.index, lift.handles, lift.change)
         else:
             call = edited_function.call_instead(
-                caller, handle, self.entrance.label, new, after.index, lifted.handles, lifted.change
+                caller, handle, self.entrance.label, new, after.index, lift.handles, lift.change
             )
-        call = replace(call, captured=lifted.captured)
+        call = replace(call, captured=lift.captured)
         notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
         if not call.changed:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")

@@ -38,13 +38,13 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.edits.rewrite import find_unused_ops
-from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
 from tfgraphwidget.runtime.sync import Model
-from tfgraphwidget.sources import GraphState, open_source
+from tfgraphwidget.sources import open_source
 
 if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
@@ -201,11 +201,6 @@ class EditExecutor:
 
     def edited_module(self, name: str) -> ModuleCopy:
         """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
-        if not self.in_function:
-            raise GraphEditError(
-                "module: the current graph is not a function; run it in its session, or take a part as a separate "
-                "graph: editor.extract(inputs, outputs)."
-            )
         opened = self.source.signature
         signature = next((s for s in self.signatures if opened is not None and s.name == opened.name), None)
         source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
@@ -213,9 +208,11 @@ class EditExecutor:
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
-        return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches(), self._captured())
+        return function_bodies.edited_state(
+            self.source, self.view.body, self.index, self.patches(), self._captured_variables()
+        )
 
-    def _captured(self) -> dict[str, Any]:
+    def _captured_variables(self) -> dict[str, object]:
         """The live variables that edits of bodies brought into the graph that was opened, by op.
 
         Those of a graph that a session runs have their values there.
@@ -377,10 +374,12 @@ class EditExecutor:
     def preview(self, command: Clone) -> Preview:
         """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
         if _function_executor(command.graph) is not None:
-            return function_bodies.preview(_alone(command), self.source, self._clonable_state(), self.view)
+            return function_bodies.preview(
+                _alone(command), self.source, self._clonable_state(), self.view, self.function_ends()
+            )
         target = self._target(command)
         if self.in_function and target is self.target:
-            return function_bodies.preview(command, self.source, self.state(), self.view)
+            return function_bodies.preview(command, self.source, self.state(), self.view, self.function_ends())
         if self.in_function:
             _, patch, _ = self._planned_out(command, target)
             return _with_notices(patch, target)
@@ -428,7 +427,7 @@ class EditExecutor:
         for scope in command.scopes:
             if scope in self.copies:
                 raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
-        modules = function_bodies.clone_modules(command, self.source, self.state(), self.view)
+        modules = function_bodies.clone_modules(command, self.source, self.state(), self.view, self.function_ends())
         with self.transaction() as steps, steps.without_interrupts():
             self._record(steps, command, Patch(), None, modules)
             self.listeners.notify()
@@ -440,7 +439,9 @@ class EditExecutor:
         It is an edit of the other editor. Raises NotClonable for an input that nothing in the function is given for.
         """
         read = dict(command.replace)
-        modules = function_bodies.clone_modules(_alone(command), self.source, self._clonable_state(), self.view)
+        modules = function_bodies.clone_modules(
+            _alone(command), self.source, self._clonable_state(), self.view, self.function_ends()
+        )
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
             raise NotClonable(
@@ -456,7 +457,9 @@ class EditExecutor:
 
     def _clonable_state(self) -> BodyState:
         """The state behind the ops of the current graph, of which a part becomes a function."""
-        return self.state() if self.in_function else GraphState(self.source, self.source.body)
+        if self.in_function:
+            return self.state()
+        return function_bodies.graph_state(self.source, self.index, self.patches())
 
     def _clone_out(self, command: Clone) -> tuple[Copy, ...]:
         """Clone a part of a function's body into a graph."""

@@ -144,7 +144,9 @@ class FileAPI(Checked):
         """An editor of a part of the current function, as a function with its own variables."""
         core = self._core
         command = core.arguments.clone(inputs, outputs, "part", {})
-        (module,) = function_bodies.clone_modules(command, core.source, core.executor.state(), core.view)
+        (module,) = function_bodies.clone_modules(
+            command, core.source, core.executor.state(), core.view, core.executor.function_ends()
+        )
         editor: Any = type(self)
         part: Any = editor(open_source(module.run), core.show)
         part.core.extracted = module

@@ -11,19 +11,19 @@ from tfgraphwidget.editor import clone_values
 from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.signature_ends import signature_ends
-from tfgraphwidget.edits import FunctionBoundary, Patch, Preview
+from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, apply_patch
 from tfgraphwidget.edits.clone import Clone, copied_devices
+from tfgraphwidget.edits.rewrite import ConsumerRewriter, tensor, tensor_name
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import BodyState, GraphIndex, between, unused_inputs, unused_inputs_notice
+from tfgraphwidget.graph import BodyState, GraphIndex, between, traversal, unused_inputs, unused_inputs_notice
 from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph, module_clone
-from tfgraphwidget.sources import Body, CallStructure, EditedState, SavedNames, Source, captured_state
+from tfgraphwidget.sources import Body, CallStructure, EditedState, GraphState, SavedNames, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.functions import ModuleCopy
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
-_UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
 def edited_state(
@@ -48,7 +48,23 @@ def edited_state(
     return EditedState(captured_state(source, body), index, new, traced)
 
 
-def clone_modules(command: Clone, source: Source, state: BodyState, view: GraphView) -> tuple[ModuleCopy, ...]:
+def graph_state(source: Source, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
+    """The state of an edited graph itself, for a part of it that becomes a function.
+
+    Args:
+        source: What was opened.
+        index: The graph as edits have left it.
+        patches: These edits, oldest first.
+    """
+    names: dict[str, str] = {}
+    for patch in patches:
+        names |= {new: names.pop(old, old) for old, new in patch.renamed}
+    return GraphState(source, source.body, index, names)
+
+
+def clone_modules(
+    command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
+) -> tuple[ModuleCopy, ...]:
     """The tf.Modules that are clones of a part of a function's body.
 
     Args:
@@ -56,6 +72,7 @@ def clone_modules(command: Clone, source: Source, state: BodyState, view: GraphV
         source: What was opened.
         state: The state of the body, as `edited_state` returns it.
         view: The view of the body.
+        ends: The arguments and the results of the body.
 
     Returns:
         One module for each scope of the command, in order.
@@ -63,10 +80,12 @@ def clone_modules(command: Clone, source: Source, state: BodyState, view: GraphV
     Raises:
         GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
     """
+    command, view = _with_replaced(command, view)
     inputs, outputs, also, notices = _module_ends(command, view)
-    body, index = view.body, view.index
+    index, (arguments, returns) = view.index, ends
+    structure = _edited_structure(source, view, state, arguments)
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    saved_names = SavedNames(source, body.origins or {}, state.live)
+    saved_names = SavedNames(source, view.body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, Any]:
         fresh = _fresh(source, command)
@@ -81,16 +100,17 @@ def clone_modules(command: Clone, source: Source, state: BodyState, view: GraphV
             also=also,
             devices=copied_devices(command, index, range(len(index)), k),
             reseed=command.reseed,
-            arguments=body.arguments,
-            returns=_by_key(source, view, body.returns),
-            structure=_structure(source, view),
+            src_scope=command.src_scope,
+            arguments=arguments,
+            returns=_by_key(source, view, returns),
+            structure=structure,
         )
         module.report = _with_notices(module.report, notices)
         modules.append(module)
     return tuple(modules)
 
 
-def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, Any]] | None:
+def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
     """What draws new initial values of a function's variables, where that is known."""
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(command.reseed)
@@ -122,7 +142,7 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
     return source_of_body
 
 
-def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -> Preview:
+def preview(command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary) -> Preview:
     """What `clone_modules` will do; nothing is made.
 
     Args:
@@ -130,6 +150,7 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
         source: What was opened.
         state: The state of the body, as `edited_state` returns it.
         view: The view of the body.
+        ends: The arguments and the results of the body.
 
     Returns:
         The ops, and the new and the shared state.
@@ -137,13 +158,14 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView) -
     Raises:
         GraphEditError: The part cannot be copied.
     """
+    command, view = _with_replaced(command, view)
     inputs, outputs, also, notices = _module_ends(command, view)
-    body = view.body
+    arguments, returns = ends
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    ends = body.arguments, _by_key(source, view, body.returns)
     copy_preview = module_clone.preview(
-        *(view.index, state, (inputs, outputs), command.into, variables, also, ends),
-        _structure(source, view),
+        *(view.index, state, (inputs, outputs), command.into, variables, also),
+        (arguments, _by_key(source, view, returns)),
+        _edited_structure(source, view, state, arguments),
     )
     return dataclasses.replace(_with_notices(copy_preview, notices), scopes=command.scopes)
 
@@ -183,17 +205,52 @@ def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
     return dataclasses.replace(report, dropped=(*notices, *report.dropped))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _ReplacedView:
+    """The view of a body in which some tensors are read in place of others."""
+
+    view: GraphView
+    index: GraphIndex
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.view, name)
+
+
+def _with_replaced(command: Clone, view: GraphView) -> tuple[Clone, Any]:
+    """A command that has no `replace`, and the view of a body whose ops read what that says.
+
+    A module reads nothing of the original, so what is read instead is computed in the module too.
+
+    Raises:
+        NotClonable: What is read instead has another dtype, or is computed from what it replaces.
+    """
+    if not command.replace:
+        return command, view
+    index, rewriter = view.index, ConsumerRewriter(view.index)
+    for old, new in command.replace:
+        end, other = tensor(index, old), tensor(index, new)
+        if index.dtypes(end[0])[end[1]] != index.dtypes(other[0])[other[1]]:
+            raise NotClonable(f"replace: {new!r} has another dtype than {old!r}; name a tensor of the same one.", [new])
+        if traversal.backward(index, [other[0]])[end[0]]:
+            raise NotClonable(
+                f"replace: {new!r} is computed from {old!r}, so it cannot be read in its place; name a tensor that "
+                "does not need it.",
+                [new],
+            )
+        for reader in dict.fromkeys(index.consumer_lists[end[0]]):
+            rewriter.redirect(reader, end, tensor_name(index, other))
+    replaced = {tensor_name(index, tensor(index, old)) for old, _ in command.replace}
+    inputs = tuple(name for name in command.inputs if tensor_name(index, tensor(index, name)) not in replaced)
+    rewired = apply_patch(index, Patch(changed=rewriter.changes()))
+    return dataclasses.replace(command, inputs=inputs, replace=()), _ReplacedView(view, rewired)
+
+
 def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tuple[str, ...], Any, tuple[str, ...]]:
     """Inputs that the outputs use, outputs, further ops, and the notice for other inputs.
 
-    Raises NoPath, and NotClonable for what a module has no use for.
+    Raises NoPath.
     """
     command.check_options()
-    for name in _UNSUPPORTED:
-        if getattr(command, name):
-            raise NotClonable(
-                f"A clone of a function's body is a tf.Module, which has no use for {name}=; leave it out."
-            )
     if command.selection is None:
         lost: tuple[str, ...] = ()
         if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
@@ -216,16 +273,15 @@ def edited_module(source: Source, state: BodyState, view: GraphView, ends: Funct
         name: The name of the function.
     """
     arguments, returns = ends
-    structure = _structure(source, view)
-    if structure is not None:
-        structure = _with_arguments(structure, view.index, state, view.body.arguments, arguments)
+    structure = _edited_structure(source, view, state, arguments)
     return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, structure)
 
 
-def _with_arguments(
-    structure: CallStructure, index: GraphIndex, state: BodyState, before: Sequence[str], now: Sequence[str]
-) -> CallStructure:
-    """The structure of a function that edits have given further arguments, behind those that it has."""
+def _edited_structure(source: Source, view: GraphView, state: BodyState, now: Sequence[str]) -> CallStructure | None:
+    """How a function is called that edits may have given further arguments, behind those that it has."""
+    structure, before, index = _structure(source, view), view.body.arguments, view.index
+    if structure is None:
+        return None
     further = [name for name in now[len(before) :] if split_tensor(name)[0] not in state.names]
     if not further or tuple(now[: len(before)]) != tuple(before):
         return structure
@@ -238,6 +294,6 @@ def _by_key(source: Source, view: GraphView, returns: Mapping[str, str]) -> dict
     if source.signature is None or view.body.origins is None:
         return dict(returns)
     keys: dict[str, list[str]] = {}
-    for key, tensor in signature_ends(source.signature, view).outputs.items():
-        keys.setdefault(tensor, []).append(key)
-    return {key: tensor for name, tensor in returns.items() for key in keys.get(tensor, [name])}
+    for key, result in signature_ends(source.signature, view).outputs.items():
+        keys.setdefault(result, []).append(key)
+    return {key: result for name, result in returns.items() for key in keys.get(result, [name])}

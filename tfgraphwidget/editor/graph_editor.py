@@ -107,7 +107,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
             core.widget = core.show(self)
         return core.widget
 
-    def _repr_mimebundle_(self, **kwargs: object) -> Any:
+    def _repr_mimebundle_(self, **kwargs: object) -> object:
         """The widget, and a picture that the notebook shows without a kernel (GitHub, nbviewer, nbconvert)."""
         data, *more = self.widget._repr_mimebundle_(**kwargs)
         picture = self._picture()

@@ -464,7 +464,7 @@ def _name(item: object, index: GraphIndex, body: Body) -> str:
     return op_name if port is None else f"{op_name}:{port}"
 
 
-def _name_of(item: object, mine: object) -> Any:
+def _name_of(item: object, mine: object) -> object:
     """The name of a tensor, an op or a variable; None for what is none of these."""
     name, graph = getattr(item, "name", None), getattr(item, "graph", None)
     if graph is None:  # an `Op` of ours; of no graph are also the variables that functions capture

@@ -6,24 +6,24 @@ values, and the ops that it makes come into the body; the function captures the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import clone_values, function_bodies
+from tfgraphwidget.editor.apparent import apparent_signature
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import Grown
 from tfgraphwidget.edits import Change, FunctionBoundary, Patch, PlanContext, apply_patch, track_boundary
 from tfgraphwidget.edits.clone import Add, check_free
-from tfgraphwidget.edits.freeze import results
 from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, needed_ops
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, split_tensor
 from tfgraphwidget.runtime.functions import module_clone
 from tfgraphwidget.runtime.live import traced_ops
-from tfgraphwidget.sources import GraphState, Source, open_source
+from tfgraphwidget.sources import Signature, Source, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Shape
@@ -42,7 +42,7 @@ class Joined(Grown):
     module: ModuleCopy
     names: Mapping[str, str] = field(repr=False)
 
-    def __getitem__(self, original: Any) -> str:
+    def __getitem__(self, original: object) -> str:
         """The name in the function for a name of what was added, its arguments and results included.
 
         Raises UnknownName for what was not added.
@@ -99,14 +99,8 @@ def join(command: Add, context: PlanContext) -> tuple[Patch, Joined]:
     joining = _joining(command)
     connected = {_tensor_of(joining, name, into): own for name, own in command.connect}
     inputs = _inputs(joining, connected)
-    values = clone_values.FunctionValues
-    module = module_clone.as_module(
-        *(joining.index, joining.state, inputs, tuple(dict.fromkeys(joining.returns.values())), into),
-        init=lambda names: values(joining.index, joining.init, joining.state, names, joining.fresh).values(),
-        arguments=tuple(joining.arguments.values()),
-        returns=joining.returns,
-        devices=dict.fromkeys(joining.index.names, "") if command.clear_devices else None,
-    )
+    devices = dict.fromkeys(joining.index.names, "") if command.clear_devices else None
+    module = _module(joining, inputs, into, devices)
     new = _argument_names(index, into, [name for name in module.inputs if name not in connected])
     placeholders = tuple(_placeholder(joining.index, name, op) for name, op in new.items())
     index = apply_patch(index, context.infer_shapes(index, Patch(add=Change(nodes=placeholders))))
@@ -169,25 +163,64 @@ def _joining(command: Add) -> _Joining:
         source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
         target = LiveTarget(source)
         view, patches, signatures = opened_navigator(source, target).outermost, (), source.signatures
-    fresh = source.initial_values
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
         arguments, returns = track_boundary(view.body.arguments, view.body.returns, patches)
         tensors = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
         by_key = dict(zip(_keys_of(source, tensors), tensors, strict=True))
-        return _Joining(view.index, state, by_key, returns, "current", fresh)
-    if source.graph is None:
-        target.graph()  # values of variables and tables are those of a session
+        return _Joining(view.index, state, by_key, returns, "current", _fresh(source))
     index = target.index
     chosen = [each for each in signatures if source.signature is not None and each.name == source.signature.name]
     signature = next(iter(chosen or signatures), None)
-    if signature is not None:
-        arguments_by_key, returns_by_key = dict(signature.inputs), dict(signature.outputs)
-    else:
-        arguments_by_key = {}
-        returns_by_key = {name: f"{name}:0" for name in results(index)}
-    init = "current" if source.has_values else "initial"
-    return _Joining(index, GraphState(source, source.body), arguments_by_key, returns_by_key, init, fresh)
+    state = function_bodies.graph_state(source, index, patches)
+    return _of_graph(source, index, state, signature or apparent_signature(index))
+
+
+def _fresh(source: Source) -> Callable[[], Mapping[str, Any]] | None:
+    """What draws new initial values of a function's variables, where that is known."""
+    initial_values = source.initial_values
+    return None if initial_values is None else lambda: initial_values(False)
+
+
+def _of_graph(source: Source, index: GraphIndex, state: BodyState, signature: Signature) -> _Joining:
+    ends, init = (dict(signature.inputs), dict(signature.outputs)), "current" if source.has_values else "initial"
+    return _Joining(index, state, *ends, init, _fresh(source))
+
+
+def graph_module(
+    source: Source, index: GraphIndex, patches: Iterable[Patch], signature: Signature, name: str
+) -> ModuleCopy:
+    """What a graph computes as a tf.Module, with variables of its own.
+
+    Args:
+        source: What was opened.
+        index: Its graph as edits have left it.
+        patches: The edits of it, oldest first.
+        signature: What the module takes and returns, by the names of its arguments and results.
+        name: The name of the module.
+
+    Raises:
+        GraphEditError: A function cannot hold the graph.
+    """
+    joining = _of_graph(source, index, function_bodies.graph_state(source, index, patches), signature)
+    inputs = _inputs(joining, dict.fromkeys(joining.arguments.values(), ""))
+    return _module(joining, inputs, name)
+
+
+def _module(
+    joining: _Joining, inputs: Sequence[str], into: str, devices: Mapping[str, str] | None = None
+) -> ModuleCopy:
+    def values(names: Sequence[str]) -> Mapping[str, Any]:
+        state = joining.state
+        return clone_values.FunctionValues(joining.index, joining.init, state, names, joining.fresh).values()
+
+    return module_clone.as_module(
+        *(joining.index, joining.state, inputs, tuple(dict.fromkeys(joining.returns.values())), into),
+        init=values,
+        arguments=tuple(joining.arguments.values()),
+        returns=joining.returns,
+        devices=devices,
+    )
 
 
 def _keys_of(source: Source, tensors: Sequence[str]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from tfgraphwidget.editor.body_target import change_of
 from tfgraphwidget.editor.executor import EditExecutor
@@ -40,7 +39,7 @@ def replay(executor: EditExecutor, edits: object) -> int:
     return len(records)
 
 
-def _content(edits: object) -> Any:
+def _content(edits: object) -> object:
     """What was given, or what the file contains."""
     if not isinstance(edits, str | PathLike):
         return edits

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget import export
+from tfgraphwidget.editor.apparent import apparent_signature
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
@@ -60,6 +61,7 @@ def save(
         graph=lambda: core.graph,
         session=lambda: core.session,
         find_signatures=lambda: requested_signatures(core, inputs, outputs, signatures),
+        find_apparent_signature=lambda: apparent_signature(core.index),
         picture=lambda: _picture(core),
         code=lambda file: script_of(core, file),
         find_page_input=lambda: page_input(core),
@@ -114,6 +116,24 @@ def requested_signatures(
         if own_signatures and not export.is_chosen(boundary, core.index, core.source.signature, own_signatures):
             signatures = own_signatures
     return export.parse_signatures(core.index, core.arguments.names, inputs, outputs, signatures)
+
+
+def signature_or_apparent(core: EditorCore) -> Signature:
+    """The signature of the current graph: of the boundary or of the file, or that of what the graph seems to be for.
+
+    Args:
+        core: The parts of the editor.
+
+    Returns:
+        The signature; of several the one by which the file was opened, or the first.
+
+    Raises:
+        GraphEditError: Nothing in the graph looks like a result.
+    """
+    signatures = requested_signatures(core, None, None, None)
+    opened = core.source.signature
+    own = [signature for signature in signatures if opened is not None and signature.name == opened.name]
+    return next(iter(own or signatures), None) or apparent_signature(core.index)
 
 
 def page_input(core: EditorCore) -> export.PageInput:

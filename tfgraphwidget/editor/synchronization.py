@@ -190,7 +190,7 @@ def _is_named(thing: object) -> bool:
     return isinstance(getattr(thing, "path", getattr(thing, "name", None)), str)
 
 
-def _name(thing: Any) -> Any:
+def _name(thing: Any) -> object:
     """The name of a Keras layer or a variable; a name itself."""
     if isinstance(thing, str) or not _is_named(thing):
         return thing

@@ -175,7 +175,7 @@ def _variables(index: GraphIndex) -> frozenset[str]:
     return frozenset(variable.name for variable in index.variable_defs)
 
 
-def _joined(collections: Members, stored: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
+def _add_members(collections: Members, stored: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
     """Collections with the entries that others have for variables of these names."""
     held = {key: tuple(member for member in members if member.name in names) for key, members in stored.items()}
     return dict(collections) | {
@@ -344,7 +344,7 @@ class LiveTarget:
         collections, variables = body.collections()
         if self._objectless:
             self._objectless -= {variable.name for variable in variables}
-            collections = _joined(collections, stored, self._objectless)
+            collections = _add_members(collections, stored, self._objectless)
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
             built_on_hidden |= dependents_of(nodes, hidden | built_on_hidden)

@@ -268,7 +268,7 @@ def rename_operands(command: _Value, names: Mapping[str, str], index: GraphIndex
     if not names:
         return command
 
-    def present(value: Any) -> Any:
+    def present(value: object) -> Any:
         if isinstance(value, str):
             return rename_tensor(value, names)
         if isinstance(value, tuple):

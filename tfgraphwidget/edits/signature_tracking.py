@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, cast
 
@@ -92,7 +92,9 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
         if split_tensor(name)[0] in removed and follow(name, results) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
-                f"{op!r} is what the function gives as {key!r}; let another op give it first: editor.replace.", [op]
+                f"{op!r} is the result {key!r} of the function, {_why_needed(ends[1], removed)}; let another op be the "
+                "result first: editor.replace.",
+                [op],
             )
     for old, _ in patch.renamed:
         if persistent_state(index)[index.ids[old]]:
@@ -101,6 +103,12 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
                 "is made.",
                 [old],
             )
+
+
+def _why_needed(results: Mapping[str, str], removed: Collection[str]) -> str:
+    if all(split_tensor(name)[0] in removed for name in results.values()):
+        return "which has no other, and TensorFlow computes nothing in a function without results"
+    return "which the ops that call it read"
 
 
 def track_signatures(signatures: Iterable[_Signature], patches: Iterable[Patch]) -> Iterator[_Signature]:

@@ -35,6 +35,7 @@ class ExportRequest:
         graph: Gives the live graph; a file is imported into TensorFlow for it.
         session: Gives the session that has the variables' values, or None.
         find_signatures: Gives the signatures to write.
+        find_apparent_signature: Gives a signature of what the graph seems to be for.
         picture: Gives the drawing and its colors.
         code: Gives the script of the edits for the name of the file that will hold its large arrays.
         find_page_input: Gives what an HTML page shows.
@@ -58,6 +59,7 @@ class ExportRequest:
     session: Callable[[], tf.compat.v1.Session | None]
     find_signatures: Callable[[], tuple[Signature, ...]]
     picture: Callable[[], tuple[Scene, Paint]]
+    find_apparent_signature: Callable[[], Signature]
     code: Callable[[str], Script]
     find_page_input: Callable[[], PageInput]
     edits: Callable[[], str] = str

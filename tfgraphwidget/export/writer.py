@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tfgraphwidget import writable
 from tfgraphwidget.export.formats.drawings import write_code, write_dot, write_edits, write_graphml, write_picture
-from tfgraphwidget.export.formats.frozen import write_frozen
+from tfgraphwidget.export.formats.frozen_graph import write_frozen
 from tfgraphwidget.export.formats.graph_def import write_graph_def
 from tfgraphwidget.export.formats.meta_graph import check_beside, siblings, write_meta_graph
 from tfgraphwidget.export.formats.saved_model import files_of, write_saved_model

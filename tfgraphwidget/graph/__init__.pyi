@@ -14,6 +14,7 @@ from .boundary import unused_inputs as unused_inputs
 from .boundary import unused_inputs_notice as unused_inputs_notice
 from .captured_state import BodyState as BodyState
 from .captured_state import Pairs as Pairs
+from .captured_state import SavedGradient as SavedGradient
 from .captured_state import Table as Table
 from .collections import TRAINABLE as TRAINABLE
 from .collections import Member as Member
@@ -106,6 +107,7 @@ from .op_types import SIZE_VECTORS as SIZE_VECTORS
 from .op_types import STATIC_TABLES as STATIC_TABLES
 from .op_types import SUMS as SUMS
 from .op_types import SWITCH as SWITCH
+from .op_types import TABLE_EXPORTS as TABLE_EXPORTS
 from .op_types import TABLE_FILE_INITIALIZERS as TABLE_FILE_INITIALIZERS
 from .op_types import TABLE_FILLS as TABLE_FILLS
 from .op_types import TABLE_INITIALIZERS as TABLE_INITIALIZERS

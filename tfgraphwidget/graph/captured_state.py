@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tfgraphwidget.tf_types import FuncGraph, Operation, Tensor
 
 Pairs = Iterable[tuple[int, int]]
 Table = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class SavedGradient:
+    """The gradient of a tf.custom_gradient in a SavedModel.
+
+    Attributes:
+        function: The function of the library that computes it, from the gradients of the op's outputs and `captured`.
+        captured: Names of tensors in the op's body.
+        results: For each input of the op, whether the function returns its gradient.
+        inputs: The names of the op's inputs in the file.
+    """
+
+    function: str
+    captured: tuple[str, ...]
+    results: tuple[bool, ...]
+    inputs: tuple[str, ...] = ()
 
 
 class BodyState(Protocol):
@@ -33,6 +51,9 @@ class BodyState(Protocol):
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
         """Present ("current") or initial values of variables that are not live. Raises SessionRefused."""
+
+    def saved_gradient(self, op: str) -> SavedGradient | None:
+        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where there is none."""
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """(keys, values) of a lookup table whose dtypes are one of the pairs; None for what cannot be told."""

@@ -66,7 +66,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     return graph
 
 
-def _about(index: GraphIndex, *, text: bool) -> dict[str, Any]:
+def _about(index: GraphIndex, *, text: bool) -> dict[str, object]:
     """What the graph as a whole tells; as text without the collections, whose names would make one endless line."""
     variables = tuple(variable.handle for variable in index.variable_defs)
     functions = tuple(sorted(index.functions))
@@ -85,7 +85,7 @@ def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, A
     return {**details, "shape": shape_text(shape) if text else shape}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """An attribute's value without protos and bytes."""
     if isinstance(value, list):
         return [_plain(item) for item in value]

@@ -64,6 +64,8 @@ STATIC_TABLES = frozenset({"HashTable", "HashTableV2"})
 # A function that makes a table fills it with one of them.
 TABLE_FILLS = TABLE_INITIALIZERS | TABLE_FILE_INITIALIZERS | {"LookupTableImportV2"}
 # They write to a mutable table. TensorFlow never had a LookupTableRemove of version 1.
+TABLE_EXPORTS = frozenset({"LookupTableExport", "LookupTableExportV2"})
+"""Ops that give the keys and the values of a table."""
 TABLE_WRITES = frozenset(
     {"LookupTableInsert", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableImport", "LookupTableImportV2"}
 )

@@ -46,7 +46,7 @@ def with_recipe(make: _Maker) -> _Maker:
     return cast("_Maker", build_selection)
 
 
-def _on(thing: object, index: GraphIndex) -> Any:
+def _on(thing: object, index: GraphIndex) -> object:
     """What a maker was given, for another state of the graph: the index itself, or a selection made again."""
     if isinstance(thing, GraphIndex):
         return index

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph_editor.indexed import chosen, index_of, numbers
 from tfgraphwidget.graph_editor.lists import check_type, make_list_of_op, unique
+from tfgraphwidget.graph_editor.live_index import index_of, live_ops, numbers
 from tfgraphwidget.graph_editor.util import ControlOutputs
 from tfgraphwidget.tf_types import Operation, Tensor
 
@@ -132,5 +132,5 @@ def get_within_boundary_ops(
     wall = traversal.mask_of(index, numbers(index, (op for op in boundary if op.graph is graph)))
     waits = control_outputs is not None and control_outputs.graph is graph
     found = traversal.flood(index, numbers(index, seeds), wall, controls_in=control_inputs, controls_out=waits)
-    reached = set(chosen(graph, found if inclusive else found & ~wall))
+    reached = set(live_ops(graph, found if inclusive else found & ~wall))
     return [op for op in ops if op in reached]

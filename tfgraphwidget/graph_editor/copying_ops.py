@@ -94,7 +94,13 @@ class Copier:
     def alone(
         self, op: Operation, new_inputs: list[Tensor], nodedef_fn: Callable[[NodeDef], NodeDef] | None
     ) -> Operation:
-        """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`."""
+        """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`.
+
+        Args:
+            op: The op.
+            new_inputs: The tensors that the copy reads, one for each data input.
+            nodedef_fn: What changes the copy's NodeDef; None for nothing.
+        """
         of = self.index.nodes[self.index.ids[op.name]]
         draft, graph = self._draft(of, nodedef_fn), self.info.graph_
         if "_class" in draft.attr:  # it may have to stand beside an op that is copied after it

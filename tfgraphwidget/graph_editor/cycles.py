@@ -27,7 +27,13 @@ _AT_ONCE = 100
 
 
 def feeding(op: Operation, inputs: Iterable[Tensor], control_inputs: Iterable[Operation]) -> Iterator[Operation]:
-    """The ops that come before an op which reads the tensors `inputs` and waits for the ops `control_inputs`."""
+    """The ops that come before an op which reads the tensors `inputs` and waits for the ops `control_inputs`.
+
+    Args:
+        op: The op.
+        inputs: The tensors that it reads.
+        control_inputs: The ops that it runs after.
+    """
     merges = op.type in MERGE
     yield from (t.op for t in inputs if not (merges and t.op.type in NEXT))
     yield from control_inputs
@@ -75,7 +81,13 @@ def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Operation], Iterabl
 
 
 def keep_order(graph: Graph, stamp: tuple[int, int], new: Iterable[Edge]) -> None:
-    """Keep what is known of the order of a graph that had the stamp `stamp`, and has got only new edges since then."""
+    """Keep what is known of the order of a graph that had the stamp `stamp`, and has got only new edges since then.
+
+    Args:
+        graph: The graph, changed.
+        stamp: What `stamp_of` gave before the change.
+        new: The new edges.
+    """
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     if known_for == stamp:
         numbers = ((operation_number(reader), operation_number(source)) for reader, source in new)

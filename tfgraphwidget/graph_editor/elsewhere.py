@@ -29,7 +29,7 @@ from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
 from tfgraphwidget.graph_editor.transformer import InformedTransformer
-from tfgraphwidget.graph_editor.transforming import Known
+from tfgraphwidget.graph_editor.transforming import CopySettings
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.sources import variable_definition
@@ -158,10 +158,10 @@ class _Copying:
 
     def _copy(self, names: Iterable[str]) -> None:
         """Copy ops and what they depend on, as far as it is not there; tell the caller of new variables."""
-        wanted, already = self._needed([self.index.ids[name] for name in names])
+        wanted, already = self._ops_to_copy([self.index.ids[name] for name in names])
         if not wanted:
             return
-        copier = InformedTransformer(Known(exact=True, already=already, index=self.index))
+        copier = InformedTransformer(CopySettings(exact=True, already=already, index=self.index))
         copied, there = frozenset(wanted), self.to_graph.get_operation_by_name
         for kind in ("transform_external_input_handler", "transform_external_hidden_input_handler"):
             setattr(copier, kind, lambda _, t: there(already[t.op.name]).outputs[t.value_index])
@@ -172,7 +172,7 @@ class _Copying:
             if self.index.ids[variable.handle] in copied and (new := self.scope + variable.name) in made:
                 self.held[new] = made[new]
 
-    def _needed(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
+    def _ops_to_copy(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
         """The ops to copy, in graph order, and those that are there already, by their names here and there."""
         index, filling = self.index, StateWriters(self.index)
         states = persistent_state(index)

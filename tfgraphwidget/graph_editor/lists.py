@@ -26,7 +26,7 @@ class ListView:
 
     def __init__(self, list_: list[Any]) -> None:
         if not isinstance(list_, list):
-            raise TypeError(f"A ListView shows a list, not {_described(list_)}; give list(...) of it.")
+            raise TypeError(f"A ListView shows a list, not {_description(list_)}; give list(...) of it.")
         self._list = list_
 
     def __iter__(self) -> Iterator[Any]:
@@ -62,22 +62,33 @@ def unique(items: Iterable[T]) -> list[T]:
 
 def concatenate_unique(la: list[T], lb: Iterable[T]) -> list[T]:
     """Append to `la`, in order, what of `lb` it does not hold yet; returns `la`."""
-    seen = {_hashed(item) for item in la}
+    seen = {_key(item) for item in la}
     for item in lb:
-        if _hashed(item) not in seen:
-            seen.add(_hashed(item))
+        if _key(item) not in seen:
+            seen.add(_key(item))
             la.append(item)
     return la
 
 
 def positions(ats: Iterable[object], tensors: list[Tensor], kind: str) -> list[int]:
-    """The position of each; see `position`."""
+    """The position of each; see `position`.
+
+    Args:
+        ats: Numbers or tensors.
+        tensors: The tensors to find them in.
+        kind: What they are ("input"), for errors.
+    """
     first = {id(t): i for i, t in reversed(list(enumerate(tensors)))}
     return [first[id(at)] if id(at) in first else position(at, tensors, kind) for at in ats]
 
 
 def position(at: Any, tensors: list[Tensor], kind: str) -> int:
     """The position in `tensors` that a number or a tensor tells; the first if it is there more than once.
+
+    Args:
+        at: A number or a tensor.
+        tensors: The tensors to find it in.
+        kind: What they are ("input"), for errors.
 
     Raises:
         ValueError: The number is out of range, or the tensor is not there; `kind` ("input") is for the sentence.
@@ -109,7 +120,7 @@ def as_op(obj: Any) -> Operation:
     Raises:
         TypeError: The variable is of no graph.
     """
-    op: Operation = _checked(obj).op if isinstance(obj, tf.Variable) else obj
+    op: Operation = _check_variable(obj).op if isinstance(obj, tf.Variable) else obj
     return op
 
 
@@ -133,7 +144,7 @@ def value_of(obj: Any) -> Tensor:
     """
     tensor: Tensor = obj
     if isinstance(obj, tf.Variable):
-        snapshot = variable_definition(_checked(obj)).snapshot
+        snapshot = variable_definition(_check_variable(obj)).snapshot
         tensor = obj.value() if snapshot is None else obj.graph.get_tensor_by_name(snapshot)
     return tensor
 
@@ -174,7 +185,7 @@ def check_alike(variable: Variable, other: Any) -> None:
         )
 
 
-def _checked(variable: Variable) -> Any:
+def _check_variable(variable: Variable) -> Any:
     if not isinstance(getattr(variable, "graph", None), tf.Graph):
         raise TypeError("An eager variable is of no graph; make it under `with graph.as_default():`.")
     return variable
@@ -202,7 +213,7 @@ def as_list(items: Any) -> list[Any]:
     try:
         return list(items)
     except Exception as error:
-        raise TypeError(f"Expected ops or tensors, got {_described(items)}, which gives none: {error}.") from error
+        raise TypeError(f"Expected ops or tensors, got {_description(items)}, which gives none: {error}.") from error
 
 
 def check_graphs(*args: Any) -> None:
@@ -233,7 +244,7 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
     if isinstance(tops, tf.Graph):
         return tops
     if not is_iterable(tops):
-        raise TypeError(f"Expected a list of ops or tensors, got {_described(tops)}; put it into a list.")
+        raise TypeError(f"Expected a list of ops or tensors, got {_description(tops)}; put it into a list.")
     types = check_types or (tf.Operation, tf.Tensor)
     types = tuple(types) if is_iterable(types) else (types,)
     meant = as_op if tf.Operation in types else as_tensor if tf.Tensor in types else None
@@ -273,7 +284,7 @@ def make_list_of_op(
     if isinstance(ops, tf.Graph):
         _allow(allow_graph, "ops")
         return list(ops.get_operations())
-    return _listed(ops, tf.Operation, check_graph, None if ignore_ts else tf.Operation)
+    return _list_items(ops, tf.Operation, check_graph, None if ignore_ts else tf.Operation)
 
 
 def make_list_of_t(
@@ -294,7 +305,7 @@ def make_list_of_t(
     if isinstance(ts, tf.Graph):
         _allow(allow_graph, "tensors")
         return get_tensors(ts)
-    return _listed(ts, tf.Tensor, check_graph, None if ignore_ops else tf.Tensor)
+    return _list_items(ts, tf.Tensor, check_graph, None if ignore_ops else tf.Tensor)
 
 
 def get_tensors(graph: Graph) -> list[Tensor]:
@@ -337,7 +348,7 @@ def check_type(obj: object, types: tuple[Any, ...]) -> None:
         raise TypeError("An eager tensor is of no graph; make it under `with graph.as_default():`.")
     if not isinstance(obj, types):
         wanted = " or ".join(f"tf.{t.__name__}" if t in _OURS else t.__name__ for t in types)
-        raise TypeError(f"Expected a {wanted}, got {_described(obj)}{_way_out(obj)}.")
+        raise TypeError(f"Expected a {wanted}, got {_description(obj)}{_way_out(obj)}.")
 
 
 _OURS = (tf.Operation, tf.Tensor, tf.Graph)
@@ -353,7 +364,7 @@ def _way_out(obj: object) -> str:
     return "; lists of lists are not taken apart" if isinstance(obj, list | tuple) else ""
 
 
-def _described(obj: object) -> str:
+def _description(obj: object) -> str:
     kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
     return f"the {kind} {value_text(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
 
@@ -363,7 +374,7 @@ def _allow(allowed: bool, what: str) -> None:
         raise TypeError(f"A whole tf.Graph is not taken here; name the {what}, or give graph.get_operations().")
 
 
-def _listed(items: object, kept: Any, check_graph: bool, types: Any) -> list[Any]:
+def _list_items(items: object, kept: Any, check_graph: bool, types: Any) -> list[Any]:
     # A list first: the original let a generator run out in the check, and found nothing in it after.
     found = [one for item in as_list(items) for one in parts_of(item)]
     found = list(map(as_op if kept is tf.Operation else as_tensor, found))
@@ -374,6 +385,6 @@ def _listed(items: object, kept: Any, check_graph: bool, types: Any) -> list[Any
     return [item for item in found if isinstance(item, kept)]
 
 
-def _hashed(item: object) -> Hashable:
+def _key(item: object) -> Hashable:
     held: Hashable = item.ref() if isinstance(item, tf.Tensor) else item
     return held

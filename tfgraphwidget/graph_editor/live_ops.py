@@ -96,6 +96,12 @@ def make_op(graph: Graph, node: NodeDef, read: list[Tensor], original: Operation
 
     Unlike an import this takes no longer in a large graph, and may name an op as a scope is named.
 
+    Args:
+        graph: The graph of the new op.
+        node: The NodeDef.
+        read: The tensors that the op reads, one for each data input.
+        original: The op with the static shapes of the new one; None lets TensorFlow infer them.
+
     Raises:
         GraphEditError: TensorFlow refuses the op; the graph is as before.
     """

@@ -66,6 +66,12 @@ def reroute_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modif
     To put an op behind a tensor, make it, then `reroute_ts(op.outputs[0], t, cannot_modify=op)`.
 
     The arguments and errors are those of `swap_ts`.
+
+    Args:
+        ts0: Tensors, as for `swap_ts`.
+        ts1: Tensors, as many.
+        can_modify: Ops; no others change what they read.
+        cannot_modify: Ops that do not change what they read.
     """
     return _reroute_ts(ts0, ts1, can_modify, cannot_modify, swap=False)
 
@@ -162,13 +168,26 @@ def remove_control_inputs(op: Operation, cops: object) -> None:
 
 
 def plan_inputs(plan: Rewiring, sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
-    """Plan that `sgv1` reads the inputs of `sgv0`, and with `swap` the other way round."""
+    """Plan that `sgv1` reads the inputs of `sgv0`, and with `swap` the other way round.
+
+    Args:
+        plan: The plan that is added to.
+        sgv0: A view.
+        sgv1: A view with as many inputs.
+        swap: Whether `sgv0` reads the inputs of `sgv1` too.
+    """
     through = [op for view in (sgv0, sgv1) for t in view.passthroughs for op in plan.readers(t)]
     plan.reroute(sgv0.inputs, sgv1.inputs, swap=swap, can_modify={*sgv0.ops, *sgv1.ops, *through})
 
 
 def take_inputs(sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
-    """Let `sgv1` have the inputs and passthroughs of `sgv0`, and with `swap` the other way round; in place."""
+    """Let `sgv1` have the inputs and passthroughs of `sgv0`, and with `swap` the other way round; in place.
+
+    Args:
+        sgv0: A view.
+        sgv1: A view, which is changed.
+        swap: Whether `sgv0` is changed too.
+    """
     new0, new1 = sgv0.copy(), sgv1.copy()
     new1._input_ts, new1._passthrough_ts = list(sgv0._input_ts), list(sgv0._passthrough_ts)
     if swap:

@@ -74,7 +74,7 @@ class Rewiring:
     def readers(self, t: End) -> list[Operation]:
         """The ops that read a tensor or a hole, each once."""
         t = self._plain(t)
-        known = [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._unveiled(reader)]
+        known = [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
         found = unique([*known, *self._gained.get(id(t), ())])
         return [op for op in found if any(read is t for read in self.inputs(op))]
 
@@ -85,7 +85,13 @@ class Rewiring:
             self._gained.setdefault(id(t), []).append(op)
 
     def move(self, new: End, old: End, readers: Iterable[Operation]) -> int:
-        """Let ops read `new` wherever they read `old`; how many edges that moves."""
+        """Let ops read `new` wherever they read `old`; how many edges that moves.
+
+        Args:
+            new: What they read from then on.
+            old: What they read.
+            readers: The ops that may change.
+        """
         new, old, moved = self._plain(new), self._plain(old), 0
         for op in readers:
             held = self.inputs(op)
@@ -109,10 +115,17 @@ class Rewiring:
 
         Who reads what is asked for all pairs first, in which input an op reads it pair by pair, as in the original.
 
+        Args:
+            ts0: Tensors, one for each of `ts1`.
+            ts1: Tensors whose consumers change.
+            swap: Whether the consumers of `ts0` change too.
+            can_modify: The ops that may change; None for all.
+            cannot_modify: The ops that may not.
+
         Raises:
             ValueError: The lists are of unequal lengths, or a pair does not fit.
         """
-        pairs = _paired(list(ts0), list(ts1))
+        pairs = _pairs(list(ts0), list(ts1))
         readers = [(self.readers(t0), self.readers(t1)) for t0, t1 in pairs]
 
         def changeable(ops: list[Operation]) -> list[Operation]:
@@ -205,7 +218,7 @@ class Rewiring:
         """The tensor behind a veil; any other as it is."""
         return t.op.inputs[0] if self._veils and not isinstance(t, Hole) and t.op.name in self._veils else t
 
-    def _unveiled(self, reader: Operation) -> list[Operation]:
+    def _consumers_behind(self, reader: Operation) -> list[Operation]:
         """The ops that read through a veil; for another op itself."""
         return reader.outputs[0].consumers() if reader.name in self._veils else [reader]
 
@@ -215,7 +228,7 @@ def live(end: End) -> Tensor:
     return cast("Tensor", end.made) if isinstance(end, Hole) else end
 
 
-def _paired(ts0: list[End], ts1: list[End]) -> list[tuple[End, End]]:
+def _pairs(ts0: list[End], ts1: list[End]) -> list[tuple[End, End]]:
     """Pairs of tensors that fit each other; raises ValueError."""
     if len(ts0) != len(ts1):
         raise ValueError(
@@ -224,7 +237,9 @@ def _paired(ts0: list[End], ts1: list[End]) -> list[tuple[End, End]]:
         )
     for t0, t1 in zip(ts0, ts1, strict=True):
         if not t0.dtype.is_compatible_with(t1.dtype):
-            raise ValueError(f"{_told(t0.name, t0.dtype.name, t1.name, t1.dtype.name)}; cast one of them (tf.cast).")
+            raise ValueError(
+                f"{_difference_text(t0.name, t0.dtype.name, t1.name, t1.dtype.name)}; cast one of them (tf.cast)."
+            )
         _check_shapes(t0, t1)
     return list(zip(ts0, ts1, strict=True))
 
@@ -246,8 +261,8 @@ def _check_edges(changes: Iterable[tuple[Operation, int, End, End]]) -> None:
 
 def _check_shapes(t0: End, t1: End) -> None:
     if not t0.shape.is_compatible_with(t1.shape):
-        raise ValueError(f"{_told(t0.name, t0.shape, t1.name, t1.shape)}; reshape one of them (tf.reshape).")
+        raise ValueError(f"{_difference_text(t0.name, t0.shape, t1.name, t1.shape)}; reshape one of them (tf.reshape).")
 
 
-def _told(name0: str, what0: object, name1: str, what1: object) -> str:
+def _difference_text(name0: str, what0: object, name1: str, what1: object) -> str:
     return f"{name0!r} is {what0} and {name1!r} is {what1}, so neither fits in the other's place"

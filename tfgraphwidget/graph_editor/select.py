@@ -168,8 +168,8 @@ def select_ops(*args: object, **kwargs: Any) -> list[Operation]:
         re.error: A string is no regular expression.
     """
     chosen = _Choice("select_ops", kwargs)
-    heeded = chosen.heeded(_FOR_OPS, _FOR_TS, "restrict_ops_regex")
-    return chosen.made(args, heeded, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
+    heeds = chosen.heeds(_FOR_OPS, _FOR_TS, "restrict_ops_regex")
+    return chosen.select(args, heeds, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
 
 
 def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
@@ -188,8 +188,8 @@ def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
         re.error: A string is no regular expression.
     """
     chosen = _Choice("select_ts", kwargs)
-    heeded = chosen.heeded(_FOR_TS, _FOR_OPS, "restrict_ts_regex")
-    return chosen.made(args, heeded, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
+    heeds = chosen.heeds(_FOR_TS, _FOR_OPS, "restrict_ts_regex")
+    return chosen.select(args, heeds, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
 
 
 def select_ops_and_ts(*args: object, **kwargs: Any) -> tuple[list[Operation], list[Tensor]]:
@@ -225,15 +225,15 @@ class _Choice:
         if self.graph is not None:
             check_type(self.graph, (tf.Graph,))
 
-    def heeded(self, own: str, others: str, restrict: str) -> Callable[[re.Pattern[str]], bool]:
+    def heeds(self, own: str, others: str, restrict: str) -> Callable[[re.Pattern[str]], bool]:
         """Says of an expression whether this kind of selection heeds it, by how it begins."""
         only_own = self.kwargs.get(restrict, False)
         return lambda regex: regex.pattern.startswith(own) or not (only_own or regex.pattern.startswith(others))
 
-    def made(
+    def select(
         self,
         args: tuple[Any, ...],
-        heeded: Callable[[re.Pattern[str]], bool],
+        heeds: Callable[[re.Pattern[str]], bool],
         search: Callable[[Any, Any], list[Any]],
         listed: Callable[[Any], list[Any]],
     ) -> list[Any]:
@@ -244,7 +244,7 @@ class _Choice:
                 found += listed(arg)
             elif self.graph is None:
                 raise ValueError(f"A regular expression needs a graph to look in: add graph=... beside {arg!r}.")
-            elif heeded(regex := make_regex(arg)):
+            elif heeds(regex := make_regex(arg)):
                 found += search(self.graph, regex)
         keep = self.kwargs.get("positive_filter")
         return unique(found if keep is None else filter(keep, found))

@@ -227,7 +227,7 @@ class SubGraphView(Checked, refusal=TypeError):
     @property
     def connected_inputs(self) -> list[Tensor]:
         """The inputs that ops of the view read."""
-        return self._connected(self._input_ts)
+        return self._without_passthroughs(self._input_ts)
 
     @property
     def outputs(self) -> ListView:
@@ -237,14 +237,14 @@ class SubGraphView(Checked, refusal=TypeError):
     @property
     def connected_outputs(self) -> list[Tensor]:
         """The outputs that ops of the view make."""
-        return self._connected(self._output_ts)
+        return self._without_passthroughs(self._output_ts)
 
     @property
     def passthroughs(self) -> ListView:
         """The tensors that go through as they are."""
         return ListView(self._passthrough_ts)
 
-    def _connected(self, tensors: list[Tensor]) -> list[Tensor]:
+    def _without_passthroughs(self, tensors: list[Tensor]) -> list[Tensor]:
         through = set(map(id, self._passthrough_ts))
         return [t for t in tensors if id(t) not in through]
 

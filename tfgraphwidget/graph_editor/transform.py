@@ -36,7 +36,7 @@ from tfgraphwidget.graph_editor.live_ops import with_whole_loops
 from tfgraphwidget.graph_editor.select import get_backward_walk_ops, get_forward_walk_ops
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
 from tfgraphwidget.graph_editor.transformer import InformedTransformer, Transformer
-from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo
+from tfgraphwidget.graph_editor.transforming import CopySettings, TensorMap, TransformerInfo
 from tfgraphwidget.graph_editor.trees import flatten_tree, transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
 from tfgraphwidget.tf_types import Graph, Tensor
@@ -77,7 +77,7 @@ def copy(
         TypeError: As `Transformer` does.
         ValueError: As `Transformer` does.
     """
-    return _copied(Transformer(), sgv, dst_graph, dst_scope, src_scope, reuse_dst_scope)
+    return _copy_view(Transformer(), sgv, dst_graph, dst_scope, src_scope, reuse_dst_scope)
 
 
 def copy_with_input_replacements(
@@ -94,24 +94,32 @@ def copy_with_input_replacements(
     copies read in their place; what a variable means is said in `graph_replace`. Keys that are no inputs of the view
     mean nothing. Inputs that are not replaced are kept, or become placeholders in another graph. The other arguments,
     the result and the errors are those of `copy`.
+
+    Args:
+        sgv: What `make_view` takes.
+        replacement_ts: {input of the view: what the copy reads instead}.
+        dst_graph: The graph of the copy; None for that of the view.
+        dst_scope: The name scope of the copy.
+        src_scope: The scope that is removed from the names of the originals.
+        reuse_dst_scope: Whether `dst_scope` is used though it exists.
     """
-    source, replaced = make_view(sgv), _Replaced(replacement_ts)
+    source, replaced = make_view(sgv), _Replacements(replacement_ts)
     inputs, ops = TensorMap((t, t) for t in source.inputs), set(source.ops)
     whole = [variable for variable in replaced.whole if as_tensor(variable) in inputs]
     check_reads(whole, ops)
     read = [t for variable in whole for t in reads_of(variable) if t.op in ops]
     source = source.without(t.op for t in read)
-    copier = InformedTransformer(Known(instead=TensorMap((t, replaced.by[t]) for t in read)))
+    copier = InformedTransformer(CopySettings(instead=TensorMap((t, replaced.by[t]) for t in read)))
     copier.transform_external_input_handler = lambda info, t: (
         replaced.inputs[t] if t in replaced.inputs else keep_t_if_possible_handler(info, t)
     )
-    view, info = _copied(copier, source, dst_graph, dst_scope, src_scope, reuse_dst_scope)
+    view, info = _copy_view(copier, source, dst_graph, dst_scope, src_scope, reuse_dst_scope)
     # As recorded of the original: within one graph there are no placeholders, and what was replaced or kept is listed
     # by `info.inputs` only.
     return view if dst_graph not in (None, source.graph) else view.remap_inputs([]), info
 
 
-def _copied(
+def _copy_view(
     copier: Transformer, sgv: object, dst_graph: Graph | None, dst_scope: str, src_scope: str, reuse_dst_scope: bool
 ) -> tuple[SubGraphView, TransformerInfo]:
     view = make_view(sgv)
@@ -153,18 +161,18 @@ def graph_replace(
     """
     values = flatten_tree(transform_tree(target_ts, value_of))
     controls = ControlOutputs(get_unique_graph(values, check_types=(tf.Tensor,)))
-    replaced = _Replaced(replacement_ts)
+    replaced = _Replacements(replacement_ts)
     stops = list(replaced.by)
     check_reads(replaced.whole, set(get_backward_walk_ops(values, stop_at_ts=stops)) if replaced.whole else set())
     needed = set(get_backward_walk_ops(values, stop_at_ts=stops, control_inputs=True))
     ops = [op for op in get_forward_walk_ops(stops, control_outputs=controls) if op in needed]
     if not ops and not any(isinstance(t, tf.Variable) and value_of(t) in replaced.by for t in flatten_tree(target_ts)):
         raise ValueError("Targets and replacements are not connected! Replace tensors that the targets are made of.")
-    copier = InformedTransformer(Known(instead=replaced.by))
+    copier = InformedTransformer(CopySettings(instead=replaced.by))
     copier.transform_external_input_handler = keep_t_if_possible_handler
     info = None
     if ops:
-        _, info = _copied(copier, with_whole_loops(ops, stops), None, dst_scope, src_scope, reuse_dst_scope)
+        _, info = _copy_view(copier, with_whole_loops(ops, stops), None, dst_scope, src_scope, reuse_dst_scope)
 
     def anew(t: Tensor) -> Any:
         value = value_of(t)
@@ -174,7 +182,7 @@ def graph_replace(
     return transform_tree(target_ts, anew)
 
 
-class _Replaced:
+class _Replacements:
     """What copies read in the place of tensors and variables.
 
     `by` maps the tensor that would be read to the one that is; `inputs` does so for views, which may end between a

@@ -22,7 +22,7 @@ from tfgraphwidget.graph_editor.lists import check_type, unique, value_of
 from tfgraphwidget.graph_editor.live_ops import all_or_nothing, read
 from tfgraphwidget.graph_editor.placeholders import check_scope, make_placeholder_from_tensor, scope_finalize
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
-from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo, Transforming
+from tfgraphwidget.graph_editor.transforming import CopySettings, TensorMap, TransformerInfo, Transforming
 from tfgraphwidget.tf_internals import (
     add_control_inputs,
     forward_operation,
@@ -51,7 +51,7 @@ class Transformer(Checked, refusal=TypeError):
     * `transform_external_hidden_input_handler(info, t)` the same for inputs that the view does not list.
     """
 
-    _known = Known()
+    _known = CopySettings()
 
     def __init__(self) -> None:
         self.transform_op_handler: Callable[..., Any] = copy_op_handler
@@ -92,9 +92,9 @@ class Transformer(Checked, refusal=TypeError):
         with no_collections(), all_or_nothing(dst_graph):
             if info.scope_ and not reuse_dst_scope:
                 info.scope_ = scope_finalize(info.get_unique(info.scope_[:-1]))
-            return self._transformed(info), TransformerInfo(info)
+            return self._transform(info), TransformerInfo(info)
 
-    def _transformed(self, info: Transforming) -> SubGraphView:
+    def _transform(self, info: Transforming) -> SubGraphView:
         info.copier = Copier(info, info.known.index or read(info.graph))
         ops = sorted(info.ops, key=operation_number)
         settings = _settings(self.transform_op_handler)
@@ -138,7 +138,7 @@ class Transformer(Checked, refusal=TypeError):
     def _assign_collections(self, info: Transforming, variables: list[tuple[Variable, Variable]]) -> None:
         told: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
         if self.assign_collections_handler is assign_renamed_collections_handler:
-            told = [(op, op_) for op, op_ in told if op.name in info.listed]  # most are in no collection
+            told = [(op, op_) for op, op_ in told if op.name in info.ops_in_collections]  # most are in no collection
         for op, op_ in told:
             self.assign_collections_handler(info, op, op_)
             for t in op.outputs:
@@ -168,7 +168,7 @@ class Transformer(Checked, refusal=TypeError):
             )
         return t_
 
-    def _from_outside(self, info: Transforming, t: Tensor) -> Any:
+    def _from_outside(self, info: Transforming, t: Tensor) -> object:
         if t in info.known.instead:
             return info.known.instead[t]
         if t in info.sgv_inputs_set:
@@ -197,12 +197,12 @@ class Transformer(Checked, refusal=TypeError):
 class InformedTransformer(Transformer):
     """A Transformer for functions of this package that have settled something before."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: CopySettings) -> None:
         super().__init__()
         self._known = known
 
 
-def _settings(handler: object) -> Mapping[str, Any] | None:
+def _settings(handler: object) -> Mapping[str, object] | None:
     """The keywords that a handler gives `copy_op_handler`; None for a handler that does something else."""
     if handler is copy_op_handler:
         return {}

@@ -51,7 +51,7 @@ class TensorMap(MutableMapping[Any, Any]):
 
 
 @dataclass(frozen=True)
-class Known:
+class CopySettings:
     """What another function of this package has settled before it asks for a transformation.
 
     `instead` are tensors that the copies read in place of others, from inside the view too. With `exact` copies take
@@ -76,7 +76,7 @@ class Transforming:
     """
 
     def __init__(
-        self, transformer: Any, known: Known, sgv: SubGraphView, dst_graph: Graph, dst_scope: str, src_scope: str
+        self, transformer: Any, known: CopySettings, sgv: SubGraphView, dst_graph: Graph, dst_scope: str, src_scope: str
     ) -> None:
         self.transformer, self.known = transformer, known
         self.sgv = sgv
@@ -150,19 +150,19 @@ class Transforming:
 
     def keys_of(self, elem: Any) -> list[str]:
         """The collections of the source graph that an op, a tensor or a variable is in."""
-        if elem.name not in self._listed:  # most are in none, and telling what they are takes longer
+        if elem.name not in self._collection_members:  # most are in none, and telling what they are takes longer
             return []
         member = Member.of(elem)
         return self._keys.get(member, []) if member else []
 
     @cached_property
-    def _listed(self) -> frozenset[str]:
+    def _collection_members(self) -> frozenset[str]:
         return frozenset(member.name for member in self._keys)
 
     @cached_property
-    def listed(self) -> frozenset[str]:
+    def ops_in_collections(self) -> frozenset[str]:
         """The names of the ops that are in a collection, or have a tensor in one."""
-        return frozenset(split_tensor(name)[0] for name in self._listed)
+        return frozenset(split_tensor(name)[0] for name in self._collection_members)
 
     @cached_property
     def _keys(self) -> Mapping[Member, list[str]]:
@@ -201,7 +201,7 @@ class TransformerInfo:
         Raises:
             TypeError: Something in it is neither op, tensor nor name.
         """
-        return transform_tree(original, lambda top: self._found(top, self._copies, missing_fn))
+        return transform_tree(original, lambda top: self._find(top, self._copies, missing_fn))
 
     def original(self, transformed: object, missing_fn: Callable[[Any], object] | None = None) -> Any:
         """What an op or tensor was copied from, or each in a tree of them; the other way round as `transformed`.
@@ -209,20 +209,20 @@ class TransformerInfo:
         Raises:
             TypeError: Something in it is neither op, tensor nor name.
         """
-        return transform_tree(transformed, lambda top: self._found(top, self._originals, missing_fn))
+        return transform_tree(transformed, lambda top: self._find(top, self._originals, missing_fn))
 
     @cached_property
     def _copies(self) -> tuple[TensorMap, dict[str, Any]]:
         return _both_ways([*self._transformed_ops.items(), *self._transformed_ts.items()], self._variables)
 
     @cached_property
-    def _originals(self) -> tuple[TensorMap, dict[str, Any]]:
+    def _originals(self) -> tuple[TensorMap, dict[str, object]]:
         pairs = [*self._transformed_ops.items(), *self._transformed_ts.items()]
         back = [(copy, original) for original, copy in self._variables]
         return _both_ways(((copy, original) for original, copy in reversed(pairs)), back)
 
     @staticmethod
-    def _found(top: Any, held: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[Any], object] | None) -> Any:
+    def _find(top: Any, held: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[Any], object] | None) -> Any:
         by_object, by_name = held
         if isinstance(top, tf.Variable) and top not in by_object:
             top = as_tensor(top)
@@ -248,7 +248,7 @@ class TransformerInfo:
 
 def _both_ways(
     pairs: Iterable[tuple[Any, Any]], variables: Iterable[tuple[Variable, Variable]]
-) -> tuple[TensorMap, dict[str, Any]]:
+) -> tuple[TensorMap, dict[str, object]]:
     """Pairs of ops and tensors, to be found by the first of each and by its name; variables by themselves alone."""
     pairs = list(pairs)
     return TensorMap((*pairs, *variables)), {first.name: second for first, second in pairs}

@@ -28,12 +28,17 @@ def transform_tree(tree: object, fn: Callable[[Any], object], iterable_type: Cal
     """The tree with `fn` of each leaf in its place.
 
     Dicts, lists, tuples and named tuples keep their types, at any depth; other iterables become an `iterable_type`.
+
+    Args:
+        tree: A leaf, or a tree of them.
+        fn: What takes a leaf and returns what replaces it.
+        iterable_type: The type of iterables that cannot keep theirs.
     """
     if _is_leaf(tree):
         return fn(tree)
     if isinstance(tree, Mapping):
         changed = {key: transform_tree(child, fn, iterable_type) for key, child in tree.items()}
-        return _refilled(tree, changed)
+        return _refill(tree, changed)
     children = [transform_tree(child, fn, iterable_type) for child in as_list(tree)]
     kind: Any = type(tree)
     if hasattr(tree, "_fields"):
@@ -71,6 +76,12 @@ def find_corresponding_elem(target: object, dst_graph: Graph, dst_scope: str = "
 def find_corresponding(targets: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """`targets`, an op, a tensor or a tree of them, with each replaced by `find_corresponding_elem`.
 
+    Args:
+        targets: An op, a tensor, or a tree of them.
+        dst_graph: The graph to look in.
+        dst_scope: The scope there.
+        src_scope: The scope that is removed from the names first.
+
     Raises:
         ValueError: One does not lie in `src_scope`.
         TypeError: One is neither op nor tensor.
@@ -84,7 +95,7 @@ def _is_leaf(tree: object) -> bool:
     return isinstance(tree, str | bytes) or not is_iterable(tree)
 
 
-def _refilled(tree: Mapping[Any, object], changed: dict[Any, object]) -> Any:
+def _refill(tree: Mapping[Any, object], changed: dict[Any, object]) -> object:
     """A mapping of the same type; a defaultdict keeps its factory."""
     try:
         new: Any = copy.copy(tree)

@@ -15,7 +15,6 @@ import tensorflow as tf
 
 from tfgraphwidget.graph import GraphIndex, Mask, traversal
 from tfgraphwidget.graph_editor.boundary import check_cios
-from tfgraphwidget.graph_editor.indexed import chosen, index_of, numbers
 from tfgraphwidget.graph_editor.lists import (
     as_list,
     get_consuming_ops,
@@ -23,6 +22,7 @@ from tfgraphwidget.graph_editor.lists import (
     make_list_of_op,
     make_list_of_t,
 )
+from tfgraphwidget.graph_editor.live_index import index_of, live_ops, numbers
 from tfgraphwidget.tf_internals import PartitionedVariable, operation_number, registered_gradient
 from tfgraphwidget.tf_types import Operation
 
@@ -56,7 +56,7 @@ def get_forward_walk_ops(
     _, control_outputs = check_cios(False, control_outputs)
     limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
     waits = None if control_outputs is None else control_outputs.graph
-    return _walked(traversal.forward, _seeds(seed_ops, get_consuming_ops), inclusive, limits, waits)
+    return _walk(traversal.forward, _seeds(seed_ops, get_consuming_ops), inclusive, limits, waits)
 
 
 def get_backward_walk_ops(
@@ -86,8 +86,8 @@ def get_backward_walk_ops(
     seeds = _seeds(seed_ops, get_generating_ops)
     limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
     if only_differentiable:
-        return _walked(_backward_by_gradients, seeds, inclusive, limits, None)
-    return _walked(traversal.backward, seeds, inclusive, limits, seeds[0].graph if seeds and control_inputs else None)
+        return _walk(_backward_by_gradients, seeds, inclusive, limits, None)
+    return _walk(traversal.backward, seeds, inclusive, limits, seeds[0].graph if seeds and control_inputs else None)
 
 
 def _both_walks(
@@ -129,7 +129,7 @@ def get_walks_intersection_ops(
     """
     seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
     controls = control_inputs, control_outputs, control_ios
-    ahead, behind = _both_walks(seeds, inclusive, (_listed(within_ops), within_ops_fn), controls)
+    ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
     both = set(behind)
     return [op for op in ahead if op in both]
 
@@ -148,10 +148,21 @@ def get_walks_union_ops(
     """What depends on the forward seeds or is needed by the backward seeds, in graph order.
 
     The arguments and errors are those of `get_walks_intersection_ops`.
+
+    Args:
+        forward_seed_ops: Ops that the walk forward starts from.
+        backward_seed_ops: Ops that the walk backward starts from.
+        forward_inclusive: Whether the forward seeds are among the result.
+        backward_inclusive: Whether the backward seeds are.
+        within_ops: Ops that are not left; None for all.
+        within_ops_fn: What says of an op whether the walk goes through it.
+        control_inputs: Whether control edges are followed.
+        control_outputs: Who runs after whom, a `ControlOutputs`, for walks forward.
+        control_ios: As `control_outputs`, and `control_inputs` with it.
     """
     seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
     controls = control_inputs, control_outputs, control_ios
-    ahead, behind = _both_walks(seeds, inclusive, (_listed(within_ops), within_ops_fn), controls)
+    ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
     return sorted(set(ahead) | set(behind), key=operation_number)
 
 
@@ -161,7 +172,7 @@ class _Limits(NamedTuple):
     stop_at_ts: object
 
 
-def _walked(
+def _walk(
     walk: Callable[..., Mask], seeds: list[Operation], inclusive: bool, limits: _Limits, waits: object
 ) -> list[Operation]:
     """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or None."""
@@ -179,13 +190,13 @@ def _walked(
     go = partial(walk, index, first, stop=stop, controls=waits is graph)
     mask = None if within is None else traversal.mask_of(index, numbers(index, within))
     if limits.within_ops_fn is not None:
-        mask = _allowed(go, mask, limits.within_ops_fn, graph.get_operations(), set(first))
+        mask = _filter_ops(go, mask, limits.within_ops_fn, graph.get_operations(), set(first))
     found = go(within=mask)
     found[first] = inclusive
-    return chosen(graph, found)
+    return live_ops(graph, found)
 
 
-def _allowed(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Operation], seeds: set[int]) -> Mask:
+def _filter_ops(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Operation], seeds: set[int]) -> Mask:
     """The ops that `fn` allows, among those that the walk would reach without it.
 
     The original asked only on its way, and so not about ops beyond one that was refused: what `fn` raises about those
@@ -234,13 +245,13 @@ def _has_gradient(kind: str) -> bool:
 
 
 def _seeds(seed_ops: object, of_tensors: Callable[[Any], list[Operation]]) -> list[Operation]:
-    listed = _listed(seed_ops)
+    listed = _as_list(seed_ops)
     if listed and isinstance(listed[0], tf.Tensor | tf.Variable | PartitionedVariable):
         return of_tensors(listed)
     return make_list_of_op(listed)
 
 
-def _listed(items: object) -> Any:
+def _as_list(items: object) -> Any:
     """As a list, so that a generator is read once; None stays None."""
     if items is None:
         return None

@@ -183,7 +183,7 @@ class Document:
             self._base, self._stamp = self._saved, _stamp(self.path)
         self._push()
 
-    def _stored_edits(self, commands: tuple[Command, ...]) -> tuple[list[dict[str, Any]] | None, str]:
+    def _stored_edits(self, commands: tuple[Command, ...]) -> tuple[list[dict[str, object]] | None, str]:
         """The edits that the file does not hold, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
         if not _same(commands[:base], self._base):

@@ -4,7 +4,7 @@ Each open scope is laid out knowing nothing of the rest but the shape that suits
 box in its parent. Equal containers (a network has one block many times) are laid out once. With the `LayoutCache` of an
 earlier drawing, a toggled scope costs its own container and those around it, and leaves the rest where it was.
 
-Edges enter an open scope at one point of its upper border and leave it at one point of its lower border, chosen by the
+Each tensor enters an open scope at a port of its upper border and leaves it at one of its lower border, chosen by the
 layout of the inside, so that the edges outside and inside meet. A drawing from left to right is the same with x and y
 exchanged, but for the headers.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from tfgraphwidget.layout.incremental.previous_layout import (
 )
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
+from tfgraphwidget.layout.layered.layered_graph import NodePorts
 from tfgraphwidget.progress import tell
 from tfgraphwidget.visible import (
     LEAST_WIDTH,
@@ -140,7 +140,7 @@ class CompoundLayout:
     Attributes:
         size: float64 (n, 2), width and height of every item.
         offset: float64 (n, 2), where the inside of an item begins in it; both in the drawing's x and y (see Frame).
-        ports: float64 (n, 2), the x where edges enter and leave an open scope, NaN for other items.
+        ports: per item, the x of the ports where edges enter and leave an open scope; None for other items.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class CompoundLayout:
         self.visible, self.frame, self.cache, self.layout = visible, frame, cache, layout
         self.size = size[:, ::-1].copy() if frame.right else size
         self.offset = np.zeros_like(size)
-        self.ports = np.full((len(visible), 2), np.nan)
+        self.ports: list[NodePorts] = [None] * len(visible)
         self.scopes = np.flatnonzero(visible.kind == OPEN)
         self.first = visible.child_start.tolist()
         self.pins = Pins(visible, pinned, frame)
@@ -170,7 +170,10 @@ class CompoundLayout:
         ends = np.stack([visible.source, visible.target], axis=1)
         flags = (visible.tensors == 0).astype(np.int32) + 2 * visible.back.astype(np.int32)
         fork = ends == visible.container[:, None]
-        self.edges = np.concatenate([np.where(fork, BORDER, ends - first), flags[:, None]], axis=1).astype(np.int32)
+        ports = np.stack([flags, visible.source_port, visible.target_port], axis=1)
+        if self.layout is not None:  # a drawing of the user's has one port at each side
+            ports[:, 1:] = np.minimum(ports[:, 1:], 0)
+        self.edges = np.concatenate([np.where(fork, BORDER, ends - first), ports], axis=1).astype(np.int32)
         self.auxiliary = visible.aside.astype(np.uint8)
 
     def is_new(self) -> bool:
@@ -190,11 +193,9 @@ class CompoundLayout:
             result.append(placed)
             corner, width, height = self.frame.enclose(item, placed.width, placed.height)
             self.size[item], self.offset[item] = (width, height), corner
-            middle = placed.width / 2
-            self.ports[item] = (
-                corner[0] + (middle if placed.enter is None else placed.enter),
-                corner[0] + (middle if placed.leave is None else placed.leave),
-            )
+            middle = (placed.width / 2,)
+            enter, leave = (tuple(corner[0] + x for x in side or middle) for side in (placed.enter, placed.leave))
+            self.ports[item] = enter, leave
         return result[::-1]
 
     def _structure(self, item: int) -> tuple[bytes, Structure]:
@@ -203,7 +204,7 @@ class CompoundLayout:
         key = edges.tobytes() + b"|" + self.auxiliary[a:b].tobytes()
         found = self.cache.structures.get(key)
         if found is None:
-            typed = [Edge(s, t, bool(f & 1), bool(f & 2)) for s, t, f in edges.tolist()]
+            typed = [Edge(s, t, bool(f & 1), bool(f & 2), sp, tp) for s, t, f, sp, tp in edges.tolist()]
             found = self.cache.structures[key] = build_structure(self.auxiliary[a:b].tolist(), typed)
         return key, found
 
@@ -238,7 +239,7 @@ class CompoundLayout:
         """Return the layout of an open scope whose children's sizes and ports are known."""
         a, b = self.first[item], self.first[item + 1]
         sizes = self.size[a:b]
-        layout_key = LayoutKey(key, level, sizes.tobytes(), self.ports[a:b].tobytes())
+        layout_key = LayoutKey(key, level, sizes.tobytes(), tuple(self.ports[a:b]))
         if self.layout is not None:
             record = self._external_layout(item, structure, level, layout_key)
         else:
@@ -284,8 +285,8 @@ class CompoundLayout:
             found, aspect_of(level), lambda: self._fresh_layout(item, structure, level, layout_key)
         ):
             found = self._fresh_layout(item, structure, level, layout_key)
-        elif previous[-1].drawing.requested is structure:
-            return found  # other sizes alone: what comes next is made after the same drawing
+        elif similar is not None and similar.has_same_lines(structure):
+            return found  # other sizes or ports alone: what comes next is made after the same drawing
         remember(previous, CachedLayout(layout_key, names, found))
         return found
 
@@ -300,13 +301,12 @@ class CompoundLayout:
     ) -> LayoutRecord:
         a, b = self.first[item], self.first[item + 1]
         sizes = [(w, h) for w, h in self.size[a:b].tolist()]
-        ports = [None if isnan(x) else (x, y) for x, y in self.ports[a:b].tolist()]
         main = None
         if self.layout is not None:
             from tfgraphwidget.layout.free_form.external import apply_layout
 
             main = partial(apply_layout, self.layout, self.visible.names[a:b])
-        return layout_container(structure, sizes, ports, aspect_of(level), similar, main)
+        return layout_container(structure, sizes, self.ports[a:b], aspect_of(level), similar, main)
 
 
 def lay_out_open_scopes(

@@ -11,13 +11,13 @@ from tfgraphwidget.layout.incremental.relayout import rejoin_components, update_
 from tfgraphwidget.layout.incremental.stretch import stretch_columns, stretch_packing
 from tfgraphwidget.layout.layered.columns import ColumnAssembly
 from tfgraphwidget.layout.layered.components import BORDER, Component, Structure
-from tfgraphwidget.layout.layered.layered_graph import LayeredGraph, LayoutProblem
+from tfgraphwidget.layout.layered.layered_graph import LayeredGraph, LayoutProblem, NodePorts
 from tfgraphwidget.layout.layered.phases import run_layout
 from tfgraphwidget.layout.layered.routing import Column
 from tfgraphwidget.layout.packing import AUXILIARY_GAP, GAP, extent, pack_beside
 
 Size = tuple[float, float]
-Port = tuple[float, float] | None
+Port = NodePorts
 Main = Callable[[LayoutProblem], MutableLayout]
 PreviousGraph = tuple[LayeredGraph, list[Column], Sequence[int] | None]
 PreviousPacking = tuple[Packing, Sequence[int]]
@@ -36,7 +36,7 @@ def layout_container(
     Args:
         structure: components, edges and isolated nodes.
         sizes: width and height of each node in pixels.
-        ports: per node, the x where edges enter and leave it, from its left, or None for anywhere.
+        ports: per node, the x of the ports where edges enter it and leave it, from its left, or None for anywhere.
         aspect: the wanted width : height.
         previous: an earlier layout; its order, layers and columns are kept where possible.
         main: draws one component in another way than in layers.
@@ -121,7 +121,7 @@ def _combine(
     # What has lines to the border stands alone in its rows: a line to the border below must not meet the others.
     rest = []
     for i, (component, piece) in enumerate(pieces):
-        if piece.enter is None and piece.leave is None:
+        if not piece.enter and not piece.leave:
             rest.append(i)
             continue
         _insert(result, component, piece, 0.0, 0.0)
@@ -166,7 +166,7 @@ def _pack_boxes(
     if before:
         below, places = before[0].below, stretch_packing(*before, boxes, aspect)
     else:
-        below, places = pack_beside((result.width, result.height), boxes, aspect, gap, below=result.leave is None)
+        below, places = pack_beside((result.width, result.height), boxes, aspect, gap, below=not result.leave)
     record.packs[kind] = Packing(below, members, boxes, places)
     width, height = extent(boxes, places)
     gap = gap if result.width else 0.0
@@ -180,10 +180,10 @@ def _insert(result: MutableLayout, component: Component, piece: MutableLayout, x
         result.left[node], result.top[node] = piece.left[i] + x, piece.top[i] + y
     for i, edge in enumerate(component.edges):
         result.routes[edge] = [(px + x, py + y) for px, py in piece.routes[i]]
-    if piece.enter is not None:
-        result.enter = piece.enter + x
-    if piece.leave is not None:
-        result.leave = piece.leave + x
+    if piece.enter:
+        result.enter = tuple(at + x for at in piece.enter)
+    if piece.leave:
+        result.leave = tuple(at + x for at in piece.leave)
 
 
 def _extend_to_border(result: MutableLayout, structure: Structure) -> None:

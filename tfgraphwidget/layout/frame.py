@@ -73,7 +73,7 @@ class Frame:
             return replace(
                 placed, corner=placed.corner + shift, route=placed.route + shift, height=placed.height + spare
             )
-        enter, leave = (None if at is None else at + spare / 2 for at in (placed.enter, placed.leave))
+        enter, leave = (tuple(at + spare / 2 for at in side) for side in (placed.enter, placed.leave))
         shift = np.array([spare / 2, 0.0])
         corner, route = placed.corner + shift, placed.route + shift
         return replace(placed, corner=corner, route=route, width=placed.width + spare, enter=enter, leave=leave)

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 Point = tuple[float, float]
+Ports = tuple[float, ...]
+"""The x of each port of a border; NaN for one of another component."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -22,8 +24,8 @@ class ContainerLayout:
         height: of the container's inside.
         route: float64 (p, 2), the points of all edges, each from its source to its target.
         points: int64 (m,), how many points each edge has.
-        enter: the x where edges come from the upper border, None without any.
-        leave: the x where edges go to the lower border, None without any.
+        enter: the x where edges come from the upper border, by port.
+        leave: the x where edges go to the lower border, by port.
     """
 
     corner: Floats
@@ -31,8 +33,8 @@ class ContainerLayout:
     height: float
     route: Floats
     points: npt.NDArray[np.int64]
-    enter: float | None = None
-    leave: float | None = None
+    enter: Ports = ()
+    leave: Ports = ()
 
 
 @dataclass
@@ -44,8 +46,8 @@ class MutableLayout:
     width: float
     height: float
     routes: list[list[Point]]
-    enter: float | None = None
-    leave: float | None = None
+    enter: Ports = ()
+    leave: Ports = ()
 
     def to_arrays(self) -> ContainerLayout:
         """Return the layout as arrays."""

@@ -56,6 +56,8 @@ ITEM_FIELDS = (
 EDGE_FIELDS = (
     ("source", "i4", 0),
     ("target", "i4", 0),
+    ("source_port", "u1", 0),  # 1 more than the port of the border that it begins at; 0 for the end at a box
+    ("target_port", "u1", 0),  # the same of the border that it ends at
     ("tensors", "u4", 0),  # how many tensors the line stands for; 0 when it is control inputs only
     ("route_start", "u4", 0),  # m + 1 offsets into route
     ("route", "f4", 2),  # points of a polyline from source to target; drawn with rounded corners
@@ -115,6 +117,8 @@ class Scene:
     label_bytes: npt.NDArray[np.uint8]
     source: Ints
     target: Ints
+    source_port: npt.NDArray[np.uint8]
+    target_port: npt.NDArray[np.uint8]
     tensors: npt.NDArray[np.uint32]
     route_start: npt.NDArray[np.uint32]
     route: npt.NDArray[np.float32]
@@ -201,6 +205,8 @@ def build(
         **{name: getattr(seen, name).astype(np.uint8) for name in bits},
         **{name: getattr(seen, name).astype(np.uint32) for name in counts},
         **coded,
+        source_port=(seen.source_port + 1).astype(np.uint8),
+        target_port=(seen.target_port + 1).astype(np.uint8),
         pinned=np.isin(np.arange(len(seen)), [*pinned_items(seen, shown.pinned)]).astype(np.uint8),
         route_start=positions.route_start,
         route=positions.route,

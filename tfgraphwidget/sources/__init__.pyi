@@ -61,9 +61,9 @@ from .functions.state import EditedState as EditedState
 from .functions.state import GraphState as GraphState
 from .functions.state import captured_state as captured_state
 from .functions.state import find_operation as find_operation
-from .functions.traced import CONCRETE as CONCRETE
-from .functions.traced import FUNCTION as FUNCTION
-from .functions.traced import captured_body as captured_body
+from .functions.traces import CONCRETE as CONCRETE
+from .functions.traces import FUNCTION as FUNCTION
+from .functions.traces import captured_body as captured_body
 from .inference.bounds import Bounds as Bounds
 from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes

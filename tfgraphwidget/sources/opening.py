@@ -17,7 +17,7 @@ from tfgraphwidget.sources.files.formats import listed_suffixes, open_bytes, ope
 from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
-from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source
+from tfgraphwidget.sources.functions.traces import CONCRETE, FUNCTION, find_trace, function_source
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notices
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.live.sessions import unwrap_session
@@ -165,7 +165,7 @@ def _alternative(thing: object) -> str:
     )
 
 
-def _attribute(thing: object, name: str) -> Any:
+def _attribute(thing: object, name: str) -> object:
     """An attribute of any object; None when it is missing or reading it raises."""
     try:
         return getattr(thing, name, None)

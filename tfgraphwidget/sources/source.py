@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import Member, Typing, VariableDef
+from tfgraphwidget.graph import Member, SavedGradient, Typing, VariableDef
 from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
@@ -117,6 +117,9 @@ class StoredData(Protocol):
     def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
 
+    def gradient(self, kind: str) -> SavedGradient | None:
+        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have."""
+
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
 
@@ -126,7 +129,7 @@ class StoredData(Protocol):
     def keys(self, handle: str) -> tuple[str, ...]:
         """The names in the checkpoint under which the value of the variable of that handle op is; empty without one."""
 
-    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+    def other_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:

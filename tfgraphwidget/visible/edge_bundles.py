@@ -48,12 +48,15 @@ class EdgePairs:
 
 @dataclass(frozen=True, eq=False)
 class EdgeBundles:
-    """Per line, sorted by container: `source`, `target`, `tensors` (0 for control inputs only), `back` (bool: all its
-    tensors go a loop's way back). Per line and tensor: the number of the `line`, and the tensor's `op` and `port`.
+    """Per line, sorted by container: `source`, `target`, `source_port`, `target_port` (the port of the border that an
+    end is at, -1 for the end at a box), `tensors` (0 for control inputs only), `back` (bool: all its tensors go a
+    loop's way back). Per line and tensor: the number of the `line`, and the tensor's `op` and `port`.
     """
 
     source: Ints
     target: Ints
+    source_port: Ints
+    target_port: Ints
     tensors: Ints
     back: Mask
     line: Ints
@@ -112,18 +115,23 @@ def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tup
     return a[once], b[once]
 
 
-def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs) -> EdgeBundles:
-    """Bundle edges between the same items; control edges only where there is no data edge.
+def bundle_edges(parent: Ints, depth: Ints, is_open: Mask, data: EdgePairs, control: EdgePairs) -> EdgeBundles:
+    """Bundle edges between the same boxes and ports; control edges only where there is no data edge.
+
+    Where a tensor crosses the border of an open scope it has a port. The last of `MOST_PORTS` is that of all further
+    tensors; control edges have one port after those.
 
     Args:
         parent: The container of each item.
         depth: The depth of each item.
+        is_open: Which items are open scopes.
         data: The data edges.
         control: The control edges.
     """
     n = len(parent)
     a, b, row = _split(parent, depth, data.source, data.target)
-    key = a.astype(np.int64) * n + b
+    leaves, enters, ports = _assign_ports(_borders(parent, is_open, a, b), row, data, 2 * n)
+    key = _line_keys(n, a, b, leaves, enters)
     order = np.lexsort((data.port[row], data.op[row], key))
     key, row = key[order], row[order]
     op, port = data.op[row], data.port[row]
@@ -131,16 +139,99 @@ def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs)
     fresh[1:] = (key[1:] != key[:-1]) | (op[1:] != op[:-1]) | (port[1:] != port[:-1])
     lines, line = np.unique(key[fresh], return_inverse=True)
     forward = np.bincount(line, weights=~data.back[row[fresh]], minlength=len(lines)) > 0
-    a, b, _ = _split(parent, depth, control.source, control.target)
-    keys = np.concatenate([lines, np.setdiff1d(a.astype(np.int64) * n + b, lines)])
-    source, target = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
-    order = np.lexsort((target, source, np.where(target == parent[source], target, parent[target])))
+    pair = control.source.astype(np.int64) * n + control.target
+    alone = ~np.isin(pair, data.source.astype(np.int64) * n + data.target)
+    a, b, _ = _split(parent, depth, control.source[alone], control.target[alone])
+    out, into = _borders(parent, is_open, a, b)
+    leaves, enters = (np.where(end >= 0, ports[np.maximum(end, 0)], -1) for end in (out, into))
+    keys = np.concatenate([lines, np.setdiff1d(_line_keys(n, a, b, leaves, enters), lines)])
+    ends, at = keys // _PORTS**2, keys % _PORTS**2
+    source, target = (ends // n).astype(np.int32), (ends % n).astype(np.int32)
+    order = np.lexsort((at, target, source, np.where(target == parent[source], target, parent[target])))
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     tensors = np.bincount(line, minlength=len(keys)).astype(np.int32)
     back = np.zeros(len(keys), dtype=bool)
     back[: len(lines)] = ~forward
-    return EdgeBundles(source[order], target[order], tensors[order], back[order], number[line], op[fresh], port[fresh])
+    return EdgeBundles(
+        source[order],
+        target[order],
+        (at // _PORTS - 1)[order].astype(np.int32),
+        (at % _PORTS - 1)[order].astype(np.int32),
+        tensors[order],
+        back[order],
+        number[line],
+        op[fresh],
+        port[fresh],
+    )
+
+
+# So many tensors have ports of their own at one border; on a border of usual width, more could not be told apart.
+MOST_PORTS = 8
+_PORTS = MOST_PORTS + 2  # and the port of control edges, and none
+
+
+def _line_keys(n: int, a: Ints, b: Ints, leaves: Ints, enters: Ints) -> Longs:
+    """A number per line: of its ends, and of its ports there."""
+    ends = a.astype(np.int64) * n + b
+    return (ends * _PORTS + leaves + 1) * _PORTS + enters + 1
+
+
+def _borders(parent: Ints, is_open: Mask, a: Ints, b: Ints) -> tuple[Ints, Ints]:
+    """The border that each segment begins at, and that it ends at: twice an open scope, 1 more where tensors leave it.
+
+    -1 for an end at a box.
+    """
+    comes_in, goes_out = a == parent[b], b == parent[a]
+    begins = np.where(comes_in, 2 * a, np.where(is_open[a], 2 * a + 1, -1))
+    ends = np.where(goes_out, 2 * b + 1, np.where(is_open[b], 2 * b, -1))
+    return begins, ends
+
+
+def _assign_ports(ends: tuple[Ints, Ints], row: Ints, data: EdgePairs, borders: int) -> tuple[Ints, Ints, Ints]:
+    """The ports at both ends of each segment, -1 at a box; and per border how many ports tensors have there."""
+    crossings = np.unique(np.concatenate([(end * len(data.op) + row)[end >= 0] for end in _as_longs(ends)]))
+    border, of = (crossings // max(len(data.op), 1)).astype(np.int32), crossings % max(len(data.op), 1)
+    group, first_of = _group_crossings(border, data, of)
+    start = np.searchsorted(border[first_of], np.arange(borders + 1))
+    number = np.minimum(np.arange(len(first_of)) - start[border[first_of]], MOST_PORTS - 1)
+    found = []
+    for end in _as_longs(ends):
+        at = np.full(len(end), -1, dtype=np.int32)
+        here = end >= 0
+        at[here] = number[group[np.searchsorted(crossings, end[here] * len(data.op) + row[here])]]
+        found.append(at)
+    return found[0], found[1], np.minimum(np.diff(start), MOST_PORTS).astype(np.int32)
+
+
+def _as_longs(ends: tuple[Ints, Ints]) -> tuple[Longs, Longs]:
+    return ends[0].astype(np.int64), ends[1].astype(np.int64)
+
+
+def _group_crossings(border: Ints, data: EdgePairs, row: Longs) -> tuple[Longs, Longs]:
+    """The group of each crossing of a border by a row, and the first crossing of each group, in order.
+
+    The rows of one tensor are in one group; so are those of tensors that come from one box and beyond the border go to
+    the same boxes: what is drawn of them is the same.
+    """
+    tensor = data.op[row].astype(np.int64) * (int(data.port.max(initial=0)) + 1) + data.port[row]
+    _, one = np.unique(border * (int(tensor.max(initial=0)) + 1) + tensor, return_inverse=True)
+    targets = np.zeros(int(one.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(targets, one, _scatter(data.target[row]))
+    keys = np.stack([border.astype(np.uint64), data.source[row].astype(np.uint64), targets[one]], axis=1)
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.lexsort((first, border[first]))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[group.reshape(-1)], first[order]
+
+
+def _scatter(numbers: Ints) -> npt.NDArray[np.uint64]:
+    """Random numbers of 64 bits (splitmix64): a sum of them stands for a set."""
+    z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 def _split(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:

@@ -61,7 +61,7 @@ def select_items(index: GraphIndex, outline: Outline, shown: ViewSpec) -> Items:
     """
     is_open = np.zeros(len(outline), dtype=bool)
     is_open[[0, *(outline.ids[name] for name in shown.opened if name in outline.ids)]] = True
-    hidden_node, hidden_op = _hidden(index, outline, shown.hidden)
+    hidden_node, hidden_op = _hidden_masks(index, outline, shown.hidden)
     item_of_node = np.full(len(outline), -1, dtype=np.int32)
     item_of_node[0], count = 0, 1
     none = np.full(1, -1, dtype=np.int32)
@@ -96,13 +96,13 @@ def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) 
     Returns:
         Which ops are shown.
     """
-    nodes, ops = _hidden(index, outline, hidden)
+    nodes, ops = _hidden_masks(index, outline, hidden)
     for level in outline.levels[1:]:
         nodes[level] |= nodes[outline.parent[level]]
     return ~(ops | nodes[outline.home])
 
 
-def _hidden(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple[Mask, Mask]:
+def _hidden_masks(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple[Mask, Mask]:
     """Which nodes and which ops are hidden themselves; a slash behind says that a scope is meant, and no op.
 
     A group goes with the last of its members.

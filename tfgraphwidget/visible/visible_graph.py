@@ -1,9 +1,9 @@
 """The visible graph: items (open and closed scopes and groups, ops, badges) and the bundled edges between them.
 
 An edge from one box to another is cut at the container borders on its way into segments, one per container: child to
-child in the lowest container of both ends, child to border on the way out, border to child on the way in. Equal
-segments are one edge with a count. So a container can be laid out knowing nothing of the rest, and an edge never runs
-far.
+child in the lowest container of both ends, child to border on the way out, border to child on the way in. Each tensor
+has a port of its own at a border that it crosses, as far as they fit. Equal segments are one edge with a count. So a
+container can be laid out knowing nothing of the rest, and an edge never runs far.
 
 Constants, variables and their reads are badges inside the boxes of their consumers (`badges`); repeated siblings and
 the parts of training are put together in groups (`hierarchy`). Of the edges from the forward pass into training only
@@ -58,6 +58,7 @@ __all__ = ["BADGE", "CLOSED", "KINDS", "OP", "OPEN", "VisibleGraph", "build_visi
 KINDS = ("op", "closed scope", "open scope", "badge")
 OP, CLOSED, OPEN, BADGE = range(4)
 _MANY_PLACES = 3
+OUTPUTS = 1 << 10  # in numbers of tensors: op * OUTPUTS + port
 _CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
 
 
@@ -75,8 +76,11 @@ class VisibleGraph:
     Per op of the graph: `item_of_op`, the (first) item that stands for it, or what is around it when it is hidden, and
     `home_of_op`, the same without badges: the box that counts it (int32).
     Per badge: `badge_op` and `badge_item` (int32): an op may have several, and the badge "+5 more" has several ops.
-    Per edge: `source`, `target` (items; one may be the parent of the other: its border), `tensors` (distinct
-    tensors; 0 for control inputs only), `back` (bool: a loop's way back), `bytes` (float32: of the largest tensor, 0
+    Per edge: `source`, `target` (items; one may be the parent of the other: its border), `source_port`, `target_port`
+    (the port of the border of an open scope that the edge begins or ends at, -1 at a box: a tensor has one where it
+    enters a scope, and one where it leaves it), `tensors` (distinct
+    tensors; 0 for control inputs only), `edge_tensor_start`, `edge_tensor` (m + 1 offsets, and the tensors of the
+    edges, each as op * OUTPUTS + port), `back` (bool: a loop's way back), `bytes` (float32: of the largest tensor, 0
     when unknown), `edge_labels` (the shape of a line's only tensor, or ""). Edges are sorted by `container`.
     """
 
@@ -102,7 +106,11 @@ class VisibleGraph:
     badge_item: Ints
     source: Ints
     target: Ints
+    source_port: Ints
+    target_port: Ints
     tensors: Ints
+    edge_tensor_start: Ints
+    edge_tensor: npt.NDArray[np.int64]
     back: Mask
     bytes: npt.NDArray[np.float32]
     edge_labels: Sequence[str]
@@ -148,7 +156,7 @@ def build_visible_graph(index: GraphIndex, shown: ViewSpec) -> VisibleGraph:
     aside &= outer == np.arange(len(outer))
     has_line &= data.are_within(outer)
     is_ordered = control.are_within(outer) & control.are_within(part.astype(np.int32))
-    lines = bundle_edges(boxes.parent, boxes.depth, data.select(has_line), control.select(is_ordered))
+    lines = bundle_edges(boxes.parent, boxes.depth, boxes.open, data.select(has_line), control.select(is_ordered))
     omitted = _count_omitted(len(boxes), data.select(~has_line), control.select(~is_ordered))
     is_kept = boxes.per_item(has_badge, np.zeros(len(outline))) == 0
     numbers = number_items(boxes, is_kept, badges.reader)
@@ -236,7 +244,11 @@ def _assemble(
         badge_item=of_badge[badges.pair_badge],
         source=number[lines.source],
         target=number[lines.target],
+        source_port=lines.source_port,
+        target_port=lines.target_port,
         tensors=lines.tensors,
+        edge_tensor_start=np.concatenate([[0], np.cumsum(lines.tensors)]).astype(np.int32),
+        edge_tensor=(lines.op.astype(np.int64) * OUTPUTS + lines.port)[np.argsort(lines.line, kind="stable")],
         back=lines.back,
         bytes=largest,
         edge_labels=labels,

@@ -59,7 +59,7 @@ class EditRequests:
         report = method(*call.args, **call.kwargs)
         return summary(report) if isinstance(report, Edits) else f"Only {names_text(report.ops)} can be trained now."
 
-    def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
+    def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[object, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
         parts = request.what
         registration = registry.registration_of(request.verb)
@@ -84,9 +84,9 @@ class EditRequests:
     def refusal_reply(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
         argument = str(getattr(error, "argument", ""))
-        return p.Refused(in_page_words(error.in_words), error.ops, self.offered(*error.mends), argument)
+        return p.Refused(in_page_words(error.in_words), error.ops, self.offer(*error.mends), argument)
 
-    def offered(self, *commands: Command) -> tuple[p.Offer, ...]:
+    def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
         offers = {command.code(): command for command in commands}
         self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])

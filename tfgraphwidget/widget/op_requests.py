@@ -81,7 +81,7 @@ class OpRequests:
             return tuple(map(arguments.output, what))
         return arguments.ops_of(arguments.part(self._part(what), ops=True))
 
-    def _part(self, what: tuple[str, ...]) -> Any:
+    def _part(self, what: tuple[str, ...]) -> object:
         if what:
             return what[0] if len(what) == 1 else what
         if self._editor.selection is None:

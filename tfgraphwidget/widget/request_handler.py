@@ -112,7 +112,7 @@ class RequestHandler:
             case p.FindEdited(step):
                 return p.EditedNames(edited_names(self._editor.index, self._editor.history, step)), []
             case p.ListFormats() | p.Export() | p.Download():
-                return self._exported(request)
+                return self._export(request)
             case p.Names():
                 return self._others.names(), []
             case p.Upload():
@@ -129,7 +129,7 @@ class RequestHandler:
                 return picture_reply(self._editor, request)
         return p.There(self.revision), []
 
-    def _exported(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
+    def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
         match request:
             case p.Export(kind, path, replace, colors):

@@ -60,7 +60,7 @@ class SelectionRequests:
         marked = editor.inputs if side == "inputs" else editor.outputs
         proposed = set(names)
         if side == "outputs" and (training := view.outline.op_part).any():
-            inside = self._named(name).mask
+            inside = self._select_item(name).mask
             readers = {tensor: traversal.readers_of(index, pairs(index, [tensor])) for tensor in names}
             forward = {tensor for tensor, ops in readers.items() if (~inside[ops] & (training[ops] == 0)).any()}
             proposed = forward or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
@@ -69,7 +69,17 @@ class SelectionRequests:
         )
 
     def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:
-        """Mark an item as input or output, or no more if it is; see `protocol.Mark`. Raises UnknownName and NoPath."""
+        """Mark an item as input or output, or no more if it is; see `protocol.Mark`.
+
+        Args:
+            side: The side of the boundary.
+            name: The item's name; with a slash at its end a scope or a group.
+            tensors: The tensors of it that are meant; () for those that cross its border.
+
+        Raises:
+            UnknownName: There is no such item.
+            NoPath: No value goes through it.
+        """
         editor, view = self._editor, self._editor.core.view
         names = tensors or self._crossing(side, name)
         old = editor.inputs if side == "inputs" else editor.outputs
@@ -79,12 +89,12 @@ class SelectionRequests:
         rest = tuple(known for known in old if known not in own and known not in names)
         new = rest if len(rest) < len(old) and not further else (*rest, *names)
         ends = (new, editor.outputs) if side == "inputs" else (editor.inputs, new)
-        view.mark(*ends, within=self._named(name).ops if side == "inputs" else ())
+        view.mark(*ends, within=self._select_item(name).ops if side == "inputs" else ())
         editor.core.listeners.notify()
 
     def _crossing(self, side: p.Side, name: str) -> tuple[str, ...]:
         """What a boundary names so that it takes an item in: see `protocol.Mark`."""
-        item = self._named(name)
+        item = self._select_item(name)
         if not name.endswith("/"):
             return (name,) if side == "outputs" else item.ends[0] or (name,)
         found = item.ends[side == "outputs"]
@@ -93,7 +103,7 @@ class SelectionRequests:
             raise NoPath(f"{how} {name[:-1]!r}; mark an op inside it.")
         return found
 
-    def _named(self, name: str) -> Selection:
+    def _select_item(self, name: str) -> Selection:
         """The ops of an item, by its key: with a slash at its end a scope or a group."""
         found = self._combine("set", *((), (name,)) if name.endswith("/") else ((name,), ()))
         assert found is not None

@@ -101,7 +101,7 @@ class ValueForms:
         elif feed.kind == "file":
             value = _from_file(feed)
         else:
-            return _made(feed, dtype, _shape(feed, static))
+            return _generate_value(feed, dtype, _shape(feed, static))
         _check_shape(feed, value.shape, static)
         return value
 
@@ -134,7 +134,7 @@ def _check_shape(feed: p.Feed, shape: tuple[int, ...], static: Shape) -> None:
         )
 
 
-def _made(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> Any:
+def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> object:
     """Zeros, ones or random numbers."""
     kind = tf_protos.numpy_dtype(dtype)
     if dtype == "string":
@@ -153,7 +153,7 @@ def _made(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> Any:
     return random.uniform(feed.low, feed.high, shape).astype(kind)
 
 
-def _from_file(feed: p.Feed) -> Any:
+def _from_file(feed: p.Feed) -> object:
     try:
         return np.load(parse_path(feed.source, "file"), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

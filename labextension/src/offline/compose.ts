@@ -2,7 +2,7 @@
 // Order and disjointness are preserved (stretch.ts), and every edge connects the same neighbors as before.
 import { at } from "../protocol/scene";
 import { EdgeEndpoints } from "./edge-endpoints";
-import type { Box, ComposedContainer, LayoutTables, PlacedBox, Point } from "./layout-tables";
+import type { Box, ComposedContainer, LayoutTables, Line, PlacedBox, Point, Ports } from "./layout-tables";
 import { type Span, type Stretch, stretchAxis } from "./stretch";
 
 /** A little more than nothing, in pixels. */
@@ -50,14 +50,36 @@ function composeInside(
     return x(Number.isNaN(port) ? width / 2 : port);
   }) as [number, number];
   const framed = frame(tables, node, x(width), tall);
+  const lines = border.lines(children, x, tall);
   return {
     inside,
     ...framed,
     enter: framed.left + enter,
     leave: framed.left + leave,
+    enterPorts: portsOf(
+      lines.filter(({ source }) => source < 0),
+      ({ route }) => framed.left + (route[0]?.[0] ?? 0),
+    ),
+    leavePorts: portsOf(
+      lines.filter(({ target }) => target < 0),
+      ({ route }) => framed.left + (route.at(-1)?.[0] ?? 0),
+    ),
     children,
-    lines: border.lines(children, x, tall),
+    lines,
   };
+}
+
+/** The ports where these lines are at the border. */
+function portsOf(lines: readonly Line[], place: (line: Line) => number): Ports {
+  const x: number[] = [];
+  const of = new Map<number, number>();
+  for (const line of lines) {
+    const at = place(line);
+    const known = x.findIndex((other) => Math.abs(other - at) < SAME);
+    const port = known < 0 ? x.push(at) - 1 : known;
+    for (const tensor of line.tensors) of.set(tensor, port);
+  }
+  return { x, of };
 }
 
 function pointOf(place: Point | null): { x: number; y: number } | null {

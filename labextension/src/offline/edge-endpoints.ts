@@ -1,6 +1,14 @@
 // The edges of one container, and where they meet the borders of its boxes after those have grown.
 import { at } from "../protocol/scene";
-import type { Box, ComposedContainer, LayoutTables, Line, PlacedBox, Point } from "./layout-tables";
+import {
+  type Box,
+  type ComposedContainer,
+  type LayoutTables,
+  type Line,
+  NO_TENSOR,
+  type PlacedBox,
+  type Point,
+} from "./layout-tables";
 import type { Span, Stretch } from "./stretch";
 
 /** A line as it was drawn; `piece` says which horizontal part each of its points is on, -1 for its ends. */
@@ -10,6 +18,13 @@ interface DrawnEdge {
   readonly target: number;
   readonly points: readonly Point[];
   readonly piece: number[];
+}
+
+/** Tensors of a line with the same ports at its ends; -1 at a box. */
+interface PortPair {
+  readonly from: number;
+  readonly to: number;
+  readonly tensors: number[];
 }
 
 /** The space that boxes and lines keep at either side, in pixels; as in tfgraphwidget/layout/spacing.py. */
@@ -84,19 +99,46 @@ export class EdgeEndpoints {
 
   /** All lines but those of children that are gone; `x` is where places are now, `height` the inside's now. */
   lines(children: readonly PlacedBox[], x: Stretch, height: number): Line[] {
-    return this.#drawn.map(({ row, source, target, points, piece }) => {
-      const route = points.map(([px, py], k): Point => {
-        const number = piece[k] ?? -1;
-        if (number >= 0) return [x(px), py + at(this.#drop, number)];
-        return [x(px), target < 0 && k === points.length - 1 ? height : py];
-      });
-      const [start, end] = [children[source], children[target]];
-      const ends = [
-        start && this.#end(points[0] as Point, source, start),
-        end && this.#end(points[points.length - 1] as Point, target, end),
-      ];
-      return { row, source, target, route: joinEnds(route, ends[0], ends[1]) };
+    return this.#drawn.flatMap((drawn) =>
+      this.#portPairs(drawn, children).map((pair) => this.#line(drawn, pair, children, x, height)),
+    );
+  }
+
+  /** The tensors of a line by the ports that they have at its ends: once a scope is open, they go apart. */
+  #portPairs({ row, source, target }: DrawnEdge, children: readonly PlacedBox[]): PortPair[] {
+    const { tensorStart, tensor } = this.#tables;
+    const pairs = new Map<string, PortPair>();
+    const [leave, enter] = [children[source]?.open?.leavePorts, children[target]?.open?.enterPorts];
+    const first = at(tensorStart, row);
+    const count = at(tensorStart, row + 1) - first;
+    for (let k = 0; k < Math.max(count, 1); k++) {
+      const one = count === 0 ? NO_TENSOR : at(tensor, first + k);
+      const [from, to] = [leave?.of.get(one) ?? -1, enter?.of.get(one) ?? -1];
+      const pair = pairs.get(`${from} ${to}`) ?? { from, to, tensors: [] };
+      pairs.set(`${from} ${to}`, pair);
+      pair.tensors.push(one);
+    }
+    return [...pairs.values()];
+  }
+
+  #line(
+    { row, source, target, points, piece }: DrawnEdge,
+    { from, to, tensors }: PortPair,
+    children: readonly PlacedBox[],
+    x: Stretch,
+    height: number,
+  ): Line {
+    const route = points.map(([px, py], k): Point => {
+      const number = piece[k] ?? -1;
+      if (number >= 0) return [x(px), py + at(this.#drop, number)];
+      return [x(px), target < 0 && k === points.length - 1 ? height : py];
     });
+    const [start, end] = [children[source], children[target]];
+    const ends = [
+      start && this.#end(points[0] as Point, source, start, from),
+      end && this.#end(points[points.length - 1] as Point, target, end, to),
+    ];
+    return { row, source, target, route: joinEnds(route, ends[0], ends[1]), tensors };
   }
 
   isGone(child: number): boolean {
@@ -204,12 +246,14 @@ export class EdgeEndpoints {
   }
 
   /** Where a line's end is on the border of its box. */
-  #end(old: Point, child: number, box: PlacedBox): End {
+  #end(old: Point, child: number, box: PlacedBox, number: number): End {
     const was = this.#box(child);
     const beside = old[1] > was.y + 1 && old[1] < was.y + was.height - 1;
     const below = Math.abs(old[1] - was.y - was.height) < Math.abs(old[1] - was.y);
     const share = (old[0] - was.x) / Math.max(was.width, SAME);
-    const port = box.open ? (below ? box.open.leave : box.open.enter) : share * box.width;
+    const ports = below ? box.open?.leavePorts : box.open?.enterPorts;
+    const middle = below ? box.open?.leave : box.open?.enter;
+    const port = ports?.x[number] ?? middle ?? share * box.width;
     const point: Point = beside
       ? [box.x + (share > 0.5 ? box.width : 0), box.y + box.height / 2]
       : [box.x + port, box.y + (below ? box.height : 0)];

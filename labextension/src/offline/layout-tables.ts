@@ -19,6 +19,8 @@ export class LayoutTables {
   readonly lineTarget: Column;
   readonly routeStart: Column;
   readonly route: Column;
+  readonly tensorStart: Column;
+  readonly tensor: Column;
   readonly parent: Column;
   readonly least: Column;
   /** Node -> its inside with everything closed in it, as it was in the editor (-1: not seen there), its row as a child. */
@@ -44,6 +46,8 @@ export class LayoutTables {
     this.lineTarget = column("line_target");
     this.routeStart = column("line_route");
     this.route = column("route");
+    this.tensorStart = column("line_tensor");
+    this.tensor = column("tensor");
     this.parent = column("node_parent");
     this.least = column("node_least");
     const nodes = this.parent.length;
@@ -92,6 +96,16 @@ export interface Line {
   readonly source: number;
   readonly target: number;
   readonly route: readonly Point[];
+  /** The tensors of the line; NO_TENSOR for control inputs. */
+  readonly tensors: readonly number[];
+}
+
+export const NO_TENSOR = -1;
+
+/** The ports of one border: the x of each, and the port of each tensor. */
+export interface Ports {
+  readonly x: readonly number[];
+  readonly of: ReadonlyMap<number, number>;
 }
 
 /** An open container: its size with its frame, where lines enter and leave it, where in it the inside begins. */
@@ -101,6 +115,8 @@ export interface ComposedContainer {
   readonly height: number;
   readonly enter: number;
   readonly leave: number;
+  readonly enterPorts: Ports;
+  readonly leavePorts: Ports;
   readonly left: number;
   readonly top: number;
   readonly children: readonly PlacedBox[];

@@ -2,7 +2,13 @@
 import type { Field } from "../protocol/messages";
 import { at, BADGE, CLOSED, OP, OPEN } from "../protocol/scene";
 import type { HiddenOps } from "./hidden-ops";
-import type { ComposedContainer, LayoutTables, PlacedBox, Point } from "./layout-tables";
+import {
+  type ComposedContainer,
+  type LayoutTables,
+  NO_TENSOR,
+  type PlacedBox,
+  type Point,
+} from "./layout-tables";
 import type { Data } from "./page-data";
 
 /** One box, absolute, in the drawing's x and y; of a badge, on the screen. */
@@ -22,6 +28,10 @@ interface Edge {
   readonly source: number;
   readonly target: number;
   readonly route: readonly Point[];
+  readonly tensors: number;
+  /** As in Scene. */
+  readonly sourcePort: number;
+  readonly targetPort: number;
 }
 
 /** The places of items and edges. `items` are breadth first: parents before their children. */
@@ -79,7 +89,18 @@ function addInside(
     const route = line.route.map(([x, y]): [number, number] => [x + left, y + top]);
     reachBorders(tables.data.head.right, route, line.source < 0, line.target < 0, item);
     const [source = number, target = number] = [numbers[line.source], numbers[line.target]];
-    edges.push({ row: line.row, source, target, route });
+    const [first = NO_TENSOR] = line.tensors;
+    const from = line.source < 0 ? held.enterPorts : held.children[line.source]?.open?.leavePorts;
+    const to = line.target < 0 ? held.leavePorts : held.children[line.target]?.open?.enterPorts;
+    edges.push({
+      row: line.row,
+      source,
+      target,
+      route,
+      tensors: line.tensors.filter((tensor) => tensor !== NO_TENSOR).length,
+      sourcePort: (from?.of.get(first) ?? -1) + 1,
+      targetPort: (to?.of.get(first) ?? -1) + 1,
+    });
   }
 }
 
@@ -211,7 +232,21 @@ export function addScene(to: Fields, { items, edges }: Drawing, tables: LayoutTa
     "i4",
     edges.map(({ target }) => target),
   );
-  to.add("tensors", "u4", lines("line_tensors"));
+  to.add(
+    "source_port",
+    "u1",
+    edges.map(({ sourcePort }) => sourcePort),
+  );
+  to.add(
+    "target_port",
+    "u1",
+    edges.map(({ targetPort }) => targetPort),
+  );
+  to.add(
+    "tensors",
+    "u4",
+    edges.map(({ tensors }) => tensors),
+  );
   to.add("back", "u1", lines("line_back"));
   to.add("bytes", "f4", lines("line_bytes"));
   to.addTexts(

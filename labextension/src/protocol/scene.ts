@@ -56,6 +56,9 @@ export interface Scene {
   readonly edges: number;
   readonly source: Int32Array;
   readonly target: Int32Array;
+  /** 1 more than the port of the border where an edge begins; 0 at a box. */
+  readonly sourcePort: Uint8Array;
+  readonly targetPort: Uint8Array;
   readonly tensors: Uint32Array;
   readonly routeStart: Uint32Array;
   readonly route: Float32Array;
@@ -178,6 +181,8 @@ export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
     edges: source.length,
     source,
     target: reader.take("target", "i4"),
+    sourcePort: reader.take("source_port", "u1"),
+    targetPort: reader.take("target_port", "u1"),
     tensors: reader.take("tensors", "u4"),
     routeStart: reader.take("route_start", "u4"),
     route: reader.take("route", "f4"),

@@ -68,7 +68,18 @@ export class Stage {
       watchTheme(() => this.#onThemeChange()),
     );
     store.watch(
-      ["camera", "hover", "picked", "paint", "scene", "warned", "edited", "controls", "hitNames"],
+      [
+        "camera",
+        "hover",
+        "hoverEdge",
+        "picked",
+        "paint",
+        "scene",
+        "warned",
+        "edited",
+        "controls",
+        "hitNames",
+      ],
       () => this.schedule(),
     );
     store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null));
@@ -91,7 +102,7 @@ export class Stage {
     const { scene: before, camera } = this.#store.value;
     const { graphEntry } = arrival;
     const alike = this.#placed && before && !graphEntry && scene.length <= TOO_MANY ? before : null;
-    this.#store.set({ ...change, scene, hover: -1, drawn: false });
+    this.#store.set({ ...change, scene, hover: -1, hoverEdge: -1, drawn: false });
     if (!this.#placed) {
       this.#place();
       return;
@@ -290,7 +301,7 @@ export class Stage {
   }
 
   #picture(scene: Scene, step: Step | null, moving: boolean): Frame {
-    const { paint, camera, hover, picked, controls } = this.#store.value;
+    const { paint, camera, hover, hoverEdge, picked, controls } = this.#store.value;
     if (!paint) throw new Error("There is no selection to draw yet.");
     return {
       scene,
@@ -302,6 +313,7 @@ export class Stage {
       goal: this.#motion.goal ?? camera,
       moving,
       hover,
+      hoverEdge,
       picked: scene.byKey.get(picked) ?? -1,
       controls,
       ...this.#namedItems.items(scene, this.#store.value, this.#refused),

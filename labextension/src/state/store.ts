@@ -64,6 +64,8 @@ export interface Screen {
   readonly cameras: ReadonlyMap<string, Camera>;
   /** The item under the pointer, or -1. */
   readonly hover: number;
+  /** The edge under the pointer, or -1. */
+  readonly hoverEdge: number;
   /** The key (protocol/scene.ts keyOf) of the item that the inspector shows, or "". */
   readonly picked: string;
   readonly mode: Mode;
@@ -124,6 +126,7 @@ const EMPTY: Screen = {
   camera: { x: 0, y: 0, zoom: 1 },
   cameras: new Map(),
   hover: -1,
+  hoverEdge: -1,
   picked: "",
   mode: "look",
   tool: "pan",

@@ -65,6 +65,8 @@ function scene(): Scene {
       source: Int32Array.from(lines.map(([source = 0]) => source)),
       target: Int32Array.from(lines.map(([, target = 0]) => target)),
       // The last but one is of control inputs only, the last a loop's way back.
+      source_port: Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0]),
+      target_port: Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0]),
       tensors: Uint32Array.from([1, 1, 2, 1, 1, 1, 0, 1]),
       route_start: zeros(Uint32Array, lines.length + 1),
       route: new Float32Array(0),

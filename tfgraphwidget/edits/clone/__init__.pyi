@@ -12,5 +12,6 @@ from .node_copier import has_closure_gradient as has_closure_gradient
 from .node_copier import invalidate_gradient as invalidate_gradient
 from .scopes import check_free as check_free
 from .scopes import copied_devices as copied_devices
+from .scopes import copied_names as copied_names
 from .scopes import taken_names as taken_names
 from .seeds import reseed as reseed

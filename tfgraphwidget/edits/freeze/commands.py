@@ -17,6 +17,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
     CONSTANTS,
+    HANDLE_DTYPES,
     HANDLES,
     TABLE,
     GraphIndex,
@@ -39,6 +40,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimizer updates variables with."""
+_ACCUMULATOR = "EmptyTensorList"
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
@@ -223,6 +225,9 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     train = [i for i, kind in enumerate(index.types) if TRAINS.fullmatch(kind)]
     train += [index.op(member.name) for member in index.collections.get("train_op", ())]
     training = [i for i, name in enumerate(index.names) if _GRADIENTS.search(name)]
+    # The gradient of a v2 loop has lists filled by the loop itself, which are made before it.
+    lists = traversal.backward(index, [i for i in training if index.types[i] == _ACCUMULATOR])
+    training = [i for i in training if not lists[i]]
     saving = [i for i, kind in enumerate(index.types) if _SAVES.fullmatch(kind)]
     aside = traversal.forward(index, [*train, *training, *saving])
     aside[[i for i, kind in enumerate(index.types) if is_placeholder(kind)]] = True
@@ -234,7 +239,8 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     for i in np.flatnonzero(~aside).tolist():
         readers = set(index.consumers.row(i).tolist())
         is_end = not readers or (readers & slopes and all(aside[reader] for reader in readers))
-        if is_end and index.types[i] not in CONSTANTS and index.dtypes(i) and _is_computed(index, i):
+        is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(i))
+        if is_end and is_value and index.types[i] not in CONSTANTS and _is_computed(index, i):
             names.append(index.names[i])
     if not names:
         raise GraphEditError("Nothing here looks like a result; mark the output ops first, or name them as outputs.")

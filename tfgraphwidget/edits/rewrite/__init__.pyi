@@ -2,6 +2,7 @@ from .attributes import Place as Place
 from .attributes import SetAttr as SetAttr
 from .attributes import SetConstant as SetConstant
 from .attributes import Trainable as Trainable
+from .consumers import ConsumerRewriter as ConsumerRewriter
 from .consumers import tensor as tensor
 from .consumers import tensor_name as tensor_name
 from .graft import graft_function as graft_function
@@ -12,4 +13,4 @@ from .remove import Remove as Remove
 from .rename import Rename as Rename
 from .rename import RenameKey as RenameKey
 from .replace_subgraph import Replace as Replace
-from .unused import find_unused_ops as find_unused_ops
+from .unused_ops import find_unused_ops as find_unused_ops

@@ -6,7 +6,7 @@ stood beside it (colocation) stands alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,7 +60,8 @@ class Remove(Command):
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when an op that stays would lose what it reads."""
-        return self.patch(context.index, context.external_tensors)
+        patch = self.patch(context.index, context.external_tensors)
+        return patch if context.ends is None else _without_results(patch, *context.ends)
 
     def fix_label(self) -> str:
         """A few words for a button."""
@@ -109,6 +110,18 @@ class Remove(Command):
                     [a, b],
                     [replace(self, readers=True)],
                 )
+
+
+def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[str, str]) -> Patch:
+    """The patch of a function that was opened itself: it does not return what is removed, if something is left."""
+    removed = {node.name for node in patch.remove.nodes}
+    left = {key: name for key, name in results.items() if split_tensor(name)[0] not in removed}
+    lost = [key for key in results if key not in left]
+    if not lost or not left or any(split_tensor(name)[0] in removed for name in arguments):
+        return patch
+    said = {*_lost_signature_notes([results[key] for key in lost])}
+    notes = (*(note for note in patch.notes if note not in said), f"The function no longer returns {names_text(lost)}.")
+    return replace(patch, ends=(arguments, left), notes=notes)
 
 
 def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask) -> set[int]:

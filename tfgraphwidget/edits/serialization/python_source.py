@@ -217,7 +217,7 @@ def _module(module: ModuleType) -> Expression:
     return Expression(name, {top if name == top else name: f"import {name}"})
 
 
-def _attribute_at(module: object, name: str) -> Any:
+def _attribute_at(module: object, name: str) -> object:
     try:
         return operator.attrgetter(name)(module)
     except Exception:  # TensorFlow's lazy parts fail in ways of their own

@@ -21,7 +21,7 @@ from tfgraphwidget.export.formats.new_saved_variables import (
     CannotHold,
     NewVariable,
     checkpoint_values,
-    initialized,
+    initializer_nodes,
     new_variables,
 )
 from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_functions
@@ -128,7 +128,7 @@ def _rewrite(edited: EditedSavedModel) -> tuple[Any, list[NewVariable]]:
     new: list[NewVariable] = []
     if has_objects:
         new = new_variables(original, edited.before, request.index, edited.session)
-        nodes = initialized(nodes, new, _init_op(original))
+        nodes = initializer_nodes(nodes, new, _init_op(original))
     objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
     if has_objects:
         objects.add_variables(new)
@@ -202,12 +202,12 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         added.add(name)
         nodes[name] = raw[name]
         stack += [split_input(text)[0] for text in raw[name].input]
-    edited_nodes = _renamed([nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw})
+    edited_nodes = _rename_nodes([nodes[name] for name in nodes if name not in added], converted, {*nodes, *raw})
     added.update(converted)
     return [*(node for name, node in raw.items() if name in added), *edited_nodes]
 
 
-def _renamed(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]) -> list[NodeDef]:
+def _rename_nodes(nodes: Sequence[NodeDef], names: Iterable[str], used_names: Iterable[str]) -> list[NodeDef]:
     """NodeDefs of which some have other names, which their consumers read.
 
     A frozen variable is a constant of the variable's name, and the objects of a SavedModel restore the variable itself.
@@ -328,14 +328,14 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
                     info.tensor_shape.CopyFrom(shape)
 
 
-def _shapes(index: GraphIndex, signature: Signature) -> list[Any]:
+def _shapes(index: GraphIndex, signature: Signature) -> list[object]:
     return [index.shape(index.op(tensor), split_tensor(tensor)[1] or 0) for _, tensor in signature.outputs]
 
 
 # Values
 
 
-def _changed_values(edited: EditedSavedModel, others: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> dict[str, object]:
     """The values that variables have in the session and did not have in the file, by their names in the checkpoint.
 
     `others` are those that came from another checkpoint.

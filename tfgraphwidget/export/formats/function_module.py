@@ -51,7 +51,7 @@ def save_module(path: Path, request: ExportRequest, module: Callable[[], tf.Modu
         check_saved_model(path, ModuleReference(request, exported))
 
 
-def _resources(module: Module) -> list[Any]:
+def _resources(module: Module) -> list[object]:
     """The tables that a module reads but has no attribute for; TensorFlow saves only what attributes hold.
 
     The function has only their handles. The objects are found through Python's garbage collector, as TensorFlow does
@@ -70,7 +70,7 @@ def _resources(module: Module) -> list[Any]:
     return resources
 
 
-def _handle(resource: object) -> Any:
+def _handle(resource: object) -> object:
     return getattr(resource, "resource_handle", None)
 
 

@@ -105,7 +105,7 @@ def add_objects(objects: Any, variables: Iterable[NewVariable], index: GraphInde
         objects.nodes[0].children.add(node_id=new.number, local_name=new.attribute)
 
 
-def initialized(nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init: str) -> list[NodeDef]:
+def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init: str) -> list[NodeDef]:
     """NodeDefs of which the init op assigns the present values of new variables.
 
     Args:
@@ -140,7 +140,7 @@ def initialized(nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init
     return found
 
 
-def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, Any]:
+def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, object]:
     """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
     if not variables:
         return {}

@@ -31,7 +31,7 @@ from tfgraphwidget.export.state.exported_subgraph import (
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import V1_CONTROL_FLOW
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
@@ -78,15 +78,30 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         save_module(path, request, request.module)
         return
     if not request.signatures:
-        raise GraphEditError(
-            "A SavedModel needs a signature: choose a boundary first, or give inputs=[…] and outputs=[…]."
-        )
+        request = _with_apparent_signature(request)
     need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
     state = read_state(request, need)
     part = extract_subgraph(request.index, request.signatures, state.ops)
     _write(path, request, part, state, edited)
     if request.verify:
         check_saved_model(path, GraphReference(request, state))
+
+
+def _with_apparent_signature(request: ExportRequest) -> ExportRequest:
+    """The request with the signature of what the graph seems to be for, and a notice of it."""
+    try:
+        signature = request.find_apparent_signature()
+    except GraphEditError as error:
+        raise GraphEditError(
+            "A SavedModel needs a signature, and nothing in the graph looks like a result: choose a boundary first, or "
+            "give inputs=[…] and outputs=[…]."
+        ) from error
+    inputs, outputs = (names_text([tensor for _, tensor in side]) for side in (signature.inputs, signature.outputs))
+    request.add_notice(
+        f"Signature {signature.name!r} takes {inputs or 'nothing'} and gives {outputs}, which the graph seems to be "
+        "for; choose a boundary, or give inputs= and outputs=, for another."
+    )
+    return request.with_signatures((signature,))
 
 
 def files_of(folder: Path) -> list[str]:

@@ -129,7 +129,8 @@ def lay_out_view(
 # `child_badge` (u4, one more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4),
 # `badge_family` (u1), `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`,
 # `line_target` (i4: child of the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes`
-# (f4), `line_label` (u4), `line_route` (u4, one more: where its points begin); `route` (f4, 2). Per way to color, k:
+# (f4), `line_label` (u4), `line_route`, `line_tensor` (u4, one more: where its points and its tensors begin); `route`
+# (f4, 2), `tensor` (u4, as in VisibleGraph). Per way to color, k:
 # `child_tint_k`, `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
 
 
@@ -179,7 +180,7 @@ def container_tables(
         for name, array in row.arrays.items():
             columns.setdefault(name, []).append(array)
     arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
-    for name in ("inside_child", "inside_line", "child_badge", "line_route"):
+    for name in ("inside_child", "inside_line", "child_badge", "line_route", "line_tensor"):
         arrays[name] = np.concatenate([[0], np.cumsum(arrays[name])]).astype(np.uint32)
     badge_ops = {op for row in rows if not row.layouts.saved for op in row.layouts.visible.badge_op.tolist()}
     ops = -1 - arrays["child_is"]
@@ -215,7 +216,7 @@ class _Rows:
     def _insides(self) -> Arrays:
         visible, items, placed = self.layouts.visible, self.layouts.items, self.layouts.placed
         names, ids = visible.names, self.outline.ids
-        port = [(np.nan if p.enter is None else p.enter, np.nan if p.leave is None else p.leave) for p in placed]
+        port = [((*p.enter, np.nan)[0], (*p.leave, np.nan)[0]) for p in placed]
         per_item = np.bincount(visible.parent[self.child], minlength=len(visible))
         per_line = np.bincount(visible.container[self.line], minlength=len(visible))
         return {
@@ -273,9 +274,13 @@ class _Rows:
             for name, end in (("source", visible.source), ("target", visible.target))
         }
         none = np.zeros((0, 2))
+        count = np.diff(visible.edge_tensor_start)
+        of_line = np.isin(np.repeat(np.arange(len(count)), count), rows)
         return {
             **ends,
-            "line_tensors": visible.tensors[rows].astype(np.uint32),
+            "line_tensors": count[rows].astype(np.uint32),
+            "line_tensor": count[rows],
+            "tensor": visible.edge_tensor[of_line].astype(np.uint32),
             "line_back": visible.back[rows].astype(np.uint8),
             "line_bytes": visible.bytes[rows].astype(np.float32),
             "line_label": self.texts.codes(visible.edge_labels[row] for row in rows.tolist()),

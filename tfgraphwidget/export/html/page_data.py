@@ -150,7 +150,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
     return _encode_json(head), buffer
 
 
-def _view_fields(view_spec: ViewSpec, frame: Frame) -> dict[str, Any]:
+def _view_fields(view_spec: ViewSpec, frame: Frame) -> dict[str, object]:
     return {
         "opened": sorted(view_spec.opened),
         "hidden": len(view_spec.hidden),
@@ -255,7 +255,7 @@ def _attribute_defaults(index: GraphIndex, kind: str) -> Iterator[tuple[str, lis
         yield each.name, comparison_texts(each.default_value) if each.HasField("default_value") else None
 
 
-def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, Any]]:
+def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, object]]:
     """TensorFlow's documentation of each op type, from a graph that has it."""
     docs = {kind: documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
     return {kind: asdict(notices) for kind, notices in docs.items() if notices.summary or notices.arguments}
@@ -286,7 +286,7 @@ class PageTables(NamedTuple):
     numbers: dict[str, npt.NDArray[Any]]
 
 
-def unpack_page(data: bytes) -> tuple[dict[str, Any], list[PageTables]]:
+def unpack_page(data: bytes) -> tuple[dict[str, object], list[PageTables]]:
     """The JSON document and the graphs in the result of `pack_page`; for tests and tools."""
     whole = gzip.decompress(data)
     at = 4 + int.from_bytes(whole[:4], "little")

@@ -111,7 +111,7 @@ class GraphReference:
         dtype = tf.as_dtype(self.request.index.dtypes(op)[port]).base_dtype
         return InputSpec(key, dtype, self.request.index.shape(op, port))
 
-    def _given_feeds(self, signature: Signature) -> dict[str, Any]:
+    def _given_feeds(self, signature: Signature) -> dict[str, object]:
         """The user's feeds for the inputs of a signature, by key."""
         feeds = {}
         for key, tensor in signature.inputs:
@@ -126,7 +126,7 @@ def find_external_op(nodes: Iterable[NodeDef]) -> str:
     return next((str(node.name) for node in nodes if _REACHES_OUT.fullmatch(node.op)), "")
 
 
-def next_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+def next_numbers(values: Mapping[str, object]) -> dict[str, object]:
     """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much."""
     arrays = {name: np.asarray(value) for name, value in values.items()}
     return {

@@ -25,7 +25,7 @@ class InputSpec(NamedTuple):
     shape: Shape
 
 
-def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, Any]]:
+def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, object]]:
     """Values by key, in several sizes and fillings; the same ones in each call."""
     are_static = all(shape is not None and None not in shape for _, _, shape in specs)
     for size, rank, way in _WAYS:

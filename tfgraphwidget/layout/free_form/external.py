@@ -92,8 +92,8 @@ def _with_routes(problem: LayoutProblem, corner: Points, sizes: Points) -> Mutab
         width,
         height,
         [[(a - x, b - y) for a, b in way] for way in routes],
-        None if enter is None else enter - x,
-        None if leave is None else leave - x,
+        () if enter is None else (enter - x,),
+        () if leave is None else (leave - x,),
     )
 
 
@@ -107,7 +107,8 @@ def _routes(
     enter, leave = median(heads) if heads else None, median(tails) if tails else None
     margin = CLEAR + 2 * STUB  # so no line to it ends like one to a port (`PolylineRerouter`)
     level = -margin, float((corner + sizes)[:, 1].max()) + margin
-    draw = PolylineRouter(corner, sizes, problem.ports, (enter or 0.0, leave or 0.0), level)
+    ports = [None if port is None else (port[0][0], port[1][0]) for port in problem.ports]
+    draw = PolylineRouter(corner, sizes, ports, (enter or 0.0, leave or 0.0), level)
     both = {(edge.source, edge.target) for edge in problem.edges}
     edges = report_each(problem.edges, "Drawing the lines") if len(problem.edges) > _MANY else problem.edges
     routes = [draw.route(edge.source, edge.target, twin=(edge.target, edge.source) in both) for edge in edges]

@@ -52,14 +52,14 @@ class ObstacleAvoidance:
             The points of the path.
         """
         self._steps = _STEPS
-        points = self._bent(start, end, through, _DEPTH)
+        points = self._bend(start, end, through, _DEPTH)
         points_kept = [start]
         for point, after in pairwise(points):
-            if self._met(points_kept[-1], after, through) >= 0:
+            if self._find_obstacle(points_kept[-1], after, through) >= 0:
                 points_kept.append(point)
         return [*points_kept, end]
 
-    def _met(self, start: Point, end: Point, through: tuple[int, ...]) -> int:
+    def _find_obstacle(self, start: Point, end: Point, through: tuple[int, ...]) -> int:
         """The box in the way that is nearest to the middle of a straight piece, or -1."""
         (a, b), (c, d) = start, end
         left, right = (a, c) if a < c else (c, a)
@@ -77,9 +77,9 @@ class ObstacleAvoidance:
         far = (np.abs(beside) + np.abs(below))[hit].tolist()
         return min(((d, node) for d, node in zip(far, nodes, strict=True) if node not in through), default=(0, -1))[1]
 
-    def _bent(self, start: Point, end: Point, through: tuple[int, ...], depth: int) -> list[Point]:
+    def _bend(self, start: Point, end: Point, through: tuple[int, ...], depth: int) -> list[Point]:
         """The points behind `start` of a way to `end`."""
-        met = self._met(start, end, through)
+        met = self._find_obstacle(start, end, through)
         if met < 0:
             return [end]
         self._steps -= 1
@@ -87,7 +87,7 @@ class ObstacleAvoidance:
             raise NoPathError
         points: list[Point] = []
         for a, b in pairwise([start, *self._beside(start, end, met), end]):
-            points += self._bent(a, b, through, depth - 1)
+            points += self._bend(a, b, through, depth - 1)
         return points
 
     def _beside(self, start: Point, end: Point, node: int) -> list[Point]:
@@ -239,7 +239,7 @@ class PolylineRerouter:
             if target != BORDER and _is_stub(way[-2:]):
                 ports[target] = float(way[-1, 0] - placed.corner[target, 0]), into[1]
         self._both = {(source, target) for source, target in lines[:, :2].tolist()}
-        border = (placed.enter or 0.0, placed.leave or 0.0)
+        border = ((*placed.enter, 0.0)[0], (*placed.leave, 0.0)[0])
         self._slanted = PolylineRouter(corner, sizes, ports, border, (0.0, height), _CLOSE)
 
     def route(self, source: int, target: int, before: list[Point]) -> list[Point]:  # noqa: ARG002

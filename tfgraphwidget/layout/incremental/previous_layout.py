@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Structure
-from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
+from tfgraphwidget.layout.layered.layered_graph import LayeredGraph, NodePorts
 from tfgraphwidget.layout.layered.routing import Column
 
 Size = tuple[float, float]
@@ -59,13 +58,18 @@ class PreviousLayout:
         return max(len(self.number), len(self.drawing.sizes)) - same
 
     def lines_changed(self, structure: Structure) -> int:
-        """How many lines of a structure have come, and how many have gone since."""
+        """How many pairs of nodes are joined by lines of a structure that were not before, and how many no more."""
         if self.drawing.requested is structure:
             return 0
-        old = Counter(edge[:2] for edge in self.drawing.structure.edges)
+        old = {edge[:2] for edge in self.drawing.structure.edges}
         number = [*self.number, BORDER]
-        now = Counter((number[edge.source], number[edge.target]) for edge in structure.edges)
-        return (old - now).total() + (now - old).total()
+        now = {(edge.source, edge.target) for edge in structure.edges}
+        pairs = [(number[source], number[target]) for source, target in now]
+        return len(old.difference(pairs)) + sum(pair not in old for pair in pairs)
+
+    def has_same_lines(self, structure: Structure) -> bool:
+        """Whether the nodes and lines are those of before, but for the ports that lines have."""
+        return not self.nodes_changed() and not self.lines_changed(structure)
 
 
 _MOST = 6
@@ -79,7 +83,7 @@ class LayoutKey(NamedTuple):
     structure: bytes
     level: int
     sizes: bytes
-    ports: bytes
+    ports: tuple[NodePorts, ...]
 
 
 @dataclass(frozen=True)

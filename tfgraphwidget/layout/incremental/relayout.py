@@ -105,8 +105,8 @@ def update_layered_graph(
 
 
 def _earlier_hyperedge(hyperedge: Hyperedge, number: Sequence[int]) -> Hyperedge:
-    kind, node = hyperedge
-    return (kind, node if kind == "far" or node == BORDER else number[node])
+    kind, node, *ports = hyperedge
+    return (kind, node if kind == "far" or node == BORDER else number[node], ports[0], ports[1])
 
 
 def _earlier_levels(

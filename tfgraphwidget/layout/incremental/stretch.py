@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import Point
 from tfgraphwidget.layout.incremental.previous_layout import Packing
-from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
+from tfgraphwidget.layout.layered.layered_graph import Hyperedge, LayeredGraph
 from tfgraphwidget.layout.layered.placement import isotonic_placement
 from tfgraphwidget.layout.layered.routing import Column, route_column
 from tfgraphwidget.layout.packing import GAP, extent, pack_beside
@@ -153,19 +153,20 @@ def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
 def _wishes(graph: LayeredGraph, x: dict[int, float], ends: Ends, chain: list[int]) -> list[float]:
     """Where the chain would be straight at one of its ends, those above it first."""
     (above, below), at = ends, x[chain[0]]
-    wishes = [_wish(graph, x, a, at, leaves=True) + aside for a, aside in above[chain[0]]]
+    hyperedge = graph.hyperedge[chain[0] - len(graph.problem.sizes)]
+    wishes = [_wish(graph, x, a, at, hyperedge, leaves=True) + aside for a, aside in above[chain[0]]]
     for vertex, onward in zip(chain, [*chain[1:], -1], strict=True):
-        wishes += [_wish(graph, x, b, at, leaves=False) for b in below[vertex] if b != onward]
+        wishes += [_wish(graph, x, b, at, hyperedge, leaves=False) for b in below[vertex] if b != onward]
     return wishes
 
 
-def _wish(graph: LayeredGraph, x: dict[int, float], end: int, at: float, *, leaves: bool) -> float:
+def _wish(graph: LayeredGraph, x: dict[int, float], end: int, at: float, by: Hyperedge, *, leaves: bool) -> float:
     """Where a line at `at` leaves or enters a vertex."""
     if end >= len(graph.problem.sizes):
         return x[end]
     half = graph.width(end) / 2 - _EDGE
     if graph.problem.ports[end] is not None:
-        return x[end] + min(graph.port(end)[leaves], half)
+        return x[end] + graph.port(end, by, leaves=leaves)
     return min(max(at, x[end] - half), x[end] + half)
 
 
@@ -267,10 +268,15 @@ def _stretch(low: Floats, old: Floats, new: Floats) -> Floats:
 def _spans(
     before: LayeredGraph, graph: LayeredGraph, number: int, column: Column, was: Mapping[int, int]
 ) -> list[Span]:
-    """Pieces of x (from, to) that must grow by so much at least, or may shrink by so much (negative)."""
-    spans = []
+    """Pieces of x (from, to) that must grow by so much at least, or may shrink by so much (negative).
+
+    Gaps between neighbors shrink by no more than boxes above or below them do: else all stays where it is.
+    """
+    spans: list[Span] = []
+    gaps: list[Span] = []
+    neighbors = {pair for row in before.layers[number] for pair in pairwise(row)}
     for row in graph.layers[number]:
-        left, room = None, 0.0  # the upper end of the last box or lane that was there, and what has come since
+        left, last, room = None, -1, 0.0  # the last box or lane that was there, and what has come since
         for i, vertex in enumerate(row):
             room += graph.space(row[i - 1], vertex) if i else 0.0
             there = was.get(vertex)
@@ -281,9 +287,24 @@ def _spans(
             low, high = column.x[there] - half, column.x[there] + half
             spans.append((low, high, graph.width(vertex) - 2 * half))
             if left is not None:
-                spans.append((left, low, room - (low - left)))
-            left, room = high, 0.0
+                more = room - (low - left)
+                (gaps if more < 0 and (last, there) in neighbors else spans).append((left, low, more))
+            left, last, room = high, there, 0.0
+    spans += [
+        (left, low, max(more, most)) for (left, low, more), most in zip(gaps, _shrinkage(spans, gaps), strict=True)
+    ]
     return [span for span in spans if span[1] - span[0] > 1e-9]
+
+
+def _shrinkage(spans: list[Span], gaps: list[Span]) -> list[float]:
+    """By how much (negative) the spans that are above or below each gap shrink, taken together."""
+    low, high, less = np.array([span for span in spans if span[2] < -_SAME]).reshape(-1, 3).T
+    left, right, _ = np.array(gaps).reshape(-1, 3).T
+    ended, begun = np.argsort(high), np.argsort(low)
+    before = np.concatenate([[0.0], np.cumsum(less[ended])])[np.searchsorted(high[ended], left, side="right")]
+    until = np.concatenate([[0.0], np.cumsum(less[begun])])[np.searchsorted(low[begun], right)]
+    result: list[float] = (until - before).tolist()
+    return result
 
 
 class _Stretch:

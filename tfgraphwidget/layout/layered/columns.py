@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 from tfgraphwidget.layout.geometry import MutableLayout, Point, remove_collinear
 from tfgraphwidget.layout.layered.column_wrapping import GUTTER
 from tfgraphwidget.layout.layered.layered_graph import Chain, Hyperedge, LayeredGraph
@@ -20,12 +22,13 @@ class ColumnAssembly:
         self.columns = columns
         self.gutter: dict[tuple[Hyperedge, int], tuple[float, float]] = {}  # x in the gutter, y below the column
         self.entries: dict[Hyperedge, dict[int, float]] = {}
-        self.exits: dict[int, float] = {}
+        self.exits: dict[int, dict[tuple[Hyperedge, int], float]] = {}  # by port
         self.width = self._place_columns()
-        self.enter = next((x for _, x in sorted(self.entries.get(("start", -1), {}).items())), None)
-        self.leave = next((x for _, x in sorted(self.exits.items(), reverse=True)), None)
+        self.enter = self._choose_entries()
+        # Where a port has several exits, that of the last column is it.
+        self.leave = {port: max((at, x) for (_, at), x in exits.items())[1] for port, exits in self.exits.items()}
         self.over, self.head = self._assign_channel()
-        self.foot = ABOVE + 6.0 if len({round(x) for x in self.exits.values()}) > 1 else 0.0
+        self.under, self.foot = self._assign_lower_channel()
         below = [column.height for column in columns] + [y for _, y in self.gutter.values()]
         self.height = self.head + max(below) + self.foot
 
@@ -39,7 +42,16 @@ class ColumnAssembly:
         ways = list(zip(self.graph.chains, self.graph.is_reversed, strict=True))
         slowly = report_each(ways, "Drawing the lines") if len(ways) > LONG else ways
         routes = [self._route(chains, top, turn=turn) for chains, turn in slowly]
-        return MutableLayout(left, top, self.width, self.height, routes, self.enter, self.leave)
+        return MutableLayout(left, top, self.width, self.height, routes, _by_port(self.enter), _by_port(self.leave))
+
+    def _choose_entries(self) -> dict[int, float]:
+        """The x of each port of the upper border: where its first hyperedge enters the first column."""
+        found: dict[int, tuple[int, float]] = {}
+        for hyperedge, entries in self.entries.items():
+            if hyperedge[0] == "start":
+                first = min(entries.items())
+                found[hyperedge[2]] = min(first, found.get(hyperedge[2], first))
+        return {port: x for port, (_, x) in found.items()}
 
     def _place_columns(self) -> float:
         """Give columns, gutter lanes, entries and exits their x; returns the whole width."""
@@ -52,7 +64,7 @@ class ColumnAssembly:
                 self.entries.setdefault(hyperedge, {})[number] = column.left + column.x[vertex]
             for hyperedge, vertex in self.graph.boundary_hyperedges(number, self.graph.last_level(number)):
                 if hyperedge[0] == "end":
-                    self.exits[number] = column.left + column.x[vertex]
+                    self.exits.setdefault(hyperedge[3], {})[(hyperedge, number)] = column.left + column.x[vertex]
                 else:
                     leaving.append((column.x[vertex], hyperedge))
             # The net that leaves furthest right turns first and takes the nearest lane: none cross there.
@@ -69,7 +81,7 @@ class ColumnAssembly:
             below = sorted(
                 [*entries.values(), *(x for (other, _), (x, _) in self.gutter.items() if other == hyperedge)]
             )
-            above = (self.enter,) if hyperedge[0] == "start" and self.enter is not None else ()
+            above = (self.enter[hyperedge[2]],) if hyperedge[0] == "start" else ()
             hyperedges[hyperedge] = HyperedgeSpan(above, tuple(below))
         track_of = assign_tracks(list(hyperedges.values()))
         count = max(track_of, default=-1) + 1
@@ -80,23 +92,33 @@ class ColumnAssembly:
         }
         return over, ABOVE + TRACK * (count - 1) + BELOW if count else 0.0
 
+    def _assign_lower_channel(self) -> tuple[dict[int, float], float]:
+        """How far below the columns the exits of each port meet, and the height that this needs."""
+        joined = {port: exits for port, exits in self.exits.items() if len({round(x) for x in exits.values()}) > 1}
+        spans = [HyperedgeSpan(tuple(sorted(exits.values())), (self.leave[port],)) for port, exits in joined.items()]
+        track_of = assign_tracks(spans)
+        under = {port: ABOVE + TRACK * max(track, 0) for port, track in zip(joined, track_of, strict=True)}
+        return under, max(under.values(), default=-6.0) + 6.0
+
     def _route(self, chains: list[Chain], top: list[float], *, turn: bool) -> list[Point]:
         hyperedge, points = chains[0].hyperedge, []
         if hyperedge[0] == "far":
             return self._route_beside_column(chains[0], top)
-        if hyperedge[0] == "start" and self.enter is not None:
-            points.append((self.enter, 0.0))
-            points += self._route_over_columns(hyperedge, self.enter, self.entries[hyperedge][chains[0].column])
+        if hyperedge[0] == "start":
+            enter = self.enter[hyperedge[2]]
+            points.append((enter, 0.0))
+            points += self._route_over_columns(hyperedge, enter, self.entries[hyperedge][chains[0].column])
         for number, chain in enumerate(chains):
             if number:
                 x, (dummy, below) = points[-1][0], self.gutter[(hyperedge, chains[0].column)]
                 points += [(x, self.head + below), (dummy, self.head + below)]
                 points += self._route_over_columns(hyperedge, dummy, self.entries[hyperedge][chain.column])
             points += self._route_chain(chain, top)
-        if hyperedge[0] == "end" and self.leave is not None:
-            x, y = points[-1][0], self.height - self.foot + ABOVE
-            points += [(x, y), (self.leave, y)] if self.foot else []
-            points.append((self.leave, self.height))
+        if hyperedge[0] == "end":
+            port = hyperedge[3]
+            x, leave, y = points[-1][0], self.leave[port], self.height - self.foot + self.under.get(port, 0.0)
+            points += [(x, y), (leave, y)] if port in self.under else []
+            points.append((leave, self.height))
         points = remove_collinear(points)
         return points[::-1] if turn else points
 
@@ -107,7 +129,8 @@ class ColumnAssembly:
         """The way of a line without lanes: beside its column; it may run through boxes of its ends' rows."""
         (source, target), column = chain.vertices, self.columns[chain.column]
         other = self.columns[self.graph.column[target]]
-        x, to = column.left + column.x[source], other.left + other.x[target]
+        x = column.left + column.x[source] + self.graph.port(source, chain.hyperedge, leaves=True)
+        to = other.left + other.x[target] + self.graph.port(target, chain.hyperedge, leaves=False)
         y, below = top[source] + self.graph.problem.sizes[source][1], top[target]
         side = column.left + column.width + ABOVE
         return [(x, y), (x, y + ABOVE), (side, y + ABOVE), (side, below - ABOVE), (to, below - ABOVE), (to, below)]
@@ -126,7 +149,7 @@ class ColumnAssembly:
             )
 
         if chain.hyperedge[0] == "side":
-            x1, x2 = same_layer_ports(graph, column, first, last)
+            x1, x2 = same_layer_ports(graph, column, chain.hyperedge, last)
             y = self.head + column.bend[(chain.hyperedge, graph.level[first])]
             return [(dx + x1, bottom(first)), (dx + x1, y), (dx + x2, y), (dx + x2, bottom(last))]
         x = column.outlet.get((first, chain.hyperedge), column.x[first])
@@ -139,3 +162,8 @@ class ColumnAssembly:
             x = to
         points.append((dx + x, top[last] if last < nodes else self.head + column.height))
         return points
+
+
+def _by_port(x: dict[int, float]) -> tuple[float, ...]:
+    """The x of each port; NaN for those of other components."""
+    return tuple(x.get(port, nan) for port in range(max(x, default=-1) + 1))

@@ -15,6 +15,7 @@ BORDER = -1
 class Edge(NamedTuple):
     """An edge between nodes; an end that is BORDER is the border of the container.
 
+    `source_port` and `target_port` are the ports of borders, the container's own or those of open scopes; -1 at a box.
     `is_control` edges do not constrain the layers; `is_back` marks the back edge of a loop.
     """
 
@@ -22,6 +23,8 @@ class Edge(NamedTuple):
     target: int
     is_control: bool = False
     is_back: bool = False
+    source_port: int = -1
+    target_port: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,5 +134,5 @@ def build_component(nodes: list[int], own: list[int], edges: Sequence[Edge]) -> 
     """
     number = {node: i for i, node in enumerate(nodes)}
     number[BORDER] = BORDER
-    local = [Edge(number[edges[i].source], number[edges[i].target], edges[i].is_control, edges[i].is_back) for i in own]
+    local = [edges[i]._replace(source=number[edges[i].source], target=number[edges[i].target]) for i in own]
     return Component(nodes, own, local)

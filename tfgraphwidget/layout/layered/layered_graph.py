@@ -9,6 +9,7 @@ runs through a box. A drawing that would be very long is wrapped into columns: a
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
@@ -26,19 +27,22 @@ _NARROWEST, _WIDER = 120.0, 1.0
 # reversed ("back") or many edges that are the only one of their source meet there ("into"); the border above ("start")
 # or below ("end"); the node at the beginning of control lines to nodes of the same row ("side"); or nothing (the number
 # of a "far" line).
-Hyperedge = tuple[str, int]
+# Then the port of its upper and of its lower end, where that is a border; else -1: distinct tensors run apart.
+Hyperedge = tuple[str, int, int, int]
+NodePorts = tuple[tuple[float, ...], tuple[float, ...]] | None
 
 
 @dataclass(frozen=True)
 class LayoutProblem:
     """A component with the width and height of each node and the x where edges enter and leave it (None: anywhere).
 
-    Sizes and ports are in pixels, ports from the left of the node. `aspect` is the wanted width : height.
+    Sizes and ports are in pixels, ports from the left of the node: those where edges enter, and where they leave.
+    `aspect` is the wanted width : height.
     """
 
     component: Component
     sizes: Sequence[tuple[float, float]]
-    ports: Sequence[tuple[float, float] | None]
+    ports: Sequence[NodePorts]
     aspect: float = 1.6
 
     @property
@@ -116,13 +120,20 @@ class LayeredGraph:
         """The least distance between the middles of two neighbors in a layer."""
         return (self.width(a) + self.width(b)) / 2 + self.space(a, b)
 
-    def port(self, node: int) -> tuple[float, float]:
-        """The x where edges enter a node and where they leave it, from its middle."""
-        port = self.problem.ports[node]
-        if port is None:
-            return 0.0, 0.0
+    def port(self, node: int, hyperedge: Hyperedge, *, leaves: bool) -> float:
+        """The x where a hyperedge enters a node, or `leaves` it, from its middle; 0 for a node without ports.
+
+        Args:
+            node: The node.
+            hyperedge: The hyperedge.
+            leaves: Whether the node is the upper end.
+        """
+        ports = self.problem.ports[node]
+        if ports is None:
+            return 0.0
+        side, port = ports[leaves], hyperedge[2] if leaves else hyperedge[3]
         half = self.problem.sizes[node][0] / 2
-        return port[0] - half, port[1] - half
+        return (side[port] if 0 <= port < len(side) else side[0] if side else half) - half
 
     def last_level(self, column: int) -> int:
         """Return the level below the last layer of a column."""
@@ -181,7 +192,8 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
     far = _edges_without_dummies(problem, rank)
     for number, (edge, hyperedge, reverse) in enumerate(zip(problem.edges, hyperedges, is_reversed, strict=True)):
         if number in far:
-            graph.chains.append([Chain(column[edge.source], ("far", number), [edge.source, edge.target])])
+            ports = edge.source_port, edge.target_port
+            graph.chains.append([Chain(column[edge.source], ("far", number, *ports), [edge.source, edge.target])])
         else:
             graph.chains.append(_make_chains(graph, edge, hyperedge, is_reversed=reverse))
     for chains in graph.chains:
@@ -209,7 +221,7 @@ def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequ
 
 def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[int]:
     """Return the edges past many layers in a drawing of thousands, where dummy nodes would take minutes."""
-    spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, _, _ in problem.edges]
+    spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, *_ in problem.edges]
     if sum(spans) <= _MOST_DUMMIES:
         return set()
     return {number for number, span in enumerate(spans) if span > _FAR}
@@ -217,23 +229,21 @@ def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[i
 
 def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hyperedge]:
     """Return the hyperedge of each edge."""
-    leaving = [0] * (len(problem.sizes) + 1)
-    entering = [0] * (len(problem.sizes) + 1)
-    for edge in problem.edges:
-        leaving[edge.source] += 1
-        entering[edge.target] += 1
+    leaving = Counter((edge.source, edge.source_port) for edge in problem.edges)
+    entering = Counter((edge.target, edge.target_port) for edge in problem.edges)
     hyperedges: list[Hyperedge] = []
     for edge, reverse in zip(problem.edges, is_reversed, strict=True):
+        ports = edge.source_port, edge.target_port
         if edge.target == BORDER:
-            hyperedges.append(("end", BORDER))
+            hyperedges.append(("end", BORDER, *ports))
         elif edge.source == BORDER:
-            hyperedges.append(("start", BORDER))
+            hyperedges.append(("start", BORDER, *ports))
         elif reverse:
-            hyperedges.append(("back", edge.target))
-        elif leaving[edge.source] == 1 and entering[edge.target] >= _FAN:
-            hyperedges.append(("into", edge.target))
+            hyperedges.append(("back", edge.target, -1, -1))
+        elif leaving[edge.source, ports[0]] == 1 and entering[edge.target, ports[1]] >= _FAN:
+            hyperedges.append(("into", edge.target, *ports))
         else:
-            hyperedges.append(("node", edge.source))
+            hyperedges.append(("node", edge.source, *ports))
     return hyperedges
 
 
@@ -263,7 +273,7 @@ def _make_chains(graph: LayeredGraph, edge: Edge, hyperedge: Hyperedge, *, is_re
     first = graph.column[lower] if upper == BORDER else graph.column[upper]
     last = first if lower == BORDER else graph.column[lower]
     if BORDER not in (upper, lower) and first == last and graph.level[upper] == graph.level[lower]:
-        return [Chain(first, ("side", edge.source), [edge.source, edge.target])]
+        return [Chain(first, ("side", edge.source, edge.source_port, -1), [edge.source, edge.target])]
     if first == last:
         start = 0 if upper == BORDER else graph.level[upper] + 1
         stop = graph.last_level(first) + 1 if lower == BORDER else graph.level[lower]

@@ -75,7 +75,10 @@ def place_nodes(graph: LayeredGraph, column: int) -> dict[int, float]:
     vertices = [vertex for layer in graph.layers[column] for vertex in sorted(layer)]
     number = {vertex: i for i, vertex in enumerate(vertices)}
     layers = [[number[vertex] for vertex in layer] for layer in graph.layers[column]]
-    weighted = [(number[a], number[b], weight) for a, b, weight in _share_weights(graph.links[column])]
+    weighted = [
+        (number[a], number[b], weight, _offset(graph, a, b, hyperedge))
+        for a, b, hyperedge, weight in _share_weights(graph.links[column])
+    ]
     rows = _placement_rows(graph, vertices, layers, weighted)
     x = align_nodes(rows)
     if any(rows.is_dummy):
@@ -84,10 +87,10 @@ def place_nodes(graph: LayeredGraph, column: int) -> dict[int, float]:
 
 
 def _placement_rows(
-    graph: LayeredGraph, vertices: list[int], layers: list[list[int]], weighted: list[tuple[int, int, float]]
+    graph: LayeredGraph, vertices: list[int], layers: list[list[int]], links: list[tuple[int, int, float, float]]
 ) -> OrderedRows:
     """The rows to be aligned, with the numbers that the column's vertices have among themselves."""
-    nodes, problem = len(graph.problem.sizes), graph.problem
+    nodes = len(graph.problem.sizes)
     is_dummy = [vertex >= nodes for vertex in vertices]
     half = [graph.width(vertex) / 2 for vertex in vertices]
     rows = [row for row in layers if row]
@@ -96,21 +99,24 @@ def _placement_rows(
         for row in rows
     ]
     side = [at + (DUMMY_GAP if dummy else NODE_GAP) / 2 for at, dummy in zip(half, is_dummy, strict=True)]
-    ports = [(0.0, 0.0) if dummy else graph.port(vertex) for vertex, dummy in zip(vertices, is_dummy, strict=True)]
-    large = [not dummy and problem.ports[vertex] is not None for vertex, dummy in zip(vertices, is_dummy, strict=True)]
-    links = [
-        (a, b, weight, straight_offset(ports[a][1], ports[b][0], stairs=large[a] and large[b]))
-        for a, b, weight in weighted
-    ]
     return OrderedRows(rows, gaps, side, links, is_dummy)
 
 
-def _share_weights(links: Mapping[tuple[int, int, Hyperedge], float]) -> list[tuple[int, int, float]]:
+def _offset(graph: LayeredGraph, upper: int, lower: int, hyperedge: Hyperedge) -> float:
+    """How far to the right of a vertex the next one must be for a straight edge."""
+    nodes, ports = len(graph.problem.sizes), graph.problem.ports
+    leaves = graph.port(upper, hyperedge, leaves=True) if upper < nodes else 0.0
+    enters = graph.port(lower, hyperedge, leaves=False) if lower < nodes else 0.0
+    large = upper < nodes and lower < nodes and ports[upper] is not None and ports[lower] is not None
+    return straight_offset(leaves, enters, stairs=large)
+
+
+def _share_weights(links: Mapping[tuple[int, int, Hyperedge], float]) -> list[tuple[int, int, Hyperedge, float]]:
     """Links with their weights; the branches of a net share its weight, or many readers would bend a long lane."""
     upper = Counter((a, hyperedge) for a, _, hyperedge in links)
     lower = Counter((b, hyperedge) for _, b, hyperedge in links)
     return [
-        (a, b, weight / max(upper[(a, hyperedge)], lower[(b, hyperedge)]))
+        (a, b, hyperedge, weight / max(upper[(a, hyperedge)], lower[(b, hyperedge)]))
         for (a, b, hyperedge), weight in links.items()
     ]
 

@@ -38,7 +38,7 @@ def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
     """
     track = [-1] * len(hyperedges)
     bent = [
-        _Bent(i, hyperedge)
+        _BentEdge(i, hyperedge)
         for i, hyperedge in enumerate(hyperedges)
         if len(hyperedge.tops) + len(hyperedge.bottoms) > 1
     ]
@@ -58,7 +58,7 @@ def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
     return track
 
 
-class _Bent:
+class _BentEdge:
     """A net that does not go straight down: its left and right end, and what it is sorted by."""
 
     __slots__ = ("bottoms", "high", "low", "number", "start", "tops", "track")
@@ -73,7 +73,7 @@ class _Bent:
         self.start = -start if end >= start else start
 
 
-def _swap_neighbors(bent: list[_Bent]) -> None:
+def _swap_neighbors(bent: list[_BentEdge]) -> None:
     """Exchange neighbors as long as that saves crossings."""
     last = len(bent) - 1
     stale = [True] * last  # pairs that are not known to be right
@@ -90,7 +90,7 @@ def _swap_neighbors(bent: list[_Bent]) -> None:
                     stale[k] = False
 
 
-def _pack_tracks(bent: list[_Bent], track: list[int]) -> list[int]:
+def _pack_tracks(bent: list[_BentEdge], track: list[int]) -> list[int]:
     """The same for hundreds of nets: from left to right, each on the first track that is free; crossings unheeded."""
     free: list[int] = []
     ends: list[tuple[float, int]] = []
@@ -103,7 +103,7 @@ def _pack_tracks(bent: list[_Bent], track: list[int]) -> list[int]:
     return track
 
 
-def _cost(upper: _Bent, lower: _Bent) -> int:
+def _cost(upper: _BentEdge, lower: _BentEdge) -> int:
     """Crossings when `upper` runs above `lower`; lines that would run on top of each other cost more."""
     tops, bottoms = lower.tops, upper.bottoms
     cost = bisect_right(tops, upper.high) - bisect_left(tops, upper.low)
@@ -166,10 +166,11 @@ def _assign_ports(graph: LayeredGraph, number: int, column: Column) -> None:
     for (a, hyperedge), lower in ends.items():
         at = column.x[a]
         if a < nodes and graph.problem.ports[a] is not None:
-            at += min(graph.port(a)[1] + 8.0 * (hyperedge[0] == "back"), graph.problem.sizes[a][0] / 2 - 8)
+            port = graph.port(a, hyperedge, leaves=True)
+            at += min(port + 8.0 * (hyperedge[0] == "back"), graph.problem.sizes[a][0] / 2 - 2)
         elif a < nodes:
             at += 8.0 if hyperedge[0] == "back" else -8.0 if a in backs else 0.0
-            at = _straight_outlet(graph, column, a, lower, at)
+            at = _straight_outlet(graph, column, (a, hyperedge), lower, at)
         column.outlet[(a, hyperedge)] = at
         for b in lower:
             if b < nodes:
@@ -178,15 +179,16 @@ def _assign_ports(graph: LayeredGraph, number: int, column: Column) -> None:
         _assign_inlets(graph, column, node, lines)
 
 
-def _straight_outlet(graph: LayeredGraph, column: Column, node: int, lower: list[int], at: float) -> float:
+def _straight_outlet(
+    graph: LayeredGraph, column: Column, outlet: tuple[int, Hyperedge], lower: list[int], at: float
+) -> float:
     """Where on its lower side a line to one place leaves: straight above it, if the boxes overlap enough."""
     if len(lower) > 1:
         return at
-    to, room = column.x[lower[0]], 0.0
+    (node, hyperedge), to, room = outlet, column.x[lower[0]], 0.0
     if lower[0] < len(graph.problem.sizes):
-        port = graph.problem.ports[lower[0]]
-        room = graph.problem.sizes[lower[0]][0] / 2 - 10 if port is None else 0.0
-        to += 0.0 if port is None else port[0] - graph.problem.sizes[lower[0]][0] / 2
+        room = graph.problem.sizes[lower[0]][0] / 2 - 10 if graph.problem.ports[lower[0]] is None else 0.0
+        to += graph.port(lower[0], hyperedge, leaves=False)
     wanted = min(max(at, to - room), to + room)
     return wanted if abs(wanted - column.x[node]) <= graph.problem.sizes[node][0] / 2 - 10 else at
 
@@ -195,7 +197,7 @@ def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[t
     center = column.x[node]
     if graph.problem.ports[node] is not None:
         for hyperedge, _ in lines:
-            column.inlet[(node, hyperedge)] = center + graph.port(node)[0]
+            column.inlet[(node, hyperedge)] = center + graph.port(node, hyperedge, leaves=False)
         return
     at: dict[Hyperedge, list[float]] = {}
     for hyperedge, x in lines:
@@ -243,23 +245,25 @@ def _hyperedge_ends(
         bottoms.append(column.inlet[(b, hyperedge)] if b < nodes else column.x[b])
     for source, target, hyperedge in graph.sides[number]:
         tops, _ = between[graph.level[source]].setdefault(hyperedge, ([], []))
-        tops.extend(same_layer_ports(graph, column, source, target))
+        tops.extend(same_layer_ports(graph, column, hyperedge, target))
     return between
 
 
-def same_layer_ports(graph: LayeredGraph, column: Column, source: int, target: int) -> Point:
+def same_layer_ports(graph: LayeredGraph, column: Column, hyperedge: Hyperedge, target: int) -> Point:
     """Place the ports of a control edge between nodes of one layer, both on the lower side.
 
     Args:
         graph: The layered graph.
         column: The placed column.
-        source: The source node.
+        hyperedge: The hyperedge of the source node.
         target: The target node.
 
     Returns:
         The x where the edge leaves and the x where it enters.
     """
-    return column.x[source], column.x[target] + min(8.0, graph.problem.sizes[target][0] / 4)
+    source = hyperedge[1]
+    leaves = column.x[source] + graph.port(source, hyperedge, leaves=True)
+    return leaves, column.x[target] + min(8.0, graph.problem.sizes[target][0] / 4)
 
 
 def _lay_tracks(

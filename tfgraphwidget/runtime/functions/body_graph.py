@@ -16,7 +16,7 @@ from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
-from tfgraphwidget.runtime.functions.body_import import called_definitions
+from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
 from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
@@ -38,7 +38,9 @@ def _following_session() -> Any:
             super().__init__(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
             self._feeds = feeds
 
-        def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        def run(
+            self, fetches: object, feed_dict: object = None, options: object = None, run_metadata: object = None
+        ) -> Any:
             """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values."""
             for assign, feeds in self._feeds().items():
                 super().run(assign, feeds)

@@ -44,18 +44,6 @@ def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
     }
 
 
-def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
-    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
-    definitions: dict[str, Any] = {}
-    stack = list(nodes)
-    while stack:
-        for door in called_functions(stack.pop(), index.functions):
-            if door.function not in definitions:
-                definitions[door.function] = index.extras.function(door.function)
-                stack += definitions[door.function].node_def
-    return definitions
-
-
 @dataclass(frozen=True)
 class OwnNodes:
     """What copied NodeDefs have of their own: seeds that follow from the name `seeds`, and devices by op."""

@@ -13,35 +13,54 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
-from tfgraphwidget.graph import BodyState, GraphIndex
+from tfgraphwidget.graph import BodyState, GraphIndex, called_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.edited_function import unedited_name
-from tfgraphwidget.sources import find_operation
+from tfgraphwidget.sources import find_operation, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
-from tfgraphwidget.tf_types import ConcreteFunction, FunctionDef, Tensor
+from tfgraphwidget.tf_internals import call_with_captures, graph_functions, load_functions, registered_gradient
+from tfgraphwidget.tf_types import ConcreteFunction, FunctionDef, NodeDef, Tensor
 
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
     """The gradient of one op: `function` takes the gradients of its outputs.
 
-    `captured` is what the function reads beside: names of tensors of the original's body, and eager tensors.
+    `captured` is what the function reads beside: names of tensors of the original's body, and eager tensors. `results`
+    says of a saved function for which inputs of the op it returns gradients.
     """
 
     function: Any
     captured: tuple[Any, ...]
+    results: tuple[bool, ...] = ()
 
     def register(self, name: str, tensors: Mapping[str, tf.Tensor]) -> None:
         """Register it under `name`; `tensors` are the copy's, by the names of the original's."""
         captured = [tensors[item] if isinstance(item, str) else item for item in self.captured]
 
         def gradient(_: Any, *upstream: Any) -> Any:
-            specs = self.function.inputs
+            specs = self.function.graph.inputs
             output_gradients = [_zeros(spec) if g is None else g for g, spec in zip(upstream, specs, strict=False)]
-            return call_with_captures(self.function, output_gradients, captured)
+            if not self.results:
+                return call_with_captures(self.function, output_gradients, captured)
+            dtypes = [tensor.dtype for tensor in self.function.graph.outputs]
+            call = tf.raw_ops.StatefulPartitionedCall
+            given = iter(call(args=[*output_gradients, *captured], Tout=dtypes, f=self.function))
+            return [next(given) if is_returned else None for is_returned in self.results]
 
         tf.RegisterGradient(name)(gradient)
+
+
+def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
+    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
+    definitions: dict[str, Any] = {}
+    stack = list(nodes)
+    while stack:
+        for door in called_functions(stack.pop(), index.functions):
+            if door.function not in definitions:
+                definitions[door.function] = index.extras.function(door.function)
+                stack += definitions[door.function].node_def
+    return definitions
 
 
 def _zeros(like: tf.Tensor) -> tf.Tensor:
@@ -55,7 +74,7 @@ def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:
     for i in part.ops:
         if has_closure_gradient(index.nodes[i]):
             op = body_state.operation(index.names[i])
-            gradient = None if op is None else _traced_gradient(part, body_state, op, i)
+            gradient = _saved_gradient(part, body_state, i) if op is None else _traced_gradient(part, body_state, op, i)
             if gradient is not None:
                 result[index.names[i]] = gradient
     return result
@@ -125,6 +144,31 @@ def _traced_gradient(part: Excerpt, body_state: BodyState, op: tf.Operation, num
     )
 
 
+def _saved_gradient(part: Excerpt, body_state: BodyState, number: int) -> Gradient | None:
+    """The gradient that a SavedModel has for an op; `number` is that of the op in the excerpt's index."""
+    index = part.index
+    saved = body_state.saved_gradient(index.names[number])
+    if saved is None or saved.function not in index.functions:
+        return None
+    sources = zip(index.inputs.row(number).tolist(), index.ports[_row(index, number)].tolist(), strict=True)
+    now = dict(zip(saved.inputs, part.names(list(sources)), strict=False))  # another tensor since an edit
+    captured = [now.get(name) or (name if _is_there(part, name) else None) for name in saved.captured]
+    if None in captured:
+        return None
+    definition = index.extras.function(saved.function)
+    called = called_definitions(index, definition.node_def)
+    library = tf_protos.FunctionDefLibrary(function=[definition, *called.values()])
+    return Gradient(load_functions(library)[saved.function], (*captured,), saved.results)
+
+
+def _is_there(part: Excerpt, name: str) -> bool:
+    """Whether a copy has a tensor of the excerpt's graph, or is given it."""
+    if split_tensor(name)[0] not in part.index.ids:  # an edit has removed the op
+        return False
+    op = part.index.op(name)
+    return op in part.ops or op in part.reused or name in part.names(part.inputs)
+
+
 def _row(index: GraphIndex, op: int) -> slice:
     return slice(int(index.inputs.start[op]), int(index.inputs.start[op + 1]))
 
@@ -137,11 +181,7 @@ def _in_copy(part: Excerpt, body_state: BodyState, tensor: Tensor) -> Any:
         same = (n for n in state_names if getattr(body_state.live(n), "handle", None) is tensor)
         return next((f"{name}:0" for name in same), None if tensor.dtype == tf.resource else tensor)
     name = body_state.tensor_name(tensor)
-    if name is None or split_tensor(name)[0] not in index.ids:  # an edit has removed the op
-        return None
-    op = index.op(name)
-    there = op in part.ops or op in part.reused or name in part.names(part.inputs)
-    return name if there else None
+    return None if name is None or not _is_there(part, name) else name
 
 
 def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], scope: str) -> dict[str, Any]:

@@ -160,7 +160,7 @@ class _Calls:
         self._index, self._handles, self._made = index, handles, made
         self._known = dict(known)
 
-    def exchanged(self, node: NodeDef, functions: Mapping[str, str], inputs: Sequence[str]) -> NodeDef:
+    def exchange(self, node: NodeDef, functions: Mapping[str, str], inputs: Sequence[str]) -> NodeDef:
         """The op with other functions by their labels, and with the handles as further inputs.
 
         Raises GraphEditError for an op that gives its functions no inputs of its own.
@@ -178,7 +178,7 @@ class _Calls:
         labels = {}
         for door in called_functions(node, self._index.functions):
             is_edited = door.label in functions
-            function = self._known[functions[door.label]] if is_edited else self._widened(door.function)
+            function = self._known[functions[door.label]] if is_edited else self._widen(door.function)
             function = self._with_results(function) if is_loop and door.label == "body" else function
             labels[door.label] = function.signature.name
         new = _calling(node, labels, {f.signature.name for f in self._made if _acts(f)})
@@ -194,7 +194,7 @@ class _Calls:
         new.attr.pop(_SHAPES, None)
         return new
 
-    def _widened(self, name: str) -> FunctionDef:
+    def _widen(self, name: str) -> FunctionDef:
         """A function that takes the handles, and has no use for them: the other branch, or the loop's condition."""
         definition = self._known.get(name) or self._index.extras.function(name)
         new = type(definition)()
@@ -202,14 +202,14 @@ class _Calls:
         taken = {argument.name for argument in definition.signature.input_arg} | {n.name for n in definition.node_def}
         handles = [replace(handle, argument=free_name(handle.argument, taken)) for handle in self._handles]
         _add_arguments(new, handles)
-        return self._kept(_name_function(new, name))
+        return self._keep(_name_function(new, name))
 
     def _with_results(self, function: FunctionDef) -> FunctionDef:
         last = list(function.signature.input_arg)[len(function.signature.input_arg) - len(self._handles) :]
         pairs = zip(self._handles, last, strict=True)
-        return self._kept(_returning(function, [replace(handle, argument=argument.name) for handle, argument in pairs]))
+        return self._keep(_returning(function, [replace(handle, argument=argument.name) for handle, argument in pairs]))
 
-    def _kept(self, function: FunctionDef) -> FunctionDef:
+    def _keep(self, function: FunctionDef) -> FunctionDef:
         if function.signature.name not in {made.signature.name for made in self._made}:
             self._made.append(function)
         self._known[function.signature.name] = function
@@ -249,7 +249,7 @@ def call_instead(
     made = [new]
     calls = _Calls(index, handles, made, {new.signature.name: new})
     changed = NodeChange(
-        node, calls.exchanged(node, {door.label: new.signature.name}, [handle.op for handle in handles])
+        node, calls.exchange(node, {door.label: new.signature.name}, [handle.op for handle in handles])
     )
     add = replace(state or Change(), functions=tuple(_lacking(made, index, inner)))
     return _with_shapes(index, Patch(add=add, changed=(changed,)))
@@ -290,15 +290,15 @@ def call_everywhere(
         own = new_handles(caller, [handle.node for handle in handles])
         calls = _Calls(index, handles, definitions, known)
         for node in caller.node_def:
-            exchanged = _replacements(node, index.functions, names)
-            node.CopyFrom(calls.exchanged(node, exchanged, [handle.argument for handle in own]))
+            exchange = _replacements(node, index.functions, names)
+            node.CopyFrom(calls.exchange(node, exchange, [handle.argument for handle in own]))
         _add_arguments(caller, own)
         definitions.append(_name_function(caller, name))
         names[name] = definitions[-1].signature.name
         known[names[name]] = definitions[-1]
     calls = _Calls(index, handles, definitions, known)
     changed = tuple(
-        NodeChange(node, calls.exchanged(node, labels, [handle.op for handle in handles]))
+        NodeChange(node, calls.exchange(node, labels, [handle.op for handle in handles]))
         for node in index.nodes
         if (labels := _replacements(node, index.functions, names))
     )
@@ -322,13 +322,13 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
         first: The graph before all edits, whose functions stay: other things than ops may name them.
     """
     pairs = ((called_functions(e.before, index.functions), e.after) for e in patch.changed)
-    exchanged = {
+    exchange = {
         door.function
         for before, after in pairs
         for door in before
         if door not in called_functions(after, index.functions)
     }
-    if exchanged <= first.functions:
+    if exchange <= first.functions:
         return patch
     after = apply_patch(index, patch)
     before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
@@ -490,7 +490,7 @@ def rewrite_definition(
     Raises:
         GraphEditError: It does not take or give any more what its callers count on.
     """
-    index, body_writer = edition.index, _Written(definition, edition)
+    index, body_writer = edition.index, _DefinitionSyntax(definition, edition)
     new = type(definition)()
     new.CopyFrom(definition)
     for key in _DERIVED:
@@ -541,7 +541,7 @@ def _acts(definition: FunctionDef) -> bool:
     return bool(definition.signature.is_stateful)
 
 
-class _Written:
+class _DefinitionSyntax:
     """How a FunctionDef writes what its ops read.
 
     `arguments` maps ops of the body to the arguments that they stand for, `names` are those of all arguments.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import Preview, State
-from tfgraphwidget.edits.clone import Excerpt, excerpt
+from tfgraphwidget.edits.clone import Excerpt, copied_names, excerpt
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import (
     FUNCTION_CALLS,
@@ -27,11 +27,10 @@ from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_ten
 from tfgraphwidget.runtime.functions.body_import import (
     OwnNodes,
     branches,
-    called_definitions,
     import_part,
     load_with_gradients,
 )
-from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
+from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
 from tfgraphwidget.sources import CallStructure, CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
@@ -45,7 +44,7 @@ _CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
 
 
 @dataclass(frozen=True)
-class Inlined:
+class InlinedModule:
     """A module's ops, added to the function that is being traced under the names that they have in the original.
 
     Attributes:
@@ -75,6 +74,7 @@ def as_module(
     also: Collection[int] = (),
     devices: Mapping[str, str] | None = None,
     reseed: bool = False,
+    src_scope: str = "",
     arguments: Sequence[str] = (),
     returns: Mapping[str, str] | None = None,
     structure: CallStructure | None = None,
@@ -92,6 +92,7 @@ def as_module(
         also: Numbers of more ops to run.
         devices: Devices by op, for ops that do not keep the original's.
         reseed: Whether random ops get new seeds.
+        src_scope: The scope that is removed from the names of variables.
         arguments: The tensors that callers pass to the whole function.
         returns: Name of each result of the whole function -> tensor.
         structure: How the whole function is called, for a module without inputs and outputs; None if unknown.
@@ -114,7 +115,8 @@ def as_module(
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):
         body = _Body(index, body_state, tuple(arguments), returns or {}, structure)
-        return _make(body, (inputs, outputs), into, (variables, init, devices or {}), also, reseed=reseed)
+        state = variables, init, devices or {}, src_scope
+        return _make(body, (inputs, outputs), into, state, also, reseed=reseed)
 
 
 def preview(
@@ -182,13 +184,14 @@ def _make(
     origin: _Body,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
-    state: tuple[Variables, Init, Mapping[str, str]],
+    state: tuple[Variables, Init, Mapping[str, str], str],
     also: Collection[int],
     *,
     reseed: bool,
 ) -> ModuleCopy:
     index, body_state = origin.index, origin.body_state
     part, structure = origin.excerpt(ends, also)
+    copied_names(index, part.reused, state[3], into)  # refuses a scope that does not hold all variables
     definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
     states = make_states(part, body_state, definitions.values(), into, *state)
     # TensorFlow makes the graphs of loops' and conditionals' bodies again for each gradient: no closure fits them.
@@ -201,10 +204,10 @@ def _make(
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
 
-    def add_ops(values: dict[str, Any], captured: dict[str, Any], scope: str) -> list[Any]:
+    def add_ops(values: dict[str, object], captured: dict[str, object], scope: str) -> list[Any]:
         return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
 
-    def body(values: dict[str, Any]) -> dict[str, Any]:
+    def body(values: dict[str, object]) -> dict[str, Any]:
         outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
 
@@ -217,7 +220,7 @@ def _make(
     }
     used_names = {index.names[i].lower() for i in part.ops}
     input_names = tuple(free_name(f"{module.name}_input_{k}", used_names) for k in range(len(part.inputs)))
-    module.inlined = Inlined(inline, infos, input_names)
+    module.inlined = InlinedModule(inline, infos, input_names)
 
     names = [] if structure is None else [spec.name for spec in structure.tensor_specs]
     specs = _parameters(part, names)

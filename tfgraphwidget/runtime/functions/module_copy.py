@@ -23,7 +23,7 @@ from tfgraphwidget.tf_internals import eager_mode, typed_function
 from tfgraphwidget.tf_types import FunctionDef
 
 if TYPE_CHECKING:
-    from tfgraphwidget.runtime.functions.module_clone import Inlined
+    from tfgraphwidget.runtime.functions.module_clone import InlinedModule
 
 
 class ModuleCopy(tf.Module):
@@ -57,7 +57,7 @@ class ModuleCopy(tf.Module):
         live = {name: body_state.live(name) for name in states.variables}
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
-        self.inlined: Inlined
+        self.inlined: InlinedModule
 
     @property
     def named_variables(self) -> dict[str, tf.Variable]:

@@ -42,6 +42,7 @@ def make_states(
     variables: Variables,
     init: Init,
     devices: Mapping[str, str],
+    src_scope: str = "",
 ) -> States:
     """The state of a clone: new variables and tables, or the original's.
 
@@ -53,6 +54,7 @@ def make_states(
         variables: "own", "shared", or {variable: "own" or "shared"}.
         init: The values of own variables: "current", "initial", or a function from their names to the values.
         devices: Devices by variable, for variables that do not keep the original's.
+        src_scope: The scope that is removed from the names of variables.
 
     Returns:
         The state.
@@ -83,8 +85,16 @@ def make_states(
             handles[name] = live
         else:
             raise _out_of_reach(index, name, modes[name])
+
+    def name_in_scope(name: str) -> str:
+        scope = f"{src_scope.rstrip('/')}/" if src_scope else ""
+        return f"{into}/{name.removeprefix(scope)}"
+
     return States(
-        {name: _variable(index, name, body_state.live(name), present[name], into, devices.get(name)) for name in own},
+        {
+            name: _variable(index, name, body_state.live(name), present[name], name_in_scope(name), devices.get(name))
+            for name in own
+        },
         tables,
         {name: body_state.live(name) for name in handle_names if modes[name] == "shared"},
         handles,
@@ -179,7 +189,7 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
     )
 
 
-def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
+def present_values(body_state: BodyState, own: Sequence[str], init: str = "current") -> dict[str, object]:
     """The first values of new variables: the present ones of live originals, else those of the session or file.
 
     Args:
@@ -197,7 +207,7 @@ def present_values(body_state: BodyState, own: Sequence[str], init: str = "curre
     return {name: far[name] if body_state.live(name) is None else _present(name, body_state.live(name)) for name in own}
 
 
-def _present(name: str, live: tf.Variable) -> Any:
+def _present(name: str, live: tf.Variable) -> object:
     try:
         return live.read_value()
     except tf.errors.FailedPreconditionError as error:
@@ -206,14 +216,14 @@ def _present(name: str, live: tf.Variable) -> Any:
         ) from error
 
 
-def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str, device: str | None) -> tf.Variable:
+def _variable(index: GraphIndex, name: str, live: object, value: Any, own_name: str, device: str | None) -> tf.Variable:
     definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape
     with tf.device(getattr(live, "device", None) if device is None else device):
         return tf.Variable(
             value,
             trainable=definition.trainable,
-            name=f"{into}/{name}",
+            name=own_name,
             dtype=getattr(live, "dtype", None),
             shape=static_shape(shape),
             constraint=definition.constraint,

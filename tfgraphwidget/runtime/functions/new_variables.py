@@ -20,7 +20,7 @@ _RESOURCES = ("resource", "variant")
 
 
 @dataclass(frozen=True, eq=False)
-class Lifted:
+class LiftedVariables:
     """The handles of new variables in the graph that calls a function.
 
     Attributes:
@@ -67,7 +67,7 @@ def _constant(node: NodeDef, value: Any) -> NodeDef:
     return new
 
 
-def lifted(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_ops: bool) -> Lifted:
+def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_ops: bool) -> LiftedVariables:
     """The variables that a patch of a function's body brings in, in the graph that calls the function.
 
     Args:
@@ -101,7 +101,7 @@ def lifted(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as
         variables.append(definition)
     members = [("variables", Member("variable", v.name)) for v in variables]
     members += [("trainable_variables", Member("variable", v.name)) for v in variables if v.trainable]
-    return Lifted(
+    return LiftedVariables(
         tuple(replace(handle, op=name) for handle, name in zip(handles, names, strict=True)),
         Change(nodes=tuple(nodes), members=tuple(members), variables=tuple(variables)),
         tuple(zip(names, (state[handle.node.name] for handle in handles), strict=True)),

@@ -112,7 +112,7 @@ def _library(graph: FuncGraph | None) -> Mapping[str, LibraryFunction]:
     return ChainMap(*(dict(graph_functions(graph)) for graph in graphs))
 
 
-def _gradient_of_call(op: tf.Operation) -> Any:
+def _gradient_of_call(op: tf.Operation) -> object:
     """What computes the gradient of the function that an op calls."""
     name = op.get_attr("f").name
     graph = _graph_of(op, name, list(op.inputs), [tensor.shape for tensor in op.inputs])
@@ -120,7 +120,7 @@ def _gradient_of_call(op: tf.Operation) -> Any:
     return call_gradient_function(concrete_function(graph, attributes))
 
 
-def _gradient_of_branches(op: tf.Operation) -> Any:
+def _gradient_of_branches(op: tf.Operation) -> object:
     """Have the graphs of a loop's or a conditional's functions made; the gradient that TensorFlow has for the op."""
     is_loop = op.type in WHILE_LOOPS
     inputs = list(op.inputs) if is_loop else list(op.inputs)[1:]

@@ -29,18 +29,18 @@ def _graph_saver() -> Any:
     class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
         """A Saver of one graph."""
 
-        def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
+        def __init__(self, graph: tf.Graph, variables: object, **options: object) -> None:
             check_open(graph)
             self._graph = graph
             with graph.as_default():
                 super().__init__(variables, **options)
 
-        def save(self, *arguments: Any, **options: Any) -> Any:
+        def save(self, *arguments: object, **options: object) -> Any:
             """As `tf.compat.v1.train.Saver.save`."""
             with self._graph.as_default():
                 return super().save(*arguments, **options)
 
-        def restore(self, *arguments: Any, **options: Any) -> Any:
+        def restore(self, *arguments: object, **options: object) -> Any:
             """As `tf.compat.v1.train.Saver.restore`."""
             with self._graph.as_default():
                 return super().restore(*arguments, **options)

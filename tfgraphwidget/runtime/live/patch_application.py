@@ -164,7 +164,7 @@ class _State:
         return cls(collections_of(graph), frozenset(record.hidden), frozenset(record.functions), library)
 
 
-def collections_of(graph: tf.Graph) -> dict[str, list[Any]]:
+def collections_of(graph: tf.Graph) -> dict[str, list[object]]:
     """Return the entries of all collections of a graph."""
     return {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
 
@@ -198,7 +198,7 @@ def op_of_entry(item: object) -> str:
     return split_tensor(member.name)[0] if member else ""
 
 
-def is_entry_of(new_ops: Collection[str]) -> Callable[[str, Any], bool]:
+def is_entry_of(new_ops: Collection[str]) -> Callable[[str, object], bool]:
     """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops."""
 
     def is_own(_: str, item: object) -> bool:

@@ -154,7 +154,7 @@ Options = Mapping[str, Any]
 
 
 @cache
-def _adapted_functions() -> dict[str, Callable[..., Any]]:
+def _adapted_functions() -> dict[str, Callable[..., object]]:
     """What calls the op types whose parameters are not those of their function in `tf.raw_ops`."""
     return {
         "Cast": tf.cast,
@@ -294,7 +294,7 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
     return create
 
 
-def _function(function: Any) -> tuple[Callable[..., Any], str]:
+def _function(function: Any) -> tuple[Callable[..., object], str]:
     """Return the function to call, and its name for messages."""
     if callable(function):
         return function, function_name(function, "The function")
@@ -306,7 +306,7 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     return functools.partial(_call_op_type, function), function
 
 
-def _call_op_type(op_type: str, *tensors: Any, **options: object) -> Any:
+def _call_op_type(op_type: str, *tensors: Any, **options: object) -> object:
     """Call an op type on tensors, with its parameters by name."""
     if op_type in ADAPTED and len(tensors) == 1:
         check_parameters(op_type, parameters(op_type), options)

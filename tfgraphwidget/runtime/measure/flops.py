@@ -182,7 +182,7 @@ class _CallCosts:
         return self.costs[key]
 
 
-def _cost_inputs(index: GraphIndex, op: int) -> list[Any]:
+def _cost_inputs(index: GraphIndex, op: int) -> list[object]:
     """Return the inputs of an op that its cost depends on: shapes, and state handles themselves."""
     ends = range(index.inputs.start[op], index.inputs.start[op + 1])
     slots = [(int(index.inputs.values[at]), int(index.ports[at])) for at in ends]

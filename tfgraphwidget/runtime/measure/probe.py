@@ -342,7 +342,7 @@ def _allow_fetching(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
         forbidden |= requested
 
 
-def _as_python(number: object) -> Any:
+def _as_python(number: object) -> object:
     return number.item() if hasattr(number, "item") else number
 
 

@@ -26,7 +26,7 @@ from tfgraphwidget.graph import (
     readers_of,
 )
 from tfgraphwidget.naming import colocated_with
-from tfgraphwidget.runtime.functions.body_import import called_definitions
+from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import error_text

@@ -133,7 +133,7 @@ def sandbox_graph(
     return _import_in_sandbox(graph, validated, {node.op for node in nodes})
 
 
-def _import_in_sandbox(graph: tf.Graph, validated: ValidatedNodes, types: Iterable[str]) -> Any:
+def _import_in_sandbox(graph: tf.Graph, validated: ValidatedNodes, types: Iterable[str]) -> object:
     sandbox, library = new_c_graph(), graph_functions(graph)
     for function in (*(library[t] for t in types if t in library), *validated.functions):
         copy_function(sandbox, function)
@@ -377,7 +377,7 @@ def _other_names(names: Collection[str]) -> Iterator[str]:
             yield f"outside_{number}"
 
 
-def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> Any:
+def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> object:
     """Return a NodeDef that has the output `port` of an op of the graph."""
     original = find_operation(graph, op)
     if port < 0:

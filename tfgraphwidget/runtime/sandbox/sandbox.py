@@ -101,7 +101,7 @@ class Sandbox:
         self.close()
 
 
-def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[Any], dict[Any, Any]]:
+def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[object], dict[object, object]]:
     """Add ops that assign values of any shape to variables; return the ops, and the values to feed."""
     assigns, feeds = [], {}
     with graph.as_default(), v1.name_scope("apart"):

@@ -172,7 +172,7 @@ class TableTransfer(_ReadableState):
                 self._lose(name, error_text(error))
 
     @property
-    def contents(self) -> Mapping[str, Any]:
+    def contents(self) -> Mapping[str, object]:
         """The keys and values of each initialized table, by its op."""
         return self._values
 

@@ -172,7 +172,7 @@ class Sync:
         """The name scope of the ops; TensorFlow numbers it when it is taken."""
         return f"{self.scope}/sync" if self.scope else "sync"
 
-    def _mixing_op(self, tau: float) -> tuple[dict[Any, Any], tf.Operation]:
+    def _mixing_op(self, tau: float) -> tuple[dict[object, object], tf.Operation]:
         """Return the op that mixes, and what to feed for this tau."""
         if not self._mixing:
             with hide_on_failure(self.target.graph), self._surroundings(inside=False):
@@ -264,7 +264,7 @@ class Sync:
             values: dict[str, Any] = session.run({v.handle: v.snapshot or v.name for v in variables})
         return values
 
-    def _present_values(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _present_values(self) -> tuple[dict[str, object], dict[str, object]]:
         """Return current values of the originals and of the copies; of one session, at one time."""
         originals, copies = ([pair[k] for pair in self.pairs] for k in (0, 1))
         if self.source.is_same(self.target):

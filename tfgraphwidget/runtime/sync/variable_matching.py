@@ -10,7 +10,7 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.naming import did_you_mean
 
 
-class Named(Protocol):
+class HasHandle(Protocol):
     """A variable that has a name: a VariableDef, or one in a store."""
 
     @property
@@ -18,8 +18,8 @@ class Named(Protocol):
         """The name."""
 
 
-A = TypeVar("A", bound=Named)
-B = TypeVar("B", bound=Named)
+A = TypeVar("A", bound=HasHandle)
+B = TypeVar("B", bound=HasHandle)
 Names = Mapping[str, str] | Callable[[str], str | None] | Iterable[str] | None
 
 
@@ -96,7 +96,7 @@ def _without_scope(name: str, scope: str) -> str:
 
 
 def _name_pairs(
-    ours: Mapping[str, Named], theirs: Mapping[str, Named], names: Names, source: str, target: str
+    ours: Mapping[str, HasHandle], theirs: Mapping[str, HasHandle], names: Names, source: str, target: str
 ) -> Iterator[tuple[str, str]]:
     """Pairs of names that both models have."""
     if names is None:
@@ -125,7 +125,7 @@ def _name_pairs(
                 raise UnknownName(f"There is no variable {other!r} to copy {name!r} to.{did_you_mean(other, theirs)}")
 
 
-def _under(variables: Mapping[str, Named], layer: str) -> dict[str, str]:
+def _under(variables: Mapping[str, HasHandle], layer: str) -> dict[str, str]:
     """What remains of the name behind a variable's, a scope's or a layer's → the name, of each that it means.
 
     A name goes before a path, and both before a layer of that name that is nested somewhere, if there is only one.
@@ -160,7 +160,7 @@ def _call_names(names: Callable[[str], object], name: str) -> str | None:
     return new_name
 
 
-def _is_slot(name: str, variables: Mapping[str, Named]) -> bool:
+def _is_slot(name: str, variables: Mapping[str, HasHandle]) -> bool:
     """Whether a variable is an optimizer's, kept below the one that it is for: "w/Adam" for "w"."""
     parts = name.split("/")
     return any("/".join(parts[:k]) in variables for k in range(1, len(parts)))

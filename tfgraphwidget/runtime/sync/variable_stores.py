@@ -240,7 +240,7 @@ def object_path(key: str) -> str:
     return path if separator else ""
 
 
-def natural_order(name: str) -> list[Any]:
+def natural_order(name: str) -> list[object]:
     """A key that sorts "variables/10" behind "variables/9"."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 

@@ -234,7 +234,7 @@ def _default_text(value: Any, kind: str, *, many: bool) -> str:
     return repr(_plain(held, kind))
 
 
-def _plain(held: Any, kind: str) -> Any:
+def _plain(held: Any, kind: str) -> object:
     """A value of an AttrValue as Python has it."""
     if kind == "shape":
         return shape_from_proto(held)
@@ -271,7 +271,16 @@ def check_parameters(op_type: str, known: Sequence[Parameter], options: Mapping[
 
 
 def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
-    """Check one value. Raises InvalidArgument."""
+    """Check one value.
+
+    Args:
+        op_type: The op type.
+        parameter: The parameter.
+        value: What is given for it.
+
+    Raises:
+        InvalidArgument: The parameter cannot have this value.
+    """
     items = value if parameter.many and isinstance(value, list | tuple) else [value]
     if parameter.kind in ("tensor", "any") or (value is None and parameter.default == "None"):
         return

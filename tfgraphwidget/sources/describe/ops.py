@@ -170,7 +170,7 @@ def _elements(proto: TensorProto) -> str:
     return repr(_decode(tf_protos.array_of(proto).tolist()))
 
 
-def _decode(elements: object) -> Any:
+def _decode(elements: object) -> object:
     """The elements with strings for the bytes that are UTF-8."""
     if isinstance(elements, list):
         return [_decode(element) for element in elements]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.sources import tf_protos
@@ -214,7 +214,7 @@ def recognize(path: Path) -> tuple[Container, SourceFormat]:
         return container, find_format(container)
 
 
-def describe_file(path: Path) -> Mapping[str, Any]:
+def describe_file(path: Path) -> Mapping[str, object]:
     """What a file or directory holds, counted: "kind" and "bytes" of it, and "graphs", a summary for each.
 
     Args:
@@ -248,7 +248,7 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
     return open_graph
 
 
-def _describe_graph(container: Container, name: str) -> list[dict[str, Any]]:
+def _describe_graph(container: Container, name: str) -> list[dict[str, object]]:
     from tfgraphwidget.sources.files.summary import summarize_graph
 
     message = container.message(name)

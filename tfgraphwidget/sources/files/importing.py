@@ -92,7 +92,7 @@ def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1
         session.run(saver.restore_op_name, {saver.filename_tensor_name: prefix})
 
 
-def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], Any]]) -> None:
+def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) -> None:
     """Write a checkpoint.
 
     Args:
@@ -107,7 +107,7 @@ def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], Any]]) -> No
         session.run(saved, {tensor: arrays[name] for tensor, name in zip(fed, names, strict=True)})
 
 
-def _array(value: Any) -> Any:
+def _array(value: object) -> Any:
     """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
     return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
 

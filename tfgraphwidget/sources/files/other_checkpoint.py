@@ -70,7 +70,7 @@ def other_checkpoint(own: Checkpoint, given: Checkpoint, meta: MetaGraphDef, bod
     """
     if given.prefix == own.prefix:
         return own
-    needed = _needed(own, meta, body)
+    needed = _needed_names(own, meta, body)
     checkpoint = OtherCheckpoint(own.prefix, own, given, _matching(own, given, needed))
     for key, variable in needed.items():
         _check(checkpoint, key, variable)
@@ -96,7 +96,7 @@ def _check(checkpoint: OtherCheckpoint, key: str, variable: str) -> None:
         )
 
 
-def _needed(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[str, str]:
+def _needed_names(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[str, str]:
     """The names in the checkpoint of the values that the graph needs, each with the variable's name."""
     restore = meta.saver_def.restore_op_name
     restored = keys_by_restore_call(body.protos, body.library, restore)
@@ -136,14 +136,14 @@ def _matching(own: Checkpoint, given: Checkpoint, needed: Collection[str]) -> di
         return {key: name for key, name in pairs if name in given.shapes}
     found: list[dict[str, str]] = []
     for root in (0, *(child.node_id for child in theirs[0].children)):
-        found.append({key: name for key, name in _joined(mine, theirs, root) if name in given.shapes})
+        found.append({key: name for key, name in _join_objects(mine, theirs, root) if name in given.shapes})
         if found[-1].keys() >= set(needed):
             return found[-1]
     named = _by_full_name(mine, theirs)
     return named if named.keys() >= set(needed) else found[0]
 
 
-def _joined(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]]:
+def _join_objects(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]]:
     """The names of the values of objects that have the same path of attributes, from the roots on."""
     stack, visited = [(0, root)], {0}
     while stack:

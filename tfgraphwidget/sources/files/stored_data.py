@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import VariableDef
+from tfgraphwidget.graph import SavedGradient, VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
@@ -71,6 +71,25 @@ class FileStoredData:
         """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
         return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
 
+    def gradient(self, kind: str) -> SavedGradient | None:
+        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have.
+
+        None also where it reads variables: `tf.saved_model.load` binds those.
+        """
+        objects = self._file.meta.object_graph_def
+        registered = self._file.meta.graph_def.library.registered_gradients
+        function = next((each.gradient_func for each in registered if each.registered_op_type == kind), "")
+        if function not in objects.concrete_functions:
+            return None
+        concrete = objects.concrete_functions[function]
+        bound = [objects.nodes[number] for number in concrete.bound_inputs]
+        results = concrete.output_signature
+        values = [*results.list_value.values, *results.tuple_value.values]
+        if any(each.WhichOneof("kind") != "captured_tensor" for each in bound) or not values:
+            return None
+        returned = tuple(value.WhichOneof("kind") != "none_value" for value in values)
+        return SavedGradient(function, tuple(each.captured_tensor.name for each in bound), returned)
+
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
         file = self._file
@@ -95,7 +114,7 @@ class FileStoredData:
         keys = (self._restored_keys.get(handle), self._keys.get(handle))
         return tuple(dict.fromkeys(key for key in keys if key and checkpoint and key in checkpoint.shapes))
 
-    def other_values(self) -> Mapping[str, Callable[[], Any]]:
+    def other_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
         checkpoint = self._file.checkpoint
         if not isinstance(checkpoint, OtherCheckpoint):
@@ -143,6 +162,6 @@ class FileStoredData:
         return keys_by_restore_call(self._file.body.protos, self._file.body.library, restore_op)
 
     @cached_property
-    def _traces(self) -> Any:
+    def _traces(self) -> object:
         folder = self._file.folder
         return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")

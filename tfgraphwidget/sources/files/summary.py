@@ -23,7 +23,7 @@ from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef, SignatureDef
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
 
 
-def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[str, Any]:
+def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[str, object]:
     """Count what a graph and its function library hold.
 
     Args:
@@ -86,8 +86,8 @@ def _bytes(tensor: dict[str, Any]) -> int:
     return total
 
 
-def _signature(name: str, signature: SignatureDef) -> dict[str, Any]:
-    def side(infos: Mapping[str, TensorInfo]) -> dict[str, Any]:
+def _signature(name: str, signature: SignatureDef) -> dict[str, object]:
+    def side(infos: Mapping[str, TensorInfo]) -> dict[str, object]:
         return {
             key: {"tensor": info.name, "dtype": dtype_of(info.dtype), "shape": _shape(info.tensor_shape)}
             for key, info in sorted(infos.items())

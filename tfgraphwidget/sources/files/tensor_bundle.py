@@ -49,13 +49,13 @@ class TensorBundle:
         entries = dict(_table_entries(Path(f"{prefix}.index").read_bytes()))
         if b"" not in entries:
             raise ValueError("its index has no header")
-        header = _parsed("BundleHeaderProto", entries.pop(b""))
+        header = _parse_message("BundleHeaderProto", entries.pop(b""))
         if header.endianness == _BIG:
             raise GraphEditError(
                 f"Checkpoint {prefix!r} was written on a machine with big-endian numbers; save it again on this one."
             )
         self._shards = header.num_shards
-        self._entries = {key: _parsed("BundleEntryProto", value) for key, value in entries.items()}
+        self._entries = {key: _parse_message("BundleEntryProto", value) for key, value in entries.items()}
         slices = {_slice_key(key, part) for key, entry in self._entries.items() for part in entry.slices}
         self._names = {key.decode(errors="replace"): key for key in self._entries if key not in slices}
 
@@ -138,7 +138,7 @@ def _strings(data: bytes, count: int, checksum: int, name: str) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(ends)]
 
 
-def _parsed(message: str, data: bytes) -> Any:
+def _parse_message(message: str, data: bytes) -> Any:
     try:
         return getattr(tf_protos, message).FromString(data)
     except Exception as error:  # protobuf's own exception has no public name
@@ -201,19 +201,20 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _slice_key(name: bytes, part: Any) -> bytes:
     """The key of a slice of a partitioned variable, as tensorflow/core/lib/strings/ordered_code writes it."""
     escaped = re.sub(rb"[\0\xff]", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", name)
-    key = _ordered(0) + escaped + b"\0\1" + _ordered(len(part.extent))
+    key = _sortable_bytes(0) + escaped + b"\0\1" + _sortable_bytes(len(part.extent))
     for extent in part.extent:
-        key += _signed(extent.start) + _signed(extent.length if extent.HasField("length") else -1)
+        length = extent.length if extent.HasField("length") else -1
+        key += _sortable_signed_bytes(extent.start) + _sortable_signed_bytes(length)
     return key
 
 
-def _ordered(number: int) -> bytes:
+def _sortable_bytes(number: int) -> bytes:
     """A number as bytes that sort as numbers do: how many there are, then these."""
     size = (number.bit_length() + 7) // 8
     return bytes([size]) + number.to_bytes(size, "big")
 
 
-def _signed(number: int) -> bytes:
+def _sortable_signed_bytes(number: int) -> bytes:
     """The same for numbers below zero too: as many leading ones as there are bytes."""
     size = (number if number >= 0 else ~number).bit_length() // 7 + 1
     header = ((1 << size) - 1) << (size * 7)  # ones at the top of `size` bytes

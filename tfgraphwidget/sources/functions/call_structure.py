@@ -41,7 +41,13 @@ class CallStructure:
 
     @classmethod
     def of_tensors(cls, index: GraphIndex, tensors: Mapping[str, str], results: int) -> CallStructure:
-        """One parameter for each tensor of a graph, by the parameters' names."""
+        """One parameter for each tensor of a graph, by the parameters' names.
+
+        Args:
+            index: The graph.
+            tensors: {parameter: tensor}; its static shape and dtype are the parameter's.
+            results: The number of tensors that the function returns.
+        """
         ends = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
         for name, (op, port) in ends.items():
@@ -79,7 +85,7 @@ class CallStructure:
         values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
         return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
 
-    def _parameter_tensors(self, name: str, value: object) -> list[Any]:
+    def _parameter_tensors(self, name: str, value: object) -> list[object]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]

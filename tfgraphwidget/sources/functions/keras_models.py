@@ -14,7 +14,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources.functions.call_structure import call_structure
-from tfgraphwidget.sources.functions.traced import function_source
+from tfgraphwidget.sources.functions.traces import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
@@ -142,7 +142,7 @@ def _input_specs(model: KerasModel, title: str) -> list[TensorSpec]:
         ) from error
 
 
-def _required(model: KerasModel) -> list[str]:
+def _required_arguments(model: KerasModel) -> list[str]:
     """The arguments of a model's `call` that have no default."""
     parameters = inspect.signature(model.call).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -155,7 +155,7 @@ def _call(model: KerasModel, specs: Sequence[object]) -> str:
     def text(spec: Any) -> str:
         return f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})" if isinstance(spec, tf.TensorSpec) else "..."
 
-    left = ["tf.TensorSpec(shape, dtype)"] * max(len(_required(model)) - len(specs), 0)
+    left = ["tf.TensorSpec(shape, dtype)"] * max(len(_required_arguments(model)) - len(specs), 0)
     return f"tgw.edit(model, signature=[{', '.join([*map(text, specs), *left])}])"
 
 
@@ -195,7 +195,7 @@ def _initial_values(model: KerasModel, title: str, reseed: bool) -> dict[str, An
         return _values_of_new(model, title, reseed=reseed)
 
 
-def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, Any]:
+def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, object]:
     keras = sys.modules["keras"]
 
     def remake(thing: Any) -> Any:
@@ -222,7 +222,7 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
     return {old.path: np.asarray(fresh) for old, fresh in pairs}
 
 
-def _without_seeds(config: Any) -> Any:
+def _without_seeds(config: Any) -> object:
     """A configuration in which initializers have no seeds."""
     if isinstance(config, list | tuple):
         return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config

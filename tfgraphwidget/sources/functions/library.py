@@ -111,7 +111,7 @@ class EditedLibrary:
         return self.body.envelope()
 
 
-def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Mapping[str, object]]:
     """`origins` and `constants` of a body: the caller's ops that feed its arguments.
 
     `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind other arguments.
@@ -139,7 +139,7 @@ def _aliases(
     caller: GraphIndex,
     saved_names: Mapping[str, str],
     names: set[str],
-) -> tuple[dict[str, str], dict[str, Any]]:
+) -> tuple[dict[str, str], dict[str, object]]:
     """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of `caller` feed."""
     wanted_names = {k: variable_op_name(saved_names.get(name, name)) for k, name in _handles(caller, state_feeds)}
     inside = {name.lower() for name in names}

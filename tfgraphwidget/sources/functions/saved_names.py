@@ -79,5 +79,5 @@ def keys_of_objects(checkpoint: Checkpoint, variables: Mapping[str, SavedName]) 
     return max(names, paths, key=len)
 
 
-def _first(keys: Iterable[str], known: Mapping[str, Any]) -> str | None:
+def _first(keys: Iterable[str], known: Mapping[str, object]) -> str | None:
     return next((key for key in keys if key in known), None)

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, cast
+
+import numpy as np
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
     CONSTANTS,
     PLACEHOLDERS,
+    TABLE_EXPORTS,
     TABLE_INITIALIZERS,
     BodyState,
     GraphIndex,
     Pairs,
+    SavedGradient,
     Table,
     VariableDef,
     build,
     definitions,
     persistent_state,
 )
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
@@ -34,6 +38,8 @@ from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 from tfgraphwidget.tf_types import Tensor, Variable
+
+_GRADIENT = "_gradient_op_type"  # the attribute of an op that names the gradient of a tf.custom_gradient
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
@@ -103,6 +109,9 @@ class CapturedState:
         """Return nothing: all state is live."""
         return {}
 
+    def saved_gradient(self, op: str) -> None:
+        """None: the gradient of the live op is registered."""
+
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Export the live table."""
         return _export_table(self._live[name], dtypes)
@@ -157,21 +166,39 @@ class SessionState:
         with self._session() as (body, session):
             return _read(body, session, origins, init)
 
+    def saved_gradient(self, op: str) -> SavedGradient | None:
+        """The gradient that the file has for an op of the body."""
+        node = self._custom.get(op)
+        if node is None or self.source.stored is None:
+            return None
+        gradient = self.source.stored.gradient(node.attr[_GRADIENT].s.decode())
+        ends = (split_input(text) for text in node.input)
+        inputs = tuple(f"{name}:{port}" for name, port in ends if port >= 0)
+        return None if gradient is None else replace(gradient, inputs=inputs)
+
+    @cached_property
+    def _custom(self) -> dict[str, Any]:
+        """The ops of the body, as it was read, whose gradient is a function of a person."""
+        return {node.name: node for node in self.body.nodes() if _GRADIENT in node.attr}
+
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export a file's table; of a live graph, the keys and values of the table's initializer."""
+        """Export a file's table; of a live graph its content in the session, or what its initializer fills in."""
         origin = self._origins[name]
         if self.source.revive is None:
-            return self._initializer_table(origin)
+            return self._session_table(origin)
         revived = self.source.revive()
         with revived.session as session, revived.graph.as_default():
             handle = revived.graph.get_tensor_by_name(f"{origin}:0")
             return _export_table(handle, dtypes, lambda export: session.run(list(export)))
 
-    def _initializer_table(self, origin: str) -> Table | None:
+    def _session_table(self, origin: str) -> Table | None:
         graph, session = self.source.graph, self.source.session
         if graph is None or session is None:
             return None
         readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
+        export = next((op for op in readers if op.type in TABLE_EXPORTS), None)  # a mutable table has one
+        if export is not None:
+            return tuple(session.run(list(export.outputs)))
         fill = next((op for op in readers if op.type in TABLE_INITIALIZERS), None)
         if fill is None:
             return None
@@ -217,14 +244,24 @@ def find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
         return None
 
 
+@dataclass(frozen=True, eq=False)
 class GraphState(SessionState):
-    """The state of ops of a graph itself, for a part of it that becomes a function."""
+    """The state of ops of a graph itself, for a part of it that becomes a function.
+
+    Attributes:
+        index: The graph as edits have left it.
+        renamed: The names that ops had when the graph was opened, by those that edits have given them.
+    """
+
+    index: GraphIndex
+    renamed: Mapping[str, str]
 
     @cached_property
     def _origins(self) -> Mapping[str, str]:
-        index = build(self.source.body.nodes())
-        persistent = persistent_state(index)
-        return {index.names[i]: index.names[i] for i in range(len(index)) if persistent[i]}
+        index, there = self.index, {node.name for node in self.source.body.nodes()}
+        names = [index.names[i] for i in np.flatnonzero(persistent_state(index)).tolist()]
+        origins = {name: name if name in there else self.renamed.get(name, name) for name in names}
+        return {name: origin for name, origin in origins.items() if origin in there}
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +315,7 @@ class EditedState:
         now = self.index.defined_variables.get(name)
         if (
             now is None
-            or self._opened.get(name) == now.trainable
+            or self._trainable_before.get(name) == now.trainable
             or getattr(found, "trainable", None) in (None, now.trainable)
         ):
             variable: Variable | Tensor | None = found
@@ -288,7 +325,7 @@ class EditedState:
         return self._same[name]
 
     @cached_property
-    def _opened(self) -> Mapping[str, bool]:
+    def _trainable_before(self) -> Mapping[str, bool]:
         """Whether each variable was trainable before the edits."""
         return {variable.handle: variable.trainable for variable in self.index.variable_defs}
 
@@ -300,6 +337,10 @@ class EditedState:
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
         """Values of those that are not live; new ones are."""
         return self.original.values(names, init)
+
+    def saved_gradient(self, op: str) -> SavedGradient | None:
+        """The gradient that a file has for an op of the body as it was opened."""
+        return self.original.saved_gradient(op)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Keys and values of a lookup table."""

@@ -43,7 +43,7 @@ def _instance(kind: Any, body: dict[Any, Any], called: str) -> Any:
     return kind(**values)
 
 
-def _decode_value(value: object, hint: object, name: str) -> Any:
+def _decode_value(value: object, hint: object, name: str) -> object:
     """`value` as the field's type wants it; lists become tuples."""
     if isinstance(hint, types.UnionType):  # int | None
         return None if value is None else _decode_value(value, get_args(hint)[0], name)

@@ -68,14 +68,14 @@ def _buttons() -> str:
     return f"{doc}\nexport const EDIT_BUTTONS: {kind} = [\n{entries}];\n"
 
 
-def _set_fields(value: Any) -> dict[str, Any]:
+def _set_fields(value: Any) -> dict[str, object]:
     """The fields of a button or of its form that differ from their defaults."""
     values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     values = {name: item for name, item in values.items() if item != _defaults(type(value)).get(name)}
     return {name: [_set_fields(one) for one in item] if name == "fields" else item for name, item in values.items()}
 
 
-def _defaults(kind: type) -> dict[str, Any]:
+def _defaults(kind: type) -> dict[str, object]:
     """The defaults of a dataclass's fields that have one."""
     fields = dataclasses.fields(cast("Any", kind))
     return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}

@@ -16,6 +16,7 @@ import {
   SOURCE_MARK,
 } from "../../protocol/scene";
 import type { Anchor } from "../../render/camera/destination";
+import { tensorRoute } from "../../render/canvas/tensor-route";
 import { cannotClone } from "../clone/clone-form";
 import { copyToClipboard } from "../controls/copy-button";
 import { aboutText } from "../controls/descriptions";
@@ -229,7 +230,8 @@ function canvasGroups(context: MenuContext): MenuGroups {
 
 /** The items at both ends of an edge. */
 function endsOf(scene: Scene, edge: number): [number, number] {
-  return [at(scene.source, edge), at(scene.target, edge)];
+  const { producers, consumers } = tensorRoute(scene, edge);
+  return [producers[0] ?? at(scene.source, edge), consumers[0] ?? at(scene.target, edge)];
 }
 
 // Entries that several targets have

@@ -63,6 +63,31 @@ export function aboutText(scene: Scene, item: number): string {
     .join(" · ");
 }
 
+/** So many ends of a bundle are listed. */
+const MOST_ENDS = 6;
+
+/** Of an edge: from where to where, and what it carries; of a bundle, all its ends. */
+export function edgeText(
+  scene: Scene,
+  edge: number,
+  { producers, consumers }: { producers: readonly number[]; consumers: readonly number[] },
+): string[] {
+  const names = (items: readonly number[]) => {
+    const shown = items.slice(0, MOST_ENDS).map((item) => scene.names[item] || "the graph");
+    return [...shown, ...(items.length > MOST_ENDS ? [`${items.length - MOST_ENDS} more`] : [])].join(", ");
+  };
+  const tensors = at(scene.tensors, edge);
+  const carries = [
+    tensors === 0
+      ? "control input"
+      : tensors === 1
+        ? scene.edgeLabels[edge] || "1 tensor"
+        : `${tensors} tensors`,
+    at(scene.back, edge) === 1 ? "to the next iteration" : "",
+  ];
+  return [`${names(producers)} → ${names(consumers)}`, carries.filter(Boolean).join(" · ")];
+}
+
 export function edgesText(edges: number): string {
   return `${edges.toLocaleString("en")} edge${edges === 1 ? "" : "s"}`;
 }

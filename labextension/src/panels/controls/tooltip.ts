@@ -3,8 +3,9 @@ import type { Parts } from "../../interaction/parts";
 import { at, type Paint, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { edgeLabelText } from "../../render/canvas/edge-labels";
+import { tensorRoute } from "../../render/canvas/tensor-route";
 import { breakableName, element } from "../dom";
-import { aboutText } from "./descriptions";
+import { aboutText, edgeText } from "./descriptions";
 import { MARK_REACH, meaningsAt, meaningsOfEdge } from "./meanings";
 
 export interface Tooltip {
@@ -19,7 +20,7 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
   const marks = element("div", { class: "tgw-tooltip-about tgw-tooltip-marks" });
   const children = [name, about, marks];
   const root = element("div", { class: "tgw-tooltip", hidden: true, "aria-hidden": "true" }, ...children);
-  store.watch(["hover"], () => {
+  store.watch(["hover", "hoverEdge"], () => {
     root.hidden = true;
   });
   /** The item, or the one whose mark is at the pointer beside it; and the meanings of its marks there. */
@@ -45,14 +46,21 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
       };
     }
     if (edge < 0) return NOTHING;
-    const title = edgeLabelText(scene, edge, paint.values);
-    return { ...NOTHING, title, meanings: meaningsOfEdge(scene, paint, edge) };
+    const [title = "", ...ends] = edgeText(scene, edge, tensorRoute(scene, edge));
+    const label = edgeLabelText(scene, edge, paint.values);
+    const value = label === edgeLabelText(scene, edge) ? [] : [label];
+    return {
+      ...NOTHING,
+      title,
+      text: [...value, ...ends].join("\n"),
+      meanings: meaningsOfEdge(scene, paint, edge),
+    };
   };
   const move = (hovered: number, point: Point, edge = -1) => {
     const { title, text, meanings, refused } = describe(hovered, point, edge);
     root.setAttribute("data-kind", refused ? "refused" : "");
     name.replaceChildren(breakableName(title));
-    about.textContent = text;
+    about.replaceChildren(...text.split("\n").map((line) => element("div", {}, line)));
     marks.replaceChildren(...meanings.map((meaning) => element("div", {}, meaning)));
     for (const part of children) part.hidden = part.textContent === "";
     root.hidden = children.every((part) => part.hidden);

@@ -19,6 +19,8 @@ export interface Frame {
   /** Whether a gesture or an animation moves the camera: then speed matters more than detail. */
   readonly moving: boolean;
   readonly hover: number;
+  /** The edge under the pointer, or -1. */
+  readonly hoverEdge: number;
   readonly picked: number;
   /** Whether control edges are drawn. */
   readonly controls: boolean;

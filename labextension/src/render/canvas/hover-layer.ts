@@ -9,6 +9,7 @@ import { edgesAt } from "./incident-edges";
 import { drawHeader } from "./labels";
 import { drawBoundaryMarks, drawCountsAndPins } from "./marks";
 import { type Pen, screenBox } from "./pen";
+import { follow, tensorRoute } from "./tensor-route";
 
 /** More lines than this are no answer to the question where an item's tensors go. */
 const MOST_LINES = 1500;
@@ -20,6 +21,7 @@ export function drawHoverLayer(pen: Pen): void {
   for (const item of frame.edited) if (item > 0) outline(pen, item, palette.fresh, 3, 3.5);
   const still = frame.boxes === frame.scene.box;
   if (still) for (const item of new Set([frame.picked, frame.hover])) drawNeighbors(pen, item);
+  if (still && frame.hoverEdge >= 0) drawTensor(pen, frame.hoverEdge);
   if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
   else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
   if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
@@ -49,13 +51,24 @@ function drawNeighbors(pen: Pen, item: number): void {
   const scale = Math.min(Math.max(frame.camera.zoom, 0.5), 1.2);
   const before = { ends: scene.source, color: palette.upstream, dash: [9 * scale, 3 * scale] };
   const after = { ends: scene.target, color: palette.selected, dash: [] };
-  drawSide(pen, item, lines.filter(comes), before);
-  drawSide(
-    pen,
-    item,
-    lines.filter((edge) => !comes(edge)),
-    after,
-  );
+  const through = (edges: readonly number[], way: "arriving" | "onward") =>
+    [...new Set(edges.flatMap((edge) => follow(scene, edge, way)))].slice(0, MOST_LINES);
+  drawSide(pen, item, through(lines.filter(comes), "arriving"), before);
+  const leaving = lines.filter((edge) => !comes(edge));
+  drawSide(pen, item, through(leaving, "onward"), after);
+}
+
+/** What the edge under the pointer carries, from its producer to all consumers beyond it. */
+function drawTensor(pen: Pen, edge: number): void {
+  const { frame, palette } = pen;
+  const { edges, producers, consumers } = tensorRoute(frame.scene, edge);
+  for (const one of edges) {
+    const look = lookOf(pen, one);
+    drawLines(pen, [one], { ...look, color: palette.selected, alpha: 1, width: look.width + 1 });
+  }
+  for (const _ of drawEdgeLabels({ ...pen, edges }));
+  for (const item of producers) if (item > 0) outline(pen, item, palette.upstream, 1.75, 1.5);
+  for (const item of consumers) if (item > 0) outline(pen, item, palette.selected, 1.75, 1.5);
 }
 
 interface Side {

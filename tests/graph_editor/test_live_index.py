@@ -8,7 +8,7 @@ import weakref
 import tensorflow as tf
 
 import tfgraphwidget.graph_editor as ge
-from tfgraphwidget.graph_editor.indexed import index_of
+from tfgraphwidget.graph_editor.live_index import index_of
 
 
 def test_an_unchanged_graph_keeps_its_index(net):

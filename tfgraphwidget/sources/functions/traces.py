@@ -46,7 +46,7 @@ def function_source(
     return Source(title, _function_body(graph, infos or {}), refusal=refusal, structure=structure)
 
 
-def captured_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> tuple[GraphBody, dict[str, Any]]:
+def captured_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> tuple[GraphBody, dict[str, object]]:
     """The body of a function that was traced for an edit, and the live variables and tensors that its ops stand for.
 
     Args:

@@ -52,7 +52,7 @@ def numbers(index: GraphIndex, ops: Iterable[Operation]) -> list[int]:
     return [index.ids[op.name] for op in ops]
 
 
-def chosen(graph: Graph, mask: Mask) -> list[Operation]:
+def live_ops(graph: Graph, mask: Mask) -> list[Operation]:
     """The live ops of a mask, in graph order."""
     ops = graph.get_operations()
     return [ops[i] for i in np.flatnonzero(mask).tolist()]
