@@ -94,7 +94,7 @@ class EditRequests:
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""
-        offers = {command.code(): (command, text, on) for command, text, on in (*self._training(), *self._unused())}
+        offers = {command.code(): (command, text, on) for command, text, on in (*self._training(), *self._removal())}
         self._offers |= {line: command for line, (command, _, _) in offers.items()}
         return tuple(p.Offer(text, line, on) for line, (_, text, on) in offers.items())
 
@@ -116,7 +116,7 @@ class EditRequests:
         if own and before and all(op in index.ids for op in before):
             yield Trainable(tuple(before)), text, True
 
-    def _unused(self) -> Iterator[tuple[Command, str, None]]:
+    def _removal(self) -> Iterator[tuple[Command, str, None]]:
         """To remove what earlier edits have left unused."""
         unused = self._editor.core.executor.unused_ops()
         if unused:

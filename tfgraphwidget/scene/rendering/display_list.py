@@ -137,7 +137,7 @@ class _Painter:
         yield from self._boxes()
         yield from self._hatching()
         marks: tuple[Callable[[int], Iterator[Shape]], ...]
-        marks = (self._unused, self._function_mark, self._count, self._pin, self._glow)
+        marks = (self._dotted_frame, self._function_mark, self._count, self._pin, self._glow)
         for layer in marks:
             yield from _in_order(shape for item in self._items for shape in layer(item))
         yield from _in_order(self._loop_signs())
@@ -213,7 +213,7 @@ class _Painter:
                     yield Polyline(ends, self._marks["partly"], 1.5, alpha=0.3)
             yield box
 
-    def _unused(self, item: int) -> Iterator[Shape]:
+    def _dotted_frame(self, item: int) -> Iterator[Shape]:
         if self._paint.unused[item] and self._scene.kind[item] not in (OPEN, BADGE):
             yield self._box(item, "", self._marks["faint"], 1.5, (2.0, 3.0))
 
