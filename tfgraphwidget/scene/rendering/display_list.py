@@ -164,7 +164,7 @@ class _Painter:
     ) -> Box:
         """An item's box, grown by a gap on every side."""
         radius = _RADIUS[int(self._scene.kind[item])] + max(gap, 0.0)
-        return Box(_grown(self._boxes_of[item], gap), radius, fill, line, thick, dash)
+        return Box(_expand_place(self._boxes_of[item], gap), radius, fill, line, thick, dash)
 
     def _boxes(self) -> Iterator[Box]:
         """Ops, closed scopes with the cards behind them, and badges, which lie in the boxes of their consumers."""
@@ -177,7 +177,7 @@ class _Painter:
                 colors = self._colors(item)
                 thick = 2.0 if colors in self._theme.chosen else 1.0
                 for card in range(0 if kind != CLOSED else 2 if scene.members[item] else 1, 0, -1):
-                    x, y, w, h = _grown(self._boxes_of[item], -0.5)
+                    x, y, w, h = _expand_place(self._boxes_of[item], -0.5)
                     place = x + 3 * card, y + 3 * card, w - 6 * card, h
                     yield Box(place, _RADIUS[kind], colors.fill, colors.border, thick)
                 yield self._box(item, colors.fill, colors.border, thick)
@@ -254,7 +254,7 @@ class _Painter:
     def _glow(self, item: int) -> Iterator[Shape]:
         if self._paint.fresh[item]:
             for gap, alpha in ((4.0, 0.15), (2.5, 0.3), (1.0, 0.8)):
-                place, radius = _grown(self._boxes_of[item], gap), _RADIUS[int(self._scene.kind[item])] + gap
+                place, radius = _expand_place(self._boxes_of[item], gap), _RADIUS[int(self._scene.kind[item])] + gap
                 yield Box(place, radius, "", self._marks["fresh"], 1.75, alpha=alpha)
 
     def _boundary_marks(self, item: int) -> Iterator[Shape]:
@@ -376,7 +376,7 @@ class _Painter:
         size, padding = (_CHIP, 4.0) if kind == BADGE else (TEXT, _PADDING)
         sign = LOOP_SIGN if self._scene.loop[item] else ""
         if tall >= size * _LEADING:
-            text = _fitted(f"{sign}{self._name(item)}", w - 2 * padding, size)
+            text = _shorten_to(f"{sign}{self._name(item)}", w - 2 * padding, size)
             yield from _label(x + w / 2, y + tall / 2 - shift, text, size, colors.text)
         if two:
             yield from _label(x + w / 2, y + tall / 2 + shift * 1.25, below, SMALL, colors.faint)
@@ -388,7 +388,7 @@ class _Painter:
             return ""
         room = self._boxes_of[item][2] - 2 * _PADDING + 4
         if self._notes[item]:
-            return _fitted(self._notes[item], room, SMALL)
+            return _shorten_to(self._notes[item], room, SMALL)
         mean = self._values[item].split(",")[0]
         for text in (mean, mean.removeprefix("mean ")):
             if text and text_width(text) * SMALL <= room:
@@ -397,7 +397,7 @@ class _Painter:
             return ""
         count = int(scene.count[item])
         full = second_line(count, int(scene.variables[item]))
-        return full if text_width(full) * SMALL <= room else _fitted(second_line(count, 0), room, SMALL)
+        return full if text_width(full) * SMALL <= room else _shorten_to(second_line(count, 0), room, SMALL)
 
     def _header(self, item: int) -> Iterator[Label]:
         """The text of an open scope's header."""
@@ -560,12 +560,12 @@ def _circle(x: float, y: float, radius: float, fill: str, line: str, thick: floa
     return Box((x - radius, y - radius, 2 * radius, 2 * radius), radius, fill, line, thick)
 
 
-def _grown(place: Area, gap: float) -> Area:
+def _expand_place(place: Area, gap: float) -> Area:
     x, y, w, h = place
     return x - gap, y - gap, w + 2 * gap, h + 2 * gap
 
 
-def _fitted(text: str, room: float, size: float) -> str:
+def _shorten_to(text: str, room: float, size: float) -> str:
     """The text, shortened to a width in pixels; "" where hardly a letter of it would be left."""
     cut = shorten(text, room / size)
     return cut if cut == text or len(cut) >= _LEAST_LETTERS else ""
