@@ -176,10 +176,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     menu: () => void contextMenu.openHere(),
     clone: () => void cloneHere(root, parts),
   });
-  if (!parts.readOnly)
-    listenToFiles(host, contextMenu.openDropped, () =>
-      say({ kind: "notice", text: "Upload the file to the file browser, and drag it here from there." }),
-    );
+  if (!parts.readOnly) listenToFiles(host, contextMenu.openDropped, (file) => actions.edits.upload(file));
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {

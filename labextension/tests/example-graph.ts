@@ -145,7 +145,7 @@ export function drawn(
     type: "drawn",
     state: state(change),
     focus,
-    edited: edited && { text: "", renamed: [], inspected: null, offers: [], ...edited },
+    edited: edited && { text: "", renamed: [], inspected: null, ...edited },
     ...packed({ ...sceneArrays(), ...paintArrays() }, shapes),
   };
 }

@@ -36,7 +36,7 @@ def test_it_draws_on_the_axes_it_is_given_without_pyplot(network):
     scene = build(network, ViewSpec(frozenset({"net"})))
     painted = paint(scene, np.ones(len(network), dtype=bool), [0], [1])
     assert draw(scene, ax, paint=painted) is ax
-    assert {text.get_text() for text in ax.texts} >= {"x", "net", "one", "two", "loss"}
+    assert {text.get_text() for text in ax.texts} >= {"x", "▾ net", "one", "two", "loss"}
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
 
 

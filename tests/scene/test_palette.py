@@ -33,7 +33,7 @@ def test_every_family_has_a_colour_in_the_same_order():
 def test_text_is_readable_on_every_fill(name):
     for fill, theme in zip(palette.FAMILIES[name], (palette.LIGHT, palette.DARK), strict=True):
         assert contrast(fill, theme.text) >= 4.5
-        assert contrast(fill, theme.faint_text) >= 3.0
+        assert contrast(fill, theme.marks["faint"]) >= 3.0
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -41,7 +41,7 @@ def test_text_is_readable_on_every_category_and_every_step_of_the_ramp(dark):
     theme = palette.DARK if dark else palette.LIGHT
     for fill in (*(pair[dark] for pair in palette.TINTS), *palette.ramp(dark=dark)):
         assert contrast(fill, theme.text) >= 4.5
-        assert contrast(fill, theme.faint_text) >= 3.0
+        assert contrast(fill, theme.marks["faint"]) >= 3.0
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +104,47 @@ def test_an_unknown_graph_is_refused_and_nothing_has_changed(
         with pytest.raises(error):
             requests.handle(request)
     assert editor.lines == ()
+
+
+def uploaded(requests: RequestHandler, path: Path, piece: int) -> p.Uploaded:
+    """Send a file in pieces, as the page does."""
+    data = path.read_bytes()
+    for start in range(0, len(data), piece):
+        text = base64.b64encode(data[start : start + piece]).decode()
+        reply, _ = requests.handle(p.Upload(path.name, text, start, len(data)))
+        assert isinstance(reply, p.Uploaded)
+    return reply
+
+
+def test_a_dropped_file_is_added_and_compared_without_being_written(
+    editor: tgw.GraphEditor, requests: RequestHandler, tmp_path: Path
+) -> None:
+    file = tmp_path / "frozen.pb"
+    reply = uploaded(requests, file, 1_000)
+    assert reply == p.Uploaded(file.stat().st_size, "frozen.pb")
+    file.unlink()
+    joints, _ = requests.handle(p.Inputs("frozen.pb"))
+    assert isinstance(joints, p.Joints)
+    assert [joint.input for joint in joints.joints] == ["x:0"]
+    requests.handle(p.Add("frozen.pb", "head", ("x:0",), ("x:0",)))
+    assert editor.ops("head/net/logits").ops
+    assert editor.history.done[-1].sentence == "Added a graph as head"
+    requests.handle(p.Compare(show=True, source="frozen.pb"))
+    assert editor.difference is not None
+    assert list(tmp_path.iterdir()) == []
+    editor.undo()
+    editor.redo()
+
+
+def test_a_dropped_file_that_is_too_large_or_cut_is_refused(requests: RequestHandler) -> None:
+    with pytest.raises(GraphEditError, match=r"a page sends .* at most; upload it to the file browser"):
+        requests.handle(p.Upload("large.pb", "AAAA", 0, 10**9))
+    with pytest.raises(GraphEditError, match="drop it again"):
+        requests.handle(p.Upload("a.pb", "AAAA", 3, 6))
+    with pytest.raises(GraphEditError, match="drop it again"):
+        requests.handle(p.Upload("a.pb", "no base64!", 0, 6))
+    with pytest.raises(GraphEditError, match="drop it again"):
+        requests.handle(p.Upload("empty.pb", "", 0, 0))
+    requests.handle(p.Upload("a.pb", "AAAA", 0, 6))
+    with pytest.raises(UnknownName):
+        requests.handle(p.Inputs("a.pb"))  # half of it

@@ -163,8 +163,12 @@ class Paint:
     @property
     def notes(self) -> list[str]:
         """What is written below each item's label, or ""."""
-        data, start = self.note_bytes.tobytes(), self.note_start.tolist()
-        return [data[a:b].decode() for a, b in pairwise(start)]
+        return _decode_texts(self.note_start, self.note_bytes)
+
+    @property
+    def values(self) -> list[str]:
+        """What a run found of each op's only output, or ""."""
+        return _decode_texts(self.value_start, self.value_bytes)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to send, by field name."""
@@ -364,6 +368,11 @@ def _encode_texts(texts: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     encoded = [text.encode() for text in texts]
     start = np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.uint32)
     return {"start": start, "bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
+
+
+def _decode_texts(start: npt.NDArray[np.uint32], data: npt.NDArray[np.uint8]) -> list[str]:
+    encoded = data.tobytes()
+    return [encoded[a:b].decode() for a, b in pairwise(start.tolist())]
 
 
 _DTYPES = {name: dtype for name, dtype, _ in (*ITEM_FIELDS, *EDGE_FIELDS, *PAINT_FIELDS)}

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph import GraphIndex, backward
+from tfgraphwidget.hierarchy import Mask, find_op_facts
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.widget import protocol as p
 
@@ -54,7 +56,9 @@ class CostRequests:
         core = self._editor.core
         key = (self._editor.index, core.evaluator.measured)
         if self._known is None or any(a is not b for a, b in zip(self._known[0], key, strict=True)):
-            self._known = key, core.coloring.cost_columns()
+            computing = _computing(self._editor.index)
+            columns = core.coloring.cost_columns()
+            self._known = key, {by: np.where(computing, column, np.nan) for by, column in columns.items()}
         return self._known[1]
 
     def _scope_sums(self, column: Floats) -> Floats:
@@ -76,6 +80,12 @@ class CostRequests:
         while name and name not in names:
             name = f"{name.rstrip('/').rpartition('/')[0]}/".lstrip("/")
         return names.index(name) if name else None
+
+
+def _computing(index: GraphIndex) -> Mask:
+    """The ops that results depend on: initializers, savers and summaries of constants cost nothing in a step."""
+    fed = find_op_facts(index).depends_on_input
+    return backward(index, np.flatnonzero(fed)) if fed.any() else np.ones(len(index), bool)
 
 
 def _order(names: list[str], columns: Mapping[str, Floats], request: p.Costs) -> list[int]:

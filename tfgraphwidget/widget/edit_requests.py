@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from tfgraphwidget.edits import Edits, registry
+from tfgraphwidget.edits import Clone, Edits, Trainable, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
@@ -20,7 +20,7 @@ from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.protocol.replies import describe_stats, image, range_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Command
@@ -93,14 +93,35 @@ class EditRequests:
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
 
     def offers(self) -> tuple[p.Offer, ...]:
-        """Edits that the present graph suggests: to remove what earlier edits have left unused."""
+        """Edits that the present graph suggests."""
+        offers = {command.code(): (command, text, on) for command, text, on in (*self._training(), *self._removal())}
+        self._offers |= {line: command for line, (command, _, _) in offers.items()}
+        return tuple(p.Offer(text, line, on) for line, (_, text, on) in offers.items())
+
+    def _training(self) -> Iterator[tuple[Command, str, bool]]:
+        """To train only the last clone; and once that is so, to train what was trained before."""
+        steps, index = self._editor.history.done, self._editor.index
+        at = next((at for at in reversed(range(len(steps))) if isinstance(steps[at].command, Clone)), None)
+        if at is None:
+            return
+        scopes = cast("Clone", steps[at].command).scopes
+        trained = self._editor.trainable_variables().ops
+        own = tuple(op for op in trained if any(op.startswith(f"{scope}/") for scope in scopes))
+        text = f"Train only {', '.join(scopes)}"
+        if own and own != trained:
+            yield Trainable(own), text, False
+            return
+        turned = next((step for step in reversed(steps[at:]) if isinstance(step.command, Trainable)), None)
+        before = [split_tensor(member.name)[0] for _, member in turned.patch.remove.members] if turned else []
+        if own and before and all(op in index.ids for op in before):
+            yield Trainable(tuple(before)), text, True
+
+    def _removal(self) -> Iterator[tuple[Command, str, None]]:
+        """To remove what earlier edits have left unused."""
         unused = self._editor.core.executor.unused_ops()
-        if not unused:
-            return ()
-        command = Remove(unused if len(unused) > 1 else unused[0])
-        line = command.code()
-        self._offers = {**self._offers, line: command}
-        return (p.Offer(f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}", line),)
+        if unused:
+            text = f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}"
+            yield Remove(unused if len(unused) > 1 else unused[0]), text, None
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
         """Where a tensor may be dropped, and why not elsewhere."""

@@ -11,10 +11,12 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import parse_path
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.pictures import picture_file
 from tfgraphwidget.widget.save_formats import (
     SaveFormat,
     check_name,
@@ -23,7 +25,7 @@ from tfgraphwidget.widget.save_formats import (
     is_saved_model,
     list_save_formats,
 )
-from tfgraphwidget.writable import format_size
+from tfgraphwidget.writable import format_size, unwritable, write_file
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -77,13 +79,14 @@ class Exporter:
         """The formats that can be chosen, each with a name that is proposed, or with the reason why it cannot be."""
         return list_save_formats(self._editor, self.path)
 
-    def save(self, kind: object, name: str, *, replace: bool = False) -> SavedFile:
+    def save(self, kind: object, name: str, *, replace: bool = False, colors: tuple[str, ...] = ()) -> SavedFile:
         """Save the current graph.
 
         Args:
             kind: The name of the format.
             name: A path in `folder`.
             replace: Whether an existing file is replaced.
+            colors: Of a picture: the colors of its background and of text.
 
         Returns:
             What was written.
@@ -101,7 +104,7 @@ class Exporter:
         if os.path.lexists(target) and not replace:
             what = "The folder" if target.is_dir() else "A file"
             raise FileExists(f"{what} {target.name!r} is there already in {str(target.parent)!r}.")
-        written, notices = self._write(target, found)
+        written, notices = self._write(target, found, colors)
         if self._saved is not None:
             self._saved(written, found)
         ending = "/" if found.suffix == "/" else ""
@@ -134,8 +137,15 @@ class Exporter:
                 name, data = f"{Path(name).stem}.zip", _archive(files, Path(folder))
         return name, data, " ".join([f"Downloaded {name}, {format_size(len(data))}.", *notices])
 
-    def _write(self, target: Path, kind: SaveFormat) -> tuple[Path, list[str]]:
+    def _write(self, target: Path, kind: SaveFormat, colors: tuple[str, ...] = ()) -> tuple[Path, list[str]]:
         """Write a file; its path and the notices."""
+        if colors:
+            request = p.Picture(cast("Any", kind.kind), colors=colors)
+            try:
+                write_file(target, lambda new: new.write_bytes(picture_file(self._editor, request)))
+            except OSError as error:
+                raise unwritable(target, error) from error
+            return target, []
         frozen = kind.kind == "frozen"
         outputs = (frozen_outputs(self._editor) or None) if frozen else None
         with warnings.catch_warnings(record=True) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,19 +15,49 @@ from tfgraphwidget.sources import open_source
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
 from tfgraphwidget.widget.kernel_namespace import graphs_in, user_namespace
+from tfgraphwidget.writable import format_size
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Preview
 
 _MOST = 200  # variables and inputs: what a form can show
+_MOST_BYTES = 64_000_000  # of a file that is dropped: what a page can send in some seconds
+_KEPT = 3  # dropped files
 
 
 class OtherGraphs:
-    """Answers what a page asks about other graphs, and adds them."""
+    """Answers what a page asks about other graphs, and adds them. The last files that were dropped are in memory."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
+        self._dropped: dict[str, bytes] = {}
+        self._arriving = bytearray()
+
+    def upload(self, request: p.Upload) -> p.Uploaded:
+        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of order."""
+        if request.size > _MOST_BYTES:
+            raise GraphEditError(
+                f"{request.name} has {format_size(request.size)}, and a page sends {format_size(_MOST_BYTES)} at most; "
+                "upload it to the file browser, and drag it here from there."
+            )
+        if request.start == 0:
+            self._arriving = bytearray()
+        try:
+            piece = base64.b64decode(request.data, validate=True)
+        except ValueError:
+            piece = b""
+        if request.start != len(self._arriving) or not 0 < request.start + len(piece) <= request.size:
+            self._arriving = bytearray()
+            raise GraphEditError(f"{request.name} did not arrive whole; drop it again.")
+        self._arriving += piece
+        received = len(self._arriving)
+        if received < request.size:
+            return p.Uploaded(received, "")
+        dropped = {name: data for name, data in self._dropped.items() if name != request.name}
+        self._dropped = dict([*dropped.items(), (request.name, bytes(self._arriving))][-_KEPT:])
+        self._arriving = bytearray()
+        return p.Uploaded(received, request.name)
 
     def names(self) -> p.Sources:
         """The variables of the notebook that hold another graph than this one."""
@@ -73,6 +104,8 @@ class OtherGraphs:
 
     def _find(self, name: str) -> tuple[Any, Any]:
         """The graph, or the path of its file, and the session that runs it. Raises UnknownName."""
+        if name in self._dropped:
+            return self._dropped[name], None
         variables = {known: (thing, kind) for known, thing, kind in graphs_in(user_namespace())}
         if name in variables:
             thing, kind = variables[name]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
-import re
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor import EditorSnapshot
-from tfgraphwidget.edits import Command, Trainable
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import count_variables
-from tfgraphwidget.naming import last_part
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import ROOT_ASPECT
@@ -22,14 +18,14 @@ from tfgraphwidget.widget.cost_requests import CostRequests
 from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
 from tfgraphwidget.widget.edited_names import edited_names
 from tfgraphwidget.widget.exporter import Exporter, FileExists
-from tfgraphwidget.widget.feeds import FeedForms
 from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.pictures import picture_reply
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
-from tfgraphwidget.widget.value_requests import ValueRequests
+from tfgraphwidget.widget.value_forms import ValueForms
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -57,8 +53,7 @@ class RequestHandler:
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor, namespace)
         self._ops = OpRequests(editor, namespace)
-        self._feeds = FeedForms(editor, namespace)
-        self._values = ValueRequests(editor, namespace)
+        self._values = ValueForms(editor, namespace)
         self._costs = CostRequests(editor)
         self._selections = SelectionRequests(editor)
         self._others = OtherGraphs(editor)
@@ -87,7 +82,7 @@ class RequestHandler:
                 return self._inspector.examine(name), []
             case (
                 p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping()
-                | p.Script() | p.Names() | p.Inputs() | p.Crossings()
+                | p.Script() | p.Names() | p.Inputs() | p.Upload() | p.Crossings()
             ):  # fmt: skip
                 return self._without_state(request)
             case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Measure() | p.Colour():
@@ -106,7 +101,7 @@ class RequestHandler:
             case p.Describe():
                 return self._ops.describe(request)
             case p.Feedable():
-                return self._feeds.form(request)
+                return self._values.form(request)
             case p.Assign():
                 return self._values.assign(request)
             case p.Costs():
@@ -120,6 +115,8 @@ class RequestHandler:
                 return self._export(request)
             case p.Names():
                 return self._others.names(), []
+            case p.Upload():
+                return self._others.upload(request), []
             case p.Inputs(source):
                 return self._others.inputs(source), []
             case p.Crossings(side, name):
@@ -129,16 +126,15 @@ class RequestHandler:
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
-                reply, data = picture_file(self._editor, request)
-                return reply, [data]
+                return picture_reply(self._editor, request)
         return p.There(self.revision), []
 
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
         match request:
-            case p.Export(kind, path, replace):
+            case p.Export(kind, path, replace, colors):
                 try:
-                    saved = exporter.save(kind, path, replace=replace)
+                    saved = exporter.save(kind, path, replace=replace, colors=colors)
                 except FileExists as existing:
                     return p.Exported(exists=existing.why), []
                 return p.Exported(str(saved.path), saved.relative, saved.about), []
@@ -152,9 +148,9 @@ class RequestHandler:
             case p.Compare(show, source):
                 self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
             case p.Probe(name, feeds):
-                self._edits.probe(name, self._feeds.values(feeds, name))
+                self._edits.probe(name, self._values.values(feeds, name))
             case p.Measure(feeds):
-                self._editor.measure(None, self._feeds.values(feeds, None))
+                self._editor.measure(None, self._values.values(feeds, None))
             case p.Colour(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):
@@ -228,15 +224,7 @@ class RequestHandler:
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
-        offers = self._edits.offer(*self._next_steps(request, focus))
-        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected, offers))
-
-    def _next_steps(self, request: p.Edit, copy: str) -> tuple[Command, ...]:
-        """What is often done next: the variables of a copy are trained, and no others."""
-        if not isinstance(request, p.Clone) or not copy:
-            return ()
-        held = self._editor.scope(copy) & self._editor.trainable()
-        return (Trainable(held.ops),) if held else ()
+        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected))
 
     def _edit(self, request: p.Edit) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""
@@ -346,35 +334,3 @@ def _selection_text(selection: Selection | None) -> str:
     """The Python that gives a selection; of a list of names too long to read, what also gives it."""
     text = selection.expression if selection else ""
     return text if len(text) <= _LONGEST else "editor.selection"
-
-
-_FARTHEST = 100_000_000.0  # pixels of the scene
-_LEAST = 1.0  # pixel of the scene: no page draws closer
-_SLIMMEST = 1_000.0
-_MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
-
-
-def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, bytes]:
-    """The drawing, or an area of it, as the bytes of an SVG, PNG or PDF file. Raises GraphEditError."""
-    from tfgraphwidget.scene.rendering import matplotlib_axes
-
-    if not request.whole and not _is_view(request.area):
-        raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
-    left, top, width, height = request.area if not request.whole else (0.0, 0.0, 0.0, 0.0)
-    area = None if request.whole else (left, top, width, height)
-    scene = editor.scene()
-    file = io.BytesIO()
-    matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), dark=request.dark, area=area)
-    if len(file.getvalue()) > _MOST_BYTES:
-        raise GraphEditError(
-            f"This picture is larger than a browser takes; call editor.save('graph.{request.suffix}') in a cell."
-        )
-    title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
-    return p.Pictured(f"{title}.{request.suffix}"), file.getvalue()
-
-
-def _is_view(area: tuple[float, ...]) -> bool:
-    """Whether a screen can show this area: there is no screen of one by a million pixels, nor of none."""
-    if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
-        return False
-    return min(area[2:]) >= _LEAST and max(area[2:]) / min(area[2:]) < _SLIMMEST

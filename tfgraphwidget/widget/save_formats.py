@@ -69,7 +69,7 @@ _ALL = (
     SaveFormat("edits", "Edits", ".json", "The edits alone, to be made again on this graph or another.", "Edits", True),
     SaveFormat("page", "Web page", ".html", "One page to look around in, without Python and network.", "View"),
     SaveFormat("svg", "Picture, SVG", ".svg", "The drawing as it is now, sharp at any size.", "View"),
-    SaveFormat("png", "Picture, PNG", ".png", "The drawing as it is now, in pixels.", "View"),
+    SaveFormat("png", "Picture, PNG", ".png", "The drawing as it is now, at twice its resolution.", "View"),
     SaveFormat("pdf", "Picture, PDF", ".pdf", "The drawing as it is now, to be printed.", "View"),
     SaveFormat("dot", "Graphviz", ".dot", "The ops and edges for Graphviz.", "Other tools"),
     SaveFormat("graphml", "GraphML", ".graphml", "The ops and edges for yEd, Gephi and networkx.", "Other tools"),

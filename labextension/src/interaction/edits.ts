@@ -20,6 +20,8 @@ export type ChangeVerb = ChangeRequest["verb"];
 export type Options = Readonly<Record<string, string>>;
 
 const HITS = 20;
+/** Bytes of a file in a message, a multiple of 3; in base64 it is shorter than the longest text of a request. */
+const PIECE = 720_000;
 
 /** Text or names as a Python literal. */
 export function quote(value: string | readonly string[]): string {
@@ -109,6 +111,18 @@ export class Edits {
   async inputsOf(source: string): Promise<Joints | null> {
     const answer = await this.#queue.reply(() => ({ type: "inputs", source }));
     return answer?.type === "joints" ? answer : null;
+  }
+
+  /** Send a file of the desktop to the kernel, in pieces; resolves to its name as a graph, or null if refused. */
+  async upload(file: File): Promise<string | null> {
+    const { name, size } = file;
+    for (let start = 0; ; start += PIECE) {
+      const bytes = new Uint8Array(await file.slice(start, start + PIECE).arrayBuffer());
+      const data = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+      const answer = await this.#queue.reply(() => ({ type: "upload", name, data, start, size }));
+      if (answer?.type !== "uploaded") return null;
+      if (answer.source) return answer.source;
+    }
   }
 
   /** Run the graph and show the outputs of an op, or of the selected ops; resolves to whether it ran. */

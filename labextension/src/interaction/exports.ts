@@ -31,9 +31,15 @@ export class Exports {
     return null;
   }
 
-  /** Save in the folder of the kernel; `from` is where the user asked for it. */
-  async save(format: SaveFormat, path: string, replace: boolean, from: Element): Promise<Outcome> {
-    const answer = await this.#queue.run({ type: "export", format: format.kind, path, replace });
+  /** Save in the folder of the kernel; `from` is where the user asked for it, `colors` are those of a picture. */
+  async save(
+    format: SaveFormat,
+    path: string,
+    replace: boolean,
+    from: Element,
+    colors: string[],
+  ): Promise<Outcome> {
+    const answer = await this.#queue.run({ type: "export", format: format.kind, path, replace, colors });
     if (answer?.type === "refused") return { done: false, why: answer.why };
     if (answer?.type !== "exported") return { done: false };
     if (answer.exists) return { done: false, exists: answer.exists };

@@ -1,4 +1,5 @@
-// Files that are dropped on the drawing: those of JupyterLab's file browser, which have a path that the kernel can read.
+// Files that are dropped on the drawing: those of JupyterLab's file browser, which have a path that the kernel can read,
+// and those of the desktop, which are sent to it.
 import type { Point } from "../render/camera/camera";
 
 /** The data of a drag from JupyterLab's file browser: paths below the server's root. */
@@ -13,11 +14,11 @@ interface LuminoDrag extends Event {
   dropAction: string;
 }
 
-/** Call `dropped` with the path of a file, and `refused` for a file of the desktop, of which the page knows no path. */
+/** Call `dropped` with the path of a file, or with what `upload` calls a file of the desktop. */
 export function listenToFiles(
   target: HTMLElement,
   dropped: (path: string, point: Point) => void,
-  refused: () => void,
+  upload: (file: File) => Promise<string | null>,
 ): void {
   for (const kind of ["lm-dragenter", "lm-dragover"])
     target.addEventListener(kind, (event) => {
@@ -37,10 +38,13 @@ export function listenToFiles(
     dropped(path, { x: drag.clientX - left, y: drag.clientY - top });
   });
   target.addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && stop(event));
-  target.addEventListener("drop", (event) => {
-    if (!event.dataTransfer?.files.length) return;
+  target.addEventListener("drop", async (event) => {
+    const [file] = event.dataTransfer?.files ?? [];
+    if (!file) return;
     stop(event);
-    refused();
+    const { left, top } = target.getBoundingClientRect();
+    const source = await upload(file);
+    if (source) dropped(source, { x: event.clientX - left, y: event.clientY - top });
   });
 }
 

@@ -11,7 +11,11 @@ export function listenToKeys(
   parts: Parts,
   { menu, clone }: Pick<KeyContext, "menu" | "clone">,
 ): void {
-  const find = () => root.querySelector<HTMLInputElement>(".tgw-search-input")?.focus();
+  const find = () => {
+    const field = root.querySelector<HTMLInputElement>(".tgw-search-input");
+    field?.focus();
+    field?.select(); // typing replaces the last search
+  };
   const context = { ...parts, find, menu, clone, cursor: new NavigationCursor() };
   root.addEventListener("keydown", (event) => {
     const { target } = event;

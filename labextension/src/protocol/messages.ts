@@ -141,6 +141,7 @@ export interface Image {
 export interface Offer {
   text: string;
   line: string;
+  on: boolean | null;
 }
 
 /** What an edit has done: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes. */
@@ -148,7 +149,6 @@ export interface Edited {
   text: string;
   renamed: [string, string][];
   inspected: Omit<Inspected, "type"> | null;
-  offers: Offer[];
 }
 
 /** An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there. */
@@ -460,6 +460,15 @@ export interface InputsRequest {
   source: string;
 }
 
+/** A piece of a file that was dropped on the page: `data` in base64, from byte `start` on of `size` in all. */
+export interface UploadRequest {
+  type: "upload";
+  name: string;
+  data: string;
+  start: number;
+  size: number;
+}
+
 /** Everything about one op or scope. */
 export interface InspectRequest {
   type: "inspect";
@@ -512,7 +521,7 @@ export interface PictureRequest {
   suffix: "svg" | "png" | "pdf";
   whole: boolean;
   area: number[];
-  dark: boolean;
+  colors: string[];
 }
 
 /** The formats in which the current graph can be saved. */
@@ -520,12 +529,13 @@ export interface ListFormatsRequest {
   type: "listformats";
 }
 
-/** Save the current graph in a format: `path` is in the folder that `ListFormats` names. */
+/** Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`. */
 export interface ExportRequest {
   type: "export";
   format: string;
   path: string;
   replace: boolean;
+  colors: string[];
 }
 
 /** Send the current graph in a format, as the bytes of a file. */
@@ -761,6 +771,13 @@ export interface Joints {
   into: string;
 }
 
+/** How many bytes of a file have arrived; once all have, `source` names it as a graph. */
+export interface Uploaded {
+  type: "uploaded";
+  received: number;
+  source: string;
+}
+
 /** A Python script. */
 export interface Scripted {
   type: "scripted";
@@ -855,6 +872,7 @@ export type Request =
   | CrossingsRequest
   | NamesRequest
   | InputsRequest
+  | UploadRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
@@ -892,6 +910,7 @@ export type Reply =
   | Crossed
   | Sources
   | Joints
+  | Uploaded
   | Scripted
   | Pictured
   | Formats

@@ -176,6 +176,25 @@ export class Stage {
     return nearestEdge(scene, drawn, world, reach);
   }
 
+  /** Ops and closed scopes within some pixels of a point, the last drawn first. */
+  itemsNear(point: Point, reach: number): number[] {
+    const { scene, camera } = this.#store.value;
+    if (!scene) return [];
+    const world = toWorld(camera, point.x, point.y);
+    const by = reach / camera.zoom;
+    const area = { x: world.x - by, y: world.y - by, width: 2 * by, height: 2 * by };
+    const near = this.#renderer.sceneIndex(scene).itemsIn(area);
+    return near.filter((item) => at(scene.kind, item) !== OPEN).reverse();
+  }
+
+  /** The box of an item in pixels of the canvas. */
+  screenBox(item: number): Box {
+    const { scene, camera } = this.#store.value;
+    const { x, y, width, height } = boxOf(scene?.box ?? new Float32Array(), item);
+    const corner = toScreen(camera, x, y);
+    return { ...corner, width: width * camera.zoom, height: height * camera.zoom };
+  }
+
   /** The items in a region. */
   itemsIn(region: Region): RegionItems {
     const { scene } = this.#store.value;

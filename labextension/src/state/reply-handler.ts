@@ -53,6 +53,7 @@ export class ReplyHandler {
       case "crossed":
       case "sources":
       case "joints":
+      case "uploaded":
       case "scripted":
       case "pictured":
       case "formats":
@@ -76,8 +77,7 @@ export class ReplyHandler {
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
-    const offers = [...(answer.edited?.offers ?? []), ...answer.state.offers];
-    const notice = isToRead ? {} : noticeChange(answer.edited?.text, offers);
+    const notice = isToRead ? {} : noticeChange(answer.edited?.text, answer.state.offers);
     const edited = answer.edited ? this.#editChange(answer.edited) : {};
     const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
     this.#stage.show(scene, change, { ...arrival, focus: answer.focus, graphEntry: room?.entrance });

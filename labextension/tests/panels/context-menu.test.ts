@@ -1,7 +1,8 @@
 // What a context menu is of, and what it lists for that.
 import { describe, expect, test } from "vitest";
 import type { Actions } from "../../src/interaction/actions";
-import { edgeTensor, entriesFor, type MenuContext, titleOf } from "../../src/panels/context-menu/entries";
+import type { LineTensor } from "../../src/interaction/line-tensor";
+import { entriesFor, type MenuContext, titleOf } from "../../src/panels/context-menu/entries";
 import { type Target, targetAt } from "../../src/panels/context-menu/target";
 import type { EditCommand } from "../../src/panels/controls/edit-form";
 import type { Inspected, State } from "../../src/protocol/messages";
@@ -43,8 +44,13 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
     targetAt({ ...NONE, ...change }, scene, store.value.paint, store.value.state);
   const texts = (target: Target, details: Inspected | null = null) =>
     entriesFor(target, details, context).map((group) => group.map(({ text }) => text));
-  const choose = async (target: Target, text: string, details: Inspected | null = null) => {
-    await entriesFor(target, details, context)
+  const choose = async (
+    target: Target,
+    text: string,
+    details: Inspected | null = null,
+    line: LineTensor | null = null,
+  ) => {
+    await entriesFor(target, details, context, line)
       .flat()
       .find((entry) => entry.text === text)
       ?.act();
@@ -178,19 +184,12 @@ describe("what an entry does", () => {
   test("an insert on an edge changes the consumer there alone", async () => {
     const { choose } = world();
     const edge = { kind: "edge", edge: 0 } as const;
-    expect(await choose(edge, "Insert on this edge …", relu({ outputs: [tensor(["net/dense/a"])] }))).toEqual(
-      [["form", "insert", ["input:0"], { only: '"net"' }]],
-    );
+    const line = { tensor: "input:0", only: ["net/dense/a"] };
+    const details = relu({ outputs: [tensor(["net/dense/a"])] });
+    expect(await choose(edge, "Insert on this edge …", details, line)).toEqual([
+      ["form", "insert", ["input:0"], { only: '["net/dense/a"]' }],
+    ]);
     expect(await choose(edge, "Go to net")).toEqual([["reveal", "net/"]]);
-  });
-
-  test("the tensor of an edge is that which the consumer reads, if it is one", () => {
-    const two = relu({ outputs: [tensor(["a"]), { ...tensor(["b", "net/c"]), name: "input:1" }] });
-    expect(edgeTensor(two, "a")).toBe("input:0");
-    expect(edgeTensor(two, "net/")).toBe("input:1");
-    expect(edgeTensor(two, "elsewhere")).toBe("");
-    expect(edgeTensor(relu({ outputs: [tensor(["a"]), tensor(["a"])] }), "a")).toBe("");
-    expect(edgeTensor(relu({ op_type: "" }), "net/")).toBe("");
   });
 });
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import struct
+from xml.etree import ElementTree as ET
+
 import pytest
 import tensorflow as tf
 from playwright.sync_api import Page, expect
@@ -33,6 +37,35 @@ with graph.as_default():
 editor = tgw.edit(graph, session=sess)
 editor.widget.height = 600
 """
+
+EDGE_LABEL = re.compile(r"[?\d]+×|×\d")
+# What is drawn from now on: texts with their colors, and the colors of boxes.
+RECORD = """() => {
+    const hex = (style) => {
+        const parts = /^rgba?\\((\\d+), ?(\\d+), ?(\\d+)/.exec(style);
+        return parts ? "#" + parts.slice(1, 4).map((n) => (+n).toString(16).padStart(2, "0")).join("") : style;
+    };
+    [window.drawnTexts, window.drawnFills] = [[], []];
+    for (const kind of [CanvasRenderingContext2D, window.OffscreenCanvasRenderingContext2D]) {
+        const { fillText, fill, beginPath, roundRect, rect, fillRect } = kind.prototype;
+        let boxes = 0;
+        kind.prototype.fillText = function (text, ...place) {
+            window.drawnTexts.push([text, hex(this.fillStyle)]);
+            return fillText.call(this, text, ...place);
+        };
+        kind.prototype.beginPath = function () { boxes = 0; return beginPath.call(this); };
+        kind.prototype.roundRect = function (...place) { boxes++; return roundRect.call(this, ...place); };
+        kind.prototype.rect = function (...place) { boxes++; return rect.call(this, ...place); };
+        kind.prototype.fill = function (...path) {
+            if (boxes) window.drawnFills.push(hex(this.fillStyle));
+            return fill.call(this, ...path);
+        };
+        kind.prototype.fillRect = function (...place) {
+            window.drawnFills.push(hex(this.fillStyle));
+            return fillRect.call(this, ...place);
+        };
+    }
+}"""
 
 
 @pytest.fixture
@@ -114,11 +147,48 @@ def test_edits_and_pictures_are_downloaded_and_opened(hand: Hand, jupyter_server
     with page.expect_download() as download:
         hand.click(root.get_by_role("form").get_by_role("button", name="Download"))
     assert download.value.path().read_bytes().lstrip().startswith(b"<")
+    saved_pictures_are_the_screen(hand, jupyter_server)
     hand.click(export)
     hand.click(menu.get_by_role("menuitem", name="Python script"))
     hand.press("Enter")
     hand.click(hand.widget.status.get_by_role("button", name="Open"))
     expect(page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="graph.py")).to_be_visible()
+
+
+def saved_pictures_are_the_screen(hand: Hand, server: JupyterServer) -> None:
+    """Save the drawing as SVG and PNG, and compare texts, colors and size with those on the canvas."""
+    root, page = hand.root, hand.page
+    set_theme(page, dark=False)
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
+    root.focus()
+    page.keyboard.press("f")
+    page.mouse.move(0, 0)
+    hand.widget.place("x")
+    page.evaluate(RECORD)
+    page.keyboard.press("+")
+    hand.widget.place("x")
+    page.keyboard.press("f")
+    page.wait_for_function("window.drawnTexts.some(([text]) => text === 'x')")
+    hand.widget.place("x")
+    drawn = {tuple(pair) for pair in page.evaluate("window.drawnTexts")}
+    for name in ("SVG", "PNG"):
+        hand.click(root.get_by_role("button", name="Export"))
+        hand.click(root.get_by_role("menuitem", name=f"Picture, {name}"))
+        hand.press("Enter")
+        expect(hand.widget.status).to_contain_text(f"Saved as graph.{name.lower()}")
+    picture = ET.parse(server.root / "graph.svg").getroot()
+    texts = {(text.text, text.get("fill")) for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+    # A line has its label where there is room, which the letters of the page decide.
+    plain = {pair for pair in texts if not EDGE_LABEL.match(pair[0] or "")}
+    assert plain == {pair for pair in drawn if not EDGE_LABEL.match(pair[0])}
+    assert {pair for pair in texts if EDGE_LABEL.match(pair[0] or "")} <= drawn
+    fills = {rect.get("fill") for rect in picture.iter("{http://www.w3.org/2000/svg}rect")} - {None}
+    painted = set(page.evaluate("[...new Set(window.drawnFills)]"))
+    assert fills <= painted
+    assert painted - fills <= {"#0b63ce"}  # the view in the minimap
+    size = struct.unpack(">II", (server.root / "graph.png").read_bytes()[16:24])
+    assert size == pytest.approx([2 * float(picture.get(side) or 0) for side in ("width", "height")], abs=1)
+    shoot(root, "export_screen_light")
 
 
 def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupyter_server: JupyterServer) -> None:

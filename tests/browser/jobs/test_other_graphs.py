@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import tensorflow as tf
 from playwright.sync_api import Page, expect
 
@@ -30,6 +32,13 @@ editor = tgw.edit(graph, session=sess)
 editor.widget.height = 600
 other_graph, other_sess = model(tf.tanh)
 """
+
+DROPPED = """(data) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const files = new DataTransfer();
+    files.items.add(new File([bytes], "desktop.pb"));
+    return files;
+}"""
 
 
 def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: JupyterServer) -> None:
@@ -85,13 +94,23 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     expect(root.get_by_role("textbox", name="scope")).to_be_focused()
     hand.press("Enter")
     hand.lines(2)
-    hand.click(root.locator(".tgw-status").get_by_role("button", name="Train only this"))
+    before = notebook.kernel_eval("list(editor.trainable().ops)")
+    switch = root.locator(".tgw-status").get_by_role("switch", name="Train only copy")
+    expect(switch).to_have_attribute("aria-checked", "false")
+    shoot(page, "train_only_off_dark")
+    hand.click(switch)
     hand.lines(3)
     assert notebook.kernel_eval("list(editor.trainable().ops)") == ["copy/net/w"]
+    expect(switch).to_have_attribute("aria-checked", "true")
+    shoot(page, "train_only_on_dark")
+    hand.click(switch)  # off: what was trainable before is so again
+    hand.lines(4)
+    assert sorted(notebook.kernel_eval("list(editor.trainable().ops)")) == sorted(before)
+    expect(switch).to_have_attribute("aria-checked", "false")
     hand.widget.click("net")
     hand.widget.settled()
     hand.click(root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Train only this"))
-    hand.lines(4)
+    hand.lines(5)
     assert notebook.kernel_eval("list(editor.trainable().ops)") == ["net/w"]
 
     # A file of the file browser is dropped on the drawing.
@@ -108,3 +127,19 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.choose("Add a model …")
     expect(hand.menu.get_by_role("combobox", name="Graph")).to_have_value("head.pb")
     expect(hand.menu.get_by_role("combobox", name="scores:0")).to_be_visible()
+
+    # A file of the desktop: the browser gives its bytes, which are sent to the kernel and written by nobody.
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(hand.menu).to_be_hidden()
+    data = base64.b64encode((jupyter_server.root / "head.pb").read_bytes()).decode()
+    files = page.evaluate_handle(DROPPED, data)
+    event = {"dataTransfer": files, "clientX": corner[0], "clientY": corner[1]}
+    root.locator(".tgw-stage").dispatch_event("drop", event)
+    expect(hand.menu).to_contain_text("desktop.pb")
+    hand.choose("Compare with …")
+    expect(hand.menu.get_by_role("combobox", name="Graph")).to_have_value("desktop.pb")
+    hand.click(hand.menu.get_by_role("button", name="Compare"))
+    expect(root.locator(".tgw-changes")).to_contain_text("removed")
+    shoot(page, "other_desktop_dark")
+    assert not (jupyter_server.root / "desktop.pb").exists()

@@ -164,9 +164,10 @@ class Clone(Command):
     def sentence(self) -> str:
         """What the edit has done, in words."""
         part = f"{subject_text(self.inputs)} … {subject_text(self.outputs)}" if self.selection is None else ""
+        chosen = subject_text(self.selection).replace(" ops", " selected ops")
         copies = f", {self.times} copies" if self.times else ""
         shared = ", with shared variables" if self.variables == "shared" else ""
-        return f"Cloned {part or subject_text(self.selection)} as {self.into or 'the graph'}{copies}{shared}"
+        return f"Cloned {part or chosen} as {self.into or 'the graph'}{copies}{shared}"
 
     @property
     def scopes(self) -> tuple[str, ...]:

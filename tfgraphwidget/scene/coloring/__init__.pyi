@@ -1,5 +1,6 @@
 from . import encodings as encodings
 from . import scales as scales
+from .palette import theme_on as theme_on
 from .scales import Legend as Legend
 from .scales import Numbers as Numbers
 from .scales import OpValues as OpValues

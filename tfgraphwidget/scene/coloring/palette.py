@@ -10,6 +10,9 @@ ramp()[tint - 128].
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 # family -> (fill in a light theme, fill in a dark theme)
@@ -52,70 +55,139 @@ RAMP: tuple[tuple[str, str, str], tuple[str, str, str]] = (
 RAMP_STEPS = 128
 
 
-class Theme(NamedTuple):
-    """The colors that are not a family's.
+class BoxColors(NamedTuple):
+    """The colors of a box; `faint` is that of its second line."""
 
-    `levels` fill open scopes by depth, the root first, repeating the last; `training` those of the training group.
-    `back` is the way back of a loop.
+    fill: str
+    border: str
+    text: str
+    faint: str
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colors of a drawing on a background.
+
+    Attributes:
+        dark: Whether the background is dark.
+        background: The background.
+        text: Text on it.
+        marks: The colors of marks by name: those of `_LIGHT`.
+        box: The boxes by number of family.
+        quiet: Those of bookkeeping ops, and of ops that are not selected while others are.
+        chosen: Those of selected ops.
+        differs: By `differs` of a Paint: 1 added, 2 changed.
+        levels: Open scopes by depth, the root first; deeper ones have the last.
+        training: Open scopes of the training part by depth.
+        training_box: Closed scopes of the training part.
+        tints: By `tint` of a Paint.
     """
 
+    dark: bool
     background: str
     text: str
-    faint_text: str
-    border: str
-    edge: str
-    control_edge: str
-    selected: str
-    partly: str
-    input_mark: str
-    output_mark: str
-    fresh: str
-    levels: tuple[str, ...]
-    training: tuple[str, ...]
-    back: str
+    marks: Mapping[str, str]
+    box: tuple[BoxColors, ...]
+    quiet: tuple[BoxColors, ...]
+    chosen: tuple[BoxColors, ...]
+    differs: tuple[BoxColors | None, ...]
+    levels: tuple[BoxColors, ...]
+    training: tuple[BoxColors, ...]
+    training_box: BoxColors
+    tints: tuple[BoxColors, ...]
 
 
-LIGHT = Theme(
-    background="#ffffff",
-    text="#1c2126",
-    faint_text="#59636e",
-    border="#9aa5b1",
-    edge="#6b7783",
-    control_edge="#868f99",
-    selected="#0b63ce",
-    partly="#6ea6e8",
-    input_mark="#0f7b3e",
-    output_mark="#b45309",
-    fresh="#8a3ffc",
-    levels=("#ffffff", "#f7f9fb", "#eff3f7", "#e7edf3", "#dfe7ef"),
-    training=("#ffffff", "#fbf8f2", "#f6f0e4", "#f1e8d6", "#ece0c8"),
-    back="#a0338f",
-)
-DARK = Theme(
-    background="#16191d",
-    text="#f0f3f6",
-    faint_text="#b0bac4",
-    border="#6a7480",
-    edge="#9aa5b1",
-    control_edge="#727c87",
-    selected="#5aa9ff",
-    partly="#2f6aa8",
-    input_mark="#4cc38a",
-    output_mark="#ffb454",
-    fresh="#c9a6ff",
-    levels=("#16191d", "#1c2025", "#22272d", "#292f36", "#30373f"),
-    training=("#16191d", "#221f18", "#2a261c", "#322d20", "#3a3424"),
-    back="#e58ad6",
-)
+# Twin: LIGHT and DARK of labextension/src/render/canvas/palette.ts.
+_LIGHT = {
+    "faint": "#59636e", "edge": "#6b7783", "control_edge": "#868f99", "selected": "#0b63ce", "partly": "#6ea6e8",
+    "input_mark": "#0f7b3e", "output_mark": "#b45309", "on_mark": "#ffffff", "fresh": "#8a3ffc", "added": "#0f7b3e",
+    "changed": "#9a5b00", "warned": "#b3261e", "back": "#a8328f", "training": "#8a6d1f",
+}  # fmt: skip
+_DARK = {
+    "faint": "#b0bac4", "edge": "#9aa5b1", "control_edge": "#727c87", "selected": "#5aa9ff", "partly": "#2f6aa8",
+    "input_mark": "#4cc38a", "output_mark": "#ffb454", "on_mark": "#10141a", "fresh": "#c9a6ff", "added": "#4cc38a",
+    "changed": "#e9a23b", "warned": "#ff8a80", "back": "#f08fd8", "training": "#d6b14e",
+}  # fmt: skip
+_LEVELS = 6
+_Rgb = tuple[float, float, float]
+
+
+def theme_on(background: str, text: str) -> Theme:
+    """The colors of a drawing on a background, which tells a dark theme from a light one.
+
+    Args:
+        background: Its color, as "#rrggbb" or "rgb(255, 255, 255)".
+        text: The color of text on it.
+
+    Raises:
+        ValueError: For another notation.
+    """
+    back, ink = _parse(background), _parse(text)
+    dark = sum(share * (part / 255) ** 2 for share, part in zip((0.2126, 0.7152, 0.0722), back, strict=True)) < 0.25
+    marks = _DARK if dark else _LIGHT
+    edge, selected, training = (_parse(marks[name]) for name in ("edge", "selected", "training"))
+    fills = [_parse(pair[dark]) for pair in FAMILIES.values()]
+    pale, faded = _mix(back, ink, 0.03), [_mix(fill, back, 0.6) for fill in fills]
+    untinted = _shade(pale, _mix(pale, ink, 0.22), _mix(ink, pale, 0.3))
+    tinted = [_parse(pair[dark]) for pair in TINTS]
+
+    def area(fill: _Rgb, line: _Rgb) -> BoxColors:
+        return _shade(fill, _mix(fill, line, 0.55), ink)
+
+    def differing(hue: _Rgb) -> BoxColors:
+        return _shade(_mix(back, hue, 0.4 if dark else 0.24), hue, ink)
+
+    def tint(fill: _Rgb) -> BoxColors:
+        return _shade(fill, _mix(fill, ink, 0.4), ink)
+
+    return Theme(
+        dark,
+        _css(back),
+        _css(ink),
+        marks,
+        box=tuple(_shade(fill, _mix(fill, ink, 0.34 if dark else 0.38), ink) for fill in fills),
+        quiet=tuple(_shade(fill, _mix(fill, ink, 0.2), _mix(ink, fill, 0.3)) for fill in faded),
+        chosen=tuple(_shade(_mix(fill, selected, 0.3 if dark else 0.16), selected, ink) for fill in fills),
+        differs=(None, *(differing(_parse(marks[name])) for name in ("added", "changed"))),
+        levels=tuple(area(_mix(back, edge, 0.055 * depth), edge) for depth in range(_LEVELS)),
+        training=tuple(area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in range(_LEVELS)),
+        training_box=_shade(_mix(back, training, 0.2), _mix(back, training, 0.75), ink),
+        tints=(untinted, *map(tint, tinted), *[untinted] * (127 - len(tinted)), *map(tint, _ramp_steps(dark))),
+    )
+
+
+def _shade(fill: _Rgb, border: _Rgb, ink: _Rgb) -> BoxColors:
+    return BoxColors(_css(fill), _css(border), _css(ink), _css(_mix(ink, fill, 0.22)))
+
+
+def _mix(a: _Rgb, b: _Rgb, share: float) -> _Rgb:
+    red, green, blue = (x + (y - x) * share for x, y in zip(a, b, strict=True))
+    return red, green, blue
+
+
+def _css(color: _Rgb) -> str:
+    return "#" + "".join(f"{int(part + 0.5):02x}" for part in color)
+
+
+def _parse(text: str) -> _Rgb:
+    if re.fullmatch(r"#[0-9a-f]{6}", text):
+        return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+    found = re.fullmatch(r"rgb\((\d{1,3}), ?(\d{1,3}), ?(\d{1,3})\)", text)
+    if not found or max(map(int, found.groups())) > 255:
+        raise ValueError(f"{text!r} is not a color; give '#rrggbb' or 'rgb(255, 255, 255)'.")
+    return int(found[1]), int(found[2]), int(found[3])
 
 
 def ramp(*, dark: bool = False) -> tuple[str, ...]:
     """The RAMP_STEPS fills of the ramp, from low to high."""
-    stops = [[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in RAMP[dark]]
-    fills = []
-    for step in range(RAMP_STEPS):
-        place = 2 * step / (RAMP_STEPS - 1)
-        first = min(int(place), 1)
-        mixed = (a + (b - a) * (place - first) for a, b in zip(stops[first], stops[first + 1], strict=True))
-        fills.append("#" + "".join(f"{round(part):02x}" for part in mixed))
-    return tuple(fills)
+    return tuple(map(_css, _ramp_steps(dark)))
+
+
+def _ramp_steps(dark: bool) -> list[_Rgb]:
+    low, middle, high = map(_parse, RAMP[dark])
+    places = [2 * step / (RAMP_STEPS - 1) for step in range(RAMP_STEPS)]
+    return [_mix(low, middle, place) if place < 1 else _mix(middle, high, place - 1) for place in places]
+
+
+LIGHT = theme_on("#ffffff", "#1c2126")
+DARK = theme_on("#16191d", "#f0f3f6")

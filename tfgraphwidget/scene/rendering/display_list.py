@@ -1,9 +1,15 @@
-"""The display list of a scene: shapes in the order of painting, for SVG and matplotlib."""
+"""The display list of a scene: shapes in the order of painting, for SVG and matplotlib.
+
+It is the picture of the browser at a zoom of 1. Each layer has its twin in `labextension/src/render/canvas`: `_areas`,
+`_boxes`, `_hatching` in boxes.ts, `_polylines` in edges.ts, `_edge_labels` in edge-labels.ts, `_names` in labels.ts,
+the others in marks.ts. tests/scene/test_display_list.py and labextension/tests/render/pictures.test.ts compare them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +17,9 @@ import numpy.typing as npt
 
 from tfgraphwidget.layout import HEADER, second_line
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.scene.coloring.palette import DARK, FAMILIES, TINTS, Theme, ramp
+from tfgraphwidget.progress import report_each
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.scene.coloring.palette import BoxColors, Theme
 from tfgraphwidget.visible import BADGE, CLOSED, LOOP_SIGN, OP, OPEN, SMALL, TEXT, shorten, text_width
 
 if TYPE_CHECKING:
@@ -19,15 +27,18 @@ if TYPE_CHECKING:
 
 Points = npt.NDArray[np.float64]
 Area = tuple[float, float, float, float]
-CHIP = 9.5
-_FAMILY_NAMES = tuple(FAMILIES)
-_CHIP_HEIGHT = 15.0
-_RADIUS = {OP: 5.0, CLOSED: 8.0, OPEN: 8.0, BADGE: 6.5}
+_RADIUS = {OP: 4.0, CLOSED: 8.0, OPEN: 8.0, BADGE: 7.0}
+_CHIP, _MARK, _EDGE_LABEL = 11.0, 10.5, 9.5
+_BOLD = 1.08  # how much wider bold letters are
+_PADDING = 6.0
+_LEADING = 1.15  # height of a line of text at a size of 1
+_LEAST_LETTERS = 3
+_CORNER, _ARROW, _WIDEST = 10.0, 6.0, 5.0
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with round corners; without a `line` it has no border."""
+    """A rectangle with round corners; without a `line` it has no border, without a `fill` only that."""
 
     place: Area
     radius: float
@@ -40,13 +51,23 @@ class Box:
 
 @dataclass(frozen=True)
 class Polyline:
-    """A line with round corners, and with a head at its end."""
+    """A line; `corner` is the radius of its round corners, `head` are the corners of the triangle at its end."""
 
     points: Points
     line: str
     thick: float
     dash: tuple[float, ...] = ()
-    head: bool = True
+    alpha: float = 1.0
+    corner: float = 0.0
+    head: Points | None = None
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """A filled triangle, float64 (3, 2)."""
+
+    points: Points
+    fill: str
 
 
 @dataclass(frozen=True)
@@ -60,21 +81,20 @@ class Label:
     color: str
     middle: bool = True
     rim: str = ""
+    bold: bool = False
+    upright: bool = False
 
 
-Shape = Box | Polyline | Label
+Shape = Box | Polyline | Triangle | Label
 
 
 @dataclass(frozen=True, eq=False)
 class DisplayList:
-    """What there is to paint in `area` (left, top, width, height), layer by layer; `theme` has its colors."""
+    """What there is to paint in `area` (left, top, width, height); `theme` has its colors."""
 
     area: Area
     theme: Theme
-    areas: tuple[Box, ...]
-    polylines: tuple[Polyline, ...]
-    boxes: tuple[Box, ...]
-    labels: tuple[Label, ...]
+    shapes: tuple[Shape, ...]
 
 
 def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None) -> DisplayList:
@@ -88,18 +108,409 @@ def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, a
     """
     whole: Any = tuple(scene.box[0].tolist())
     area = whole if area is None else area
-    pen = _Pen(scene, theme, paint)
-    items = [item for item in np.flatnonzero(_touches(scene.box, area)).tolist() if item]
-    opened = [item for item in items if scene.kind[item] == OPEN]
-    others = [item for item in items if scene.kind[item] != OPEN]
-    return DisplayList(
-        area,
-        theme,
-        tuple(pen.open_scope(item) for item in opened),
-        tuple(way for edge in range(len(scene.source)) if (way := pen.polyline(edge, area)) is not None),
-        tuple(box for item in others for box in pen.boxes(item)),
-        tuple(label for item in (*others, *opened) for label in pen.labels(item)),
+    if paint is None:
+        paint = scenes.paint(scene, np.zeros(len(scene.index), dtype=bool))
+    return DisplayList(area, theme, tuple(_Painter(scene, theme, paint, area).shapes()))
+
+
+class _Painter:
+    def __init__(self, scene: Scene, theme: Theme, paint: Paint, area: Area) -> None:
+        self._scene, self._theme, self._paint, self._marks = scene, theme, paint, theme.marks
+        self._boxes_of: list[Area] = [tuple(box) for box in scene.box.tolist()]
+        self._items = [item for item in np.flatnonzero(_touches(scene.box, area)).tolist() if item]
+        self._edges = _edges_in(scene, area)
+        self._notes, self._values = paint.notes, paint.values
+        self._selecting, self._colored = bool(paint.coverage.any()), bool(paint.tint.any())
+        self._comparing = bool(paint.differs.any())
+        self._depth = [0] * len(scene)
+        for item, parent in enumerate(scene.parent.tolist()):
+            self._depth[item] = self._depth[parent] + 1 if item else 0
+        self._tall = scene.box[:, 3].copy()  # the part of a box above its badges
+        badges = np.flatnonzero(scene.kind == BADGE)
+        around = scene.parent[badges]
+        np.minimum.at(self._tall, around, scene.box[badges, 1] - scene.box[around, 1])
+
+    def shapes(self) -> Iterator[Shape]:
+        """All, layer by layer. In a layer boxes are below lines, lines below text."""
+        yield from self._areas()
+        yield from self._polylines()
+        yield from self._boxes()
+        yield from self._hatching()
+        marks: tuple[Callable[[int], Iterator[Shape]], ...]
+        marks = (self._dotted_frame, self._function_mark, self._count, self._pin, self._glow)
+        for layer in marks:
+            yield from _in_order(shape for item in self._items for shape in layer(item))
+        yield from _in_order(self._loop_signs())
+        yield from self._edge_labels()
+        for item in self._items:
+            yield from self._header(item) if self._scene.kind[item] == OPEN else self._names(item)
+        for layer in (self._boundary_marks, self._signs):
+            yield from _in_order(shape for item in self._items for shape in layer(item))
+
+    def _areas(self) -> Iterator[Box]:
+        scene = self._scene
+        for item in self._items:
+            if scene.kind[item] == OPEN:
+                colors, wholly = self._area_colors(item), self._paint.coverage[item] == 2
+                line, thick = (self._marks["selected"], 2.0) if wholly else (colors.border, 1.0)
+                yield self._box(item, colors.fill, line, thick, (5.0, 3.0) if scene.members[item] else ())
+
+    def _area_colors(self, item: int) -> BoxColors:
+        levels = self._theme.training if self._scene.part[item] else self._theme.levels
+        return levels[min(self._depth[item], len(levels) - 1)]
+
+    def _box(
+        self, item: int, fill: str, line: str, thick: float = 1.0, dash: tuple[float, ...] = (), gap: float = -0.5
+    ) -> Box:
+        """An item's box, grown by a gap on every side."""
+        radius = _RADIUS[int(self._scene.kind[item])] + max(gap, 0.0)
+        return Box(_expand_place(self._boxes_of[item], gap), radius, fill, line, thick, dash)
+
+    def _boxes(self) -> Iterator[Box]:
+        """Ops, closed scopes with the cards behind them, and badges, which lie in the boxes of their consumers."""
+        scene = self._scene
+        for badges in (False, True):
+            for item in self._items:
+                kind = int(scene.kind[item])
+                if kind == OPEN or (kind == BADGE) is not badges:
+                    continue
+                colors = self._colors(item)
+                thick = 2.0 if colors in self._theme.chosen else 1.0
+                for card in range(0 if kind != CLOSED else 2 if scene.members[item] else 1, 0, -1):
+                    x, y, w, h = _expand_place(self._boxes_of[item], -0.5)
+                    place = x + 3 * card, y + 3 * card, w - 6 * card, h
+                    yield Box(place, _RADIUS[kind], colors.fill, colors.border, thick)
+                yield self._box(item, colors.fill, colors.border, thick)
+
+    def _colors(self, item: int) -> BoxColors:
+        scene, paint, theme = self._scene, self._paint, self._theme
+        differs = theme.differs[int(paint.differs[item])]
+        if differs:
+            return differs
+        covered, kind = int(paint.coverage[item]), int(scene.kind[item])
+        if self._colored and covered < 2:
+            return theme.tints[int(paint.tint[item])]
+        noted = paint.mark[item] or paint.fresh[item]
+        aside = scene.aside[item] and kind != BADGE
+        pale = self._selecting or self._comparing or aside or paint.unused[item]
+        quiet = not covered and not noted and pale
+        if scene.part[item] and kind == CLOSED and not covered and not quiet:
+            return theme.training_box
+        colors = theme.chosen if covered == 2 else theme.quiet if quiet else theme.box
+        return colors[int(scene.family[item])]
+
+    def _hatching(self) -> Iterator[Shape]:
+        """Diagonal lines over what is partly selected."""
+        for item in self._items:
+            if self._paint.coverage[item] != 1 or self._scene.kind[item] != CLOSED:
+                continue
+            box = self._box(item, "", self._marks["partly"], 2.0)
+            x, y, w, h = box.place
+            for start in np.arange(x - h, x + w, 9.0).tolist():
+                left, right = max(start, x), min(start + h, x + w)
+                if left < right:
+                    ends = np.array([[left, y + h - (left - start)], [right, y + h - (right - start)]])
+                    yield Polyline(ends, self._marks["partly"], 1.5, alpha=0.3)
+            yield box
+
+    def _dotted_frame(self, item: int) -> Iterator[Shape]:
+        if self._paint.unused[item] and self._scene.kind[item] not in (OPEN, BADGE):
+            yield self._box(item, "", self._marks["faint"], 1.5, (2.0, 3.0))
+
+    def _function_mark(self, item: int) -> Iterator[Shape]:
+        """The second frame of an op that calls a function, and an arrow; the arrow of a closed scope with such ops."""
+        scene, called = self._scene, int(self._scene.door[item])
+        if not called or (called == 2 and scene.kind[item] != CLOSED):
+            return
+        colors, (x, y, w, h) = self._colors(item), self._boxes_of[item]
+        size = 1.0 if called == 1 else 0.72
+        if called == 1:
+            yield self._box(item, "", colors.border, gap=-3.5)
+        at_x, at_y, half = x + w - 2 * size, y + 1.0 if called == 1 else y + h - 2 * size, 3 * size
+        yield _circle(at_x, at_y, 7.5 * size, colors.fill, colors.border)
+        color, thick = colors.text if called == 1 else colors.faint, max(1.0, 1.4 * size)
+        yield Polyline(np.array([[at_x + half, at_y - half], [at_x - half, at_y + half]]), color, thick)
+        head = [[at_x - half, at_y - 0.6 * half], [at_x - half, at_y + half], [at_x + 0.6 * half, at_y + half]]
+        yield Polyline(np.array(head), color, thick)
+
+    def _count(self, item: int) -> Iterator[Shape]:
+        """The number of siblings, on the upper right corner of a group."""
+        members = int(self._scene.members[item])
+        if members < 2 or self._scene.kind[item] != CLOSED:
+            return
+        x, y, w, _ = self._boxes_of[item]
+        text, theme = f"×{members}", self._theme
+        wide = text_width(text) * _MARK + 13
+        place = x + w - wide + 7, y - 7.5, wide, 15.0
+        yield Box(place, 7.5, theme.background, self._colors(item).border, 1.25)
+        yield Label(place[0] + wide / 2, y + 0.5, text, _MARK, theme.text, bold=True)
+
+    def _pin(self, item: int) -> Iterator[Shape]:
+        if self._scene.pinned[item]:
+            x, y = self._boxes_of[item][0] + 5, self._boxes_of[item][1] - 1
+            yield Polyline(np.array([[x, y], [x, y + 7]]), self._theme.text, 1.25)
+            yield _circle(x, y, 3.5, self._marks["selected"], self._theme.background, 1.25)
+
+    def _glow(self, item: int) -> Iterator[Shape]:
+        if self._paint.fresh[item]:
+            for gap, alpha in ((4.0, 0.15), (2.5, 0.3), (1.0, 0.8)):
+                place, radius = _expand_place(self._boxes_of[item], gap), _RADIUS[int(self._scene.kind[item])] + gap
+                yield Box(place, radius, "", self._marks["fresh"], 1.75, alpha=alpha)
+
+    def _boundary_marks(self, item: int) -> Iterator[Shape]:
+        """Where the part is cut: "in" above an op that reads an input or below its source; "out" below."""
+        mark = int(self._paint.mark[item])
+        if not mark or self._scene.kind[item] == OPEN:
+            return
+        x, y, w, h = self._boxes_of[item]
+        inputs, outputs = self._marks["input_mark"], self._marks["output_mark"]
+        above, below, left = y - 7, y + h + 7, x + min(8.0, w / 2)
+        for bit, text, middle, color in (
+            (scenes.INPUT_MARK, "in", above, inputs),
+            (scenes.SOURCE_MARK, "in", below, inputs),
+            (scenes.OUTPUT_MARK, "out", below, outputs),
+        ):
+            if not mark & bit:
+                continue
+            wide, down = text_width(text) * _MARK * _BOLD + 24, 1 if text == "in" else -1
+            yield Box((left, middle - 8, wide, 16.0), 8.0, color, self._theme.background, 1.5)
+            tip = left + 10, middle + 3.15 * down
+            corners = [[left + 6.5, middle - 2.8 * down], [left + 13.5, middle - 2.8 * down], tip]
+            yield Triangle(np.array(corners), self._marks["on_mark"])
+            yield Label(left + 16, middle + 0.5, text, _MARK, self._marks["on_mark"], middle=False, bold=True)
+
+    def _signs(self, item: int) -> Iterator[Shape]:
+        """On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!")."""
+        if self._scene.kind[item] == OPEN:
+            return
+        x, y, w, h = self._boxes_of[item]
+        differs, probed = int(self._paint.differs[item]), int(self._paint.probed[item])
+        found = [(x, "+~"[differs - 1], ("added", "changed")[differs - 1])] if differs else []
+        found += [(x + w, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
+        for at_x, sign, color in found:
+            yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)
+            yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
+
+    def _polylines(self) -> Iterator[Polyline]:
+        """The lines, the palest first."""
+        lines = [self._polyline(edge) for edge in report_each(self._edges, "Drawing the lines")]
+        yield from sorted(lines, key=lambda line: line.alpha)
+
+    def _polyline(self, edge: int) -> Polyline:
+        scene, paint = self._scene, self._paint
+        points = _route(scene, edge)
+        source, target, tensors = int(scene.source[edge]), int(scene.target[edge]), int(scene.tensors[edge])
+        if source and scene.parent[target] == source and points[0, 1] - scene.box[source, 1] <= HEADER + 2:
+            points[0, 1] = min(scene.box[source, 1], points[0, 1])  # from the border on, it is one with the outside
+        inside = all(paint.coverage[end] or (self._selecting and paint.mark[end]) for end in (source, target))
+        unused = paint.unused[source] or paint.unused[target]
+        back = bool(scene.back[edge])
+        calm = 0.35 if unused else 0.45 if self._selecting and not inside else 0.85
+        thick = thickness(tensors, float(scene.bytes[edge])) if tensors else 1.0
+        thick = max(thick, 2.0) if back else thick
+        plain = "edge" if tensors else "control_edge"
+        return Polyline(
+            points,
+            self._marks["selected" if inside else "back" if back else plain],
+            thick,
+            () if tensors else (4.0, 3.0),
+            1.0 if back else calm if tensors else calm * 0.8,
+            _CORNER,
+            None if scene.parent[source] == target else _arrow_head(points, thick),
+        )
+
+    def _loop_signs(self) -> Iterator[Shape]:
+        """A circular arrow on the back edge of a loop."""
+        back = self._marks["back"]
+        for edge in self._edges:
+            if not self._scene.back[edge]:
+                continue
+            (x1, y1), (x2, y2) = self._longest_pieces[edge].tolist()
+            x, y, radius = (x1 + x2) / 2, (y1 + y2) / 2, 4.0
+            yield _circle(x, y, 8.0, self._theme.background, back, 1.5)
+            angles = np.linspace(-0.25 * np.pi, 1.35 * np.pi, 24)
+            ring = np.array([x, y]) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+            yield Polyline(ring, back, 1.5)
+            yield Polyline(ring[0] + radius * np.array([[-0.75, -0.05], [0.1, 0.1], [0.15, -0.8]]), back, 1.5)
+
+    @cached_property
+    def _longest_pieces(self) -> npt.NDArray[np.float64]:
+        """The ends of the longest straight piece of each edge, float64 (m, 2, 2)."""
+        scene = self._scene
+        result = np.zeros((len(scene.source), 2, 2))
+        for edge in range(len(scene.source)):
+            points = scene.route[scene.route_start[edge] : scene.route_start[edge + 1]]
+            if len(points) > 1:
+                longest = int(np.argmax(np.hypot(*np.diff(points, axis=0).T)))
+                result[edge] = points[longest : longest + 2]
+        return result
+
+    def _edge_labels(self) -> Iterator[Label]:
+        """The shape, value or number of the tensors of a line, where no box, other line or other label is."""
+        places = _LabelPlaces(self._scene)
+        for edge in self._edges:
+            text = self._edge_text(edge)
+            found = text and places.take(edge, self._longest_pieces[edge], text_width(text) * 12 + 4)
+            if not text or not found:
+                continue
+            x, y, upright = found
+            scene, source, target = self._scene, int(self._scene.source[edge]), int(self._scene.target[edge])
+            around = source if scene.parent[target] == source else int(scene.parent[source])
+            rim = self._area_colors(max(around, 0)).fill
+            yield Label(x, y, text, _EDGE_LABEL, self._marks["faint"], rim=rim, upright=upright)
+
+    def _edge_text(self, edge: int) -> str:
+        tensors = int(self._scene.tensors[edge])
+        if not tensors:
+            return ""
+        value = self._values[int(self._scene.source[edge])]
+        return value or (f"×{tensors}" if tensors > 1 else self._scene.edge_labels[edge])
+
+    def _names(self, item: int) -> Iterator[Label]:
+        """The name of a box, and the small line below it."""
+        kind, colors = int(self._scene.kind[item]), self._colors(item)
+        x, y, w, _ = self._boxes_of[item]
+        tall, below = float(self._tall[item]), self._second(item)
+        two = bool(below) and tall >= (TEXT + SMALL) * _LEADING
+        shift = min(6.5, tall * 0.23) if two else 0.0
+        size, padding = (_CHIP, 4.0) if kind == BADGE else (TEXT, _PADDING)
+        sign = LOOP_SIGN if self._scene.loop[item] else ""
+        if tall >= size * _LEADING:
+            text = _shorten_to(f"{sign}{self._name(item)}", w - 2 * padding, size)
+            yield from _label(x + w / 2, y + tall / 2 - shift, text, size, colors.text)
+        if two:
+            yield from _label(x + w / 2, y + tall / 2 + shift * 1.25, below, SMALL, colors.faint)
+
+    def _second(self, item: int) -> str:
+        """The text below a name: the note of the coloring, the mean of a run, or the size of a closed scope."""
+        scene, kind = self._scene, int(self._scene.kind[item])
+        if kind == BADGE:
+            return ""
+        room = self._boxes_of[item][2] - 2 * _PADDING + 4
+        if self._notes[item]:
+            return _shorten_to(self._notes[item], room, SMALL)
+        mean = self._values[item].split(",")[0]
+        for text in (mean, mean.removeprefix("mean ")):
+            if text and text_width(text) * SMALL <= room:
+                return text
+        if kind != CLOSED:
+            return ""
+        count = int(scene.count[item])
+        full = second_line(count, int(scene.variables[item]))
+        return full if text_width(full) * SMALL <= room else _shorten_to(second_line(count, 0), room, SMALL)
+
+    def _header(self, item: int) -> Iterator[Label]:
+        """The text of an open scope's header."""
+        scene, colors = self._scene, self._area_colors(item)
+        x, y, w, _ = self._boxes_of[item]
+        label, members = self._name(item), int(scene.members[item])
+        training = scene.part[item] and not scene.part[scene.parent[item]]
+        parts = [
+            "▾",
+            LOOP_SIGN.strip() if scene.loop[item] else "",
+            label,
+            f"×{members}" if members > 1 and "×" not in label else "",
+            "· training" if training and "training" not in label else "",
+        ]
+        text = shorten(" ".join(filter(None, parts)), (w - 2 * _PADDING) / _BOLD / TEXT)
+        color = self._marks["selected"] if self._paint.coverage[item] == 2 else colors.text
+        yield Label(x + _PADDING, y + HEADER / 2, text, TEXT, color, middle=False, rim=colors.fill, bold=True)
+
+    def _name(self, item: int) -> str:
+        """What is written on a box: "(w)" on an op in the scope of its own name."""
+        scene = self._scene
+        name = scene.names[item]
+        if scene.labels[item]:
+            return scene.labels[item]
+        in_own_scope = scene.kind[item] == OP and name == scene.names[scene.parent[item]]
+        return f"({last_part(name)})" if in_own_scope else last_part(name)
+
+
+class _LabelPlaces:
+    """Where the labels of lines have room. Boxes and lines are looked for in the bands that a label touches."""
+
+    _BAND, _HEIGHT, _ROOM = 256.0, 15.0, 16.0
+
+    def __init__(self, scene: Scene) -> None:
+        starts = scene.route_start.astype(np.int64)
+        edges = np.repeat(np.arange(len(scene.source)), starts[1:] - starts[:-1])
+        joined = np.flatnonzero(edges[1:] == edges[:-1])
+        low = np.minimum(scene.route[joined], scene.route[joined + 1])
+        high = np.maximum(scene.route[joined], scene.route[joined + 1])
+        self._lines = np.concatenate([low, high], axis=1).astype(float)
+        self._line_edge = edges[joined]
+        corners = scene.box.astype(float)
+        corners[:, 2:] += corners[:, :2]
+        self._boxes, self._open = corners[1:], scene.kind[1:] == OPEN
+        self._line_bands, self._box_bands = self._in_bands(self._lines), self._in_bands(self._boxes)
+        self._taken: dict[int, list[Area]] = {}
+
+    def _in_bands(self, corners: npt.NDArray[Any]) -> dict[int, npt.NDArray[np.intp]]:
+        """The numbers of the rectangles by band."""
+        bands: dict[int, list[int]] = {}
+        first, last = (np.floor(corners[:, side] / self._BAND).astype(int).tolist() for side in (1, 3))
+        for number, (top, bottom) in enumerate(zip(first, last, strict=True)):
+            for band in range(top, bottom + 1):
+                bands.setdefault(band, []).append(number)
+        return {band: np.array(numbers) for band, numbers in bands.items()}
+
+    def take(self, edge: int, piece: npt.NDArray[np.float64], wide: float) -> tuple[float, float, bool] | None:
+        """The middle of the label of an edge, and whether it is upright; None without room."""
+        (x1, y1), (x2, y2) = piece.tolist()
+        x, y, across, down = (x1 + x2) / 2, (y1 + y2) / 2, abs(x2 - x1), abs(y2 - y1)
+        half, low = wide / 2, self._HEIGHT / 2
+        lying, standing = (x - half, y - low, x + half, y + low), (x - low, y - half, x + low, y + half)
+        lies = across >= wide + self._ROOM or (across < 1 and down >= self._HEIGHT + self._ROOM)
+        if lies and self._is_free(edge, lying):
+            found, upright = lying, False
+        elif across < 1 and down >= wide + self._ROOM and self._is_free(edge, standing):
+            found, upright = standing, True
+        else:
+            return None
+        bands = self._bands(found)
+        free = not any(_overlap(found, other) for band in bands for other in self._taken.get(band, ()))
+        for band in bands:  # of two that overlap the first has its text
+            self._taken.setdefault(band, []).append(found)
+        return (x, y, upright) if free else None
+
+    def _bands(self, corners: Area) -> range:
+        return range(int(corners[1] // self._BAND), int(corners[3] // self._BAND) + 1)
+
+    def _is_free(self, edge: int, corners: Area) -> bool:
+        for band in self._bands(corners):
+            lines = self._line_bands.get(band, _NONE)
+            if np.any(_overlaps(self._lines[lines], corners) & (self._line_edge[lines] != edge)):
+                return False
+            boxes = self._box_bands.get(band, _NONE)
+            near = self._boxes[boxes]
+            left, top, right, bottom = corners
+            around = (near[:, 0] < left) & (near[:, 1] < top) & (near[:, 2] > right) & (near[:, 3] > bottom)
+            if np.any(_overlaps(near, corners) & ~(self._open[boxes] & around)):
+                return False
+        return True
+
+
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+def _overlaps(all_corners: npt.NDArray[Any], corners: Area) -> npt.NDArray[np.bool_]:
+    left, top, right, bottom = corners
+    found: npt.NDArray[np.bool_] = (
+        (all_corners[:, 0] < right)
+        & (all_corners[:, 2] > left)
+        & (all_corners[:, 1] < bottom)
+        & (all_corners[:, 3] > top)
     )
+    return found
+
+
+def _overlap(a: Area, b: Area) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _in_order(shapes: Iterator[Shape]) -> list[Shape]:
+    """Boxes, lines, triangles, texts: matplotlib draws each run of a type at once."""
+    return sorted(shapes, key=lambda shape: (Box, Polyline, Triangle, Label).index(type(shape)))
 
 
 def _touches(box: npt.NDArray[Any], area: Area) -> npt.NDArray[np.bool_]:
@@ -113,145 +524,53 @@ def _touches(box: npt.NDArray[Any], area: Area) -> npt.NDArray[np.bool_]:
     return touching
 
 
-class _Pen:
-    def __init__(self, scene: Scene, theme: Theme, paint: Paint | None) -> None:
-        self._scene, self._theme, self._paint = scene, theme, paint
-        self._dark = theme is DARK
-        self._ramp = ramp(dark=self._dark)
-        self._notes = () if paint is None else paint.notes
-        self._level = [0] * len(scene)
-        for item, parent in enumerate(scene.parent.tolist()):
-            self._level[item] = self._level[parent] + 1 if item else 0
-        self._chips = np.bincount(scene.parent[scene.kind == BADGE], minlength=len(scene))
+def _edges_in(scene: Scene, area: Area) -> list[int]:
+    """The edges with a line that touches the area."""
+    found = []
+    for edge in range(len(scene.source)):
+        points = scene.route[scene.route_start[edge] : scene.route_start[edge + 1]]
+        if len(points) > 1:
+            low = points.min(axis=0)
+            if _touches(np.array([[*low, *(points.max(axis=0) - low)]]), area)[0]:
+                found.append(edge)
+    return found
 
-    def open_scope(self, item: int) -> Box:
-        """The area of an open scope or group."""
-        scene, theme = self._scene, self._theme
-        levels = theme.training if scene.part[item] else theme.levels
-        fill = levels[min(self._level[item], len(levels) - 1)]
-        dash = (5.0, 4.0) if scene.members[item] else ()
-        return Box(_place(scene, item), _RADIUS[OPEN], fill, self._line(item), 1.0, dash)
 
-    def boxes(self, item: int) -> Iterator[Box]:
-        """The box of an op, a badge, a closed scope or group: of a group with two more behind."""
-        scene, theme, paint = self._scene, self._theme, self._paint
-        x, y, w, h = _place(scene, item)
-        kind = int(scene.kind[item])
-        coverage = int(paint.coverage[item]) if paint else 0
-        line, alpha = self._line(item), 0.75 if scene.aside[item] else 1.0
-        stacked = 0 if kind != CLOSED else 2 if scene.members[item] else 1
-        for shift in range(3 * stacked, 0, -3):
-            yield Box(
-                (x + shift, y + shift, w - 2 * shift, h), _RADIUS[kind], self._fill(item), theme.border, alpha=alpha
-            )
-        yield Box((x, y, w, h), _RADIUS[kind], self._fill(item), line, 2.5 if coverage else 1.0, alpha=alpha)
-        if scene.members[item]:
-            wide = _pill(int(scene.members[item]))
-            yield Box((x + w - wide + 4, y - 7, wide, 15.0), 7.5, theme.border)
-        for bit, color, at in ((1, theme.input_mark, y), (2, theme.output_mark, y + h), (4, theme.input_mark, y + h)):
-            if paint and int(paint.mark[item]) & bit:
-                yield Box((x + w / 2 - 5, at - 5, 10.0, 10.0), 5.0, color)
-
-    def _line(self, item: int) -> str:
-        theme, paint = self._theme, self._paint
-        if paint is None:
-            return theme.border
-        if paint.fresh[item]:
-            return theme.fresh
-        return (theme.border, theme.partly, theme.selected)[int(paint.coverage[item])]
-
-    def _fill(self, item: int) -> str:
-        paint = self._paint
-        tint = int(paint.tint[item]) if paint is not None else 0
-        if tint:
-            return self._ramp[tint - 128] if tint >= 128 else TINTS[tint - 1][self._dark]
-        scene = self._scene
-        family = _FAMILY_NAMES[int(scene.family[item])]
-        if paint is not None and paint.tint.any():
-            family = "other"
-        elif scene.part[item] and scene.kind[item] == CLOSED:
-            return self._theme.training[3]
-        return FAMILIES[family][self._dark]
-
-    def polyline(self, edge: int, area: Area) -> Polyline | None:
-        """A line; None where there is none or outside of the area."""
-        scene, theme = self._scene, self._theme
-        points = scene.route[scene.route_start[edge] : scene.route_start[edge + 1]].astype(float)
-        if len(points) < 2:
-            return None
-        low, high = points.min(axis=0), points.max(axis=0)
-        if not _touches(np.array([[*low, *(high - low)]]), area)[0]:
-            return None
-        source, target = int(scene.source[edge]), int(scene.target[edge])
-        if source and scene.parent[target] == source and points[0][1] - scene.box[source, 1] <= HEADER + 2:
-            points[0][1] = scene.box[source, 1]  # from the border on, it is one with the line outside
-        tensors = int(scene.tensors[edge])
-        color = theme.back if scene.back[edge] else theme.edge if tensors else theme.control_edge
-        return Polyline(
-            points,
-            color,
-            thickness(tensors, float(scene.bytes[edge])),
-            () if tensors else (4.0, 3.0),
-            scene.parent[source] != target,
-        )
-
-    def labels(self, item: int) -> Iterator[Label]:
-        """What is written on an item."""
-        scene, theme = self._scene, self._theme
-        x, y, w, h = _place(scene, item)
-        kind, members = int(scene.kind[item]), int(scene.members[item])
-        name = scene.labels[item] or last_part(scene.names[item])
-        sign = LOOP_SIGN if scene.loop[item] else ""
-        if kind == BADGE:
-            yield Label(x + 6, y + h / 2, shorten(name, (w - 8) / CHIP), CHIP, theme.text, middle=False)
-            return
-        if kind == OPEN:
-            text = f"{sign}{name}" + (f"  ×{members}" if members else "")
-            text, rim = shorten(text, (w - 20) / TEXT), self.open_scope(item).fill
-            yield Label(x + 12, y + HEADER / 2 + 1, text, TEXT, theme.text, middle=False, rim=rim)
-            return
-        chips = int(self._chips[item])
-        tall = h - (_CHIP_HEIGHT * chips + 3 if chips else 0)
-        below = self._below(item)
-        middle = y + tall / 2 - (0.22 * tall if below else 0)
-        yield Label(x + w / 2, middle, shorten(f"{sign}{name}", (w - 10) / TEXT), TEXT, theme.text)
-        if below:
-            at = y + tall / 2 + min(0.24 * tall, 10)
-            yield Label(x + w / 2, at, shorten(below, (w - 6) / SMALL), SMALL, theme.faint_text)
-        if members:
-            yield Label(x + w + 4 - _pill(members) / 2, y + 0.5, f"×{members}", SMALL, theme.background)
-
-    def _below(self, item: int) -> str:
-        """The second line: the note of the color, else how much is in a closed scope."""
-        scene = self._scene
-        note = self._notes[item] if item < len(self._notes) else ""
-        if note or scene.kind[item] != CLOSED:
-            return note
-        return second_line(int(scene.count[item]), int(scene.variables[item]))
+def _route(scene: Scene, edge: int) -> Points:
+    return scene.route[scene.route_start[edge] : scene.route_start[edge + 1]].astype(float)
 
 
 def thickness(tensors: int, size: float) -> float:
-    """The width of a line in pixels, by the bytes of its largest tensor; by the number of tensors if unknown."""
-    if not tensors:
-        return 1.0
-    if size > 0:
-        return float(min(max(0.18 * np.log2(size) - 1.2, 1.0), 3.5))
-    return float(min(1.2 + 0.4 * np.log2(tensors), 3.5))
+    """The width of a line in pixels, by the bytes of its largest tensor and the number of tensors."""
+    by_size = min(max(float(np.log10(size)) - 3, 0.0), 6.0) * 0.55 if size > 0 else 0.0
+    by_number = min(float(np.log2(tensors)) * 0.35, 1.4) if tensors > 1 else 0.0
+    return min(int((1.2 + by_size + by_number) * 2 + 0.5) / 2, _WIDEST)
 
 
-def _pill(members: int) -> float:
-    """How wide the number on a group is."""
-    return SMALL * text_width(f"×{members}") + 10
-
-
-def arrow_head(points: Points, size: float) -> Points:
-    """Return the corners of the arrow head at the end of a route, float64 (3, 2)."""
+def _arrow_head(points: Points, thick: float) -> Points:
+    """The corners of the arrow head at the end of a route, float64 (3, 2)."""
     end, along = points[-1], points[-1] - points[-2]
     along = along / max(float(np.hypot(*along)), 1e-9)
-    across = np.array([-along[1], along[0]])
-    return np.array([end, end - along * size + across * size * 0.5, end - along * size - across * size * 0.5])
+    size = max(_ARROW, 1.2 * thick)
+    across = max(size * 0.55, 0.9 * thick) * np.array([-along[1], along[0]])
+    return np.array([end, end - along * size + across, end - along * size - across])
 
 
-def _place(scene: Scene, item: int) -> Area:
-    x, y, w, h = scene.box[item].tolist()
-    return x, y, w, h
+def _circle(x: float, y: float, radius: float, fill: str, line: str, thick: float = 1.0) -> Box:
+    return Box((x - radius, y - radius, 2 * radius, 2 * radius), radius, fill, line, thick)
+
+
+def _expand_place(place: Area, gap: float) -> Area:
+    x, y, w, h = place
+    return x - gap, y - gap, w + 2 * gap, h + 2 * gap
+
+
+def _shorten_to(text: str, room: float, size: float) -> str:
+    """The text, shortened to a width in pixels; "" where hardly a letter of it would be left."""
+    cut = shorten(text, room / size)
+    return cut if cut == text or len(cut) >= _LEAST_LETTERS else ""
+
+
+def _label(x: float, y: float, text: str, size: float, color: str) -> Iterator[Label]:
+    if text:
+        yield Label(x, y, text, size, color)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,14 +18,15 @@ from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.scene.coloring.palette import DARK, LIGHT
+from tfgraphwidget.scene.coloring.palette import DARK, LIGHT, Theme
 from tfgraphwidget.scene.rendering.display_list import (
     Area,
     Box,
     Label,
     Points,
     Polyline,
-    arrow_head,
+    Shape,
+    Triangle,
     build_display_list,
 )
 from tfgraphwidget.scene.rendering.svg_text import svg
@@ -33,12 +35,12 @@ if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene
 
 _DPI = 100.0
-_LARGEST = 220.0  # inches; matplotlib's image writers stop at 65,536 pixels
-_MOST_PIXELS = 50e6  # 200 MB while it is drawn
+_RESOLUTION = 2.0  # pixels of a saved PNG per pixel of the screen
+_LARGEST = 300.0  # inches; matplotlib's image writers stop at 65,536 pixels
+_MOST_PIXELS = 12.5e6  # of the scene: 200 MB while it is drawn
 _SUFFIXES = (".svg", ".png", ".pdf")
-# matplotlib's own font is wider than those of browsers.
-_NARROWER = 0.9
-_RADIUS = 7.0
+# Those of browsers, where they are installed; then matplotlib's own.
+_FONTS = ("Segoe UI", "Helvetica", "Arial", "Liberation Sans")
 # A line break or a tab in a name is a gap here, as it is in the browser.
 _GAPS = dict.fromkeys([*range(32), 127], " ")
 # matplotlib's own font has no East Asian letters and no emoji; the first of these that is installed has.
@@ -56,6 +58,7 @@ def draw(
     paint: Paint | None = None,
     dark: bool = False,
     area: Area | None = None,
+    theme: Theme | None = None,
 ) -> Axes:
     """Draw a scene on matplotlib axes, one unit per pixel. pyplot is not used: nothing is shown or kept.
 
@@ -65,11 +68,12 @@ def draw(
         paint: The selection and the colors.
         dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
+        theme: Other colors than those of the light or dark theme.
 
     Returns:
         The axes.
     """
-    display = build_display_list(scene, DARK if dark else LIGHT, paint, area)
+    display = build_display_list(scene, theme or (DARK if dark else LIGHT), paint, area)
     left, top, width, height = display.area
     if ax is None:
         shrink = min(1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
@@ -84,12 +88,9 @@ def draw(
     # have the scene's proportions.
     extent = ax.get_window_extent()
     point = 72.0 / ax.figure.dpi * min(extent.width / width, extent.height / height)
-    _add_boxes(ax, display.areas, point, 1.0)
-    _add_polylines(ax, display.polylines, point)
-    _add_boxes(ax, display.boxes, point, 4.0)
     fonts = _fonts()
-    for label in display.labels:
-        _add_label(ax, label, point, fonts)
+    for layer, (_, shapes) in enumerate(groupby(display.shapes, type)):
+        _add_shapes(ax, list(shapes), point, 1.0 + layer, fonts)
     return ax
 
 
@@ -100,6 +101,7 @@ def save(
     paint: Paint | None = None,
     dark: bool = False,
     area: Area | None = None,
+    theme: Theme | None = None,
 ) -> None:
     """Write a picture in the format of the suffix.
 
@@ -109,6 +111,7 @@ def save(
         paint: The selection and the colors.
         dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
+        theme: Other colors than those of the light or dark theme.
 
     Raises:
         GraphEditError: For another suffix.
@@ -117,7 +120,7 @@ def save(
     if path.suffix.lower() not in _SUFFIXES:
         raise GraphEditError(f"A picture cannot be saved as {path.name!r}; use a name that ends in .svg, .png or .pdf.")
     with path.open("wb") as file:
-        write(scene, file, path.suffix[1:].lower(), paint=paint, dark=dark, area=area)
+        write(scene, file, path.suffix[1:].lower(), paint=paint, dark=dark, area=area, theme=theme)
 
 
 def write(
@@ -128,6 +131,7 @@ def write(
     paint: Paint | None = None,
     dark: bool = False,
     area: Area | None = None,
+    theme: Theme | None = None,
 ) -> None:
     """Write a picture to a file object.
 
@@ -138,17 +142,18 @@ def write(
         paint: The selection and the colors.
         dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
+        theme: Other colors than those of the light or dark theme.
     """
     if kind == "svg":
         head = '<?xml version="1.0" encoding="UTF-8"?>\n'
-        file.write((head + svg(scene, paint=paint, dark=dark, area=area)).encode())
+        file.write((head + svg(scene, paint=paint, dark=dark, area=area, theme=theme)).encode())
         return
-    figure = draw(scene, paint=paint, dark=dark, area=area).get_figure(root=True)
+    figure = draw(scene, paint=paint, dark=dark, area=area, theme=theme).get_figure(root=True)
     assert figure is not None
     with warnings.catch_warnings():
         # A letter that no font here has is drawn as an empty box; a warning for each says no more.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(file, facecolor=figure.get_facecolor(), format=kind)
+        figure.savefig(file, facecolor=figure.get_facecolor(), format=kind, dpi=_DPI * _RESOLUTION)
 
 
 def _check(ax: object) -> None:
@@ -161,18 +166,35 @@ def _check(ax: object) -> None:
 def _fonts() -> list[str]:
     """The fonts to look for a letter in, one after the other."""
     installed = set(font_manager.get_font_names())
-    return [*rcParams["font.family"], *(name for name in _MORE_FONTS if name in installed)]
+    plain = [name for name in _FONTS if name in installed]
+    return [*plain, *rcParams["font.family"], *(name for name in _MORE_FONTS if name in installed)]
+
+
+def _add_shapes(ax: Axes, shapes: Sequence[Shape], point: float, layer: float, fonts: Sequence[str]) -> None:
+    """Shapes of one type as one collection, which keeps their order: thousands of patches would be slow."""
+    boxes = [shape for shape in shapes if isinstance(shape, Box)]
+    lines = [shape for shape in shapes if isinstance(shape, Polyline)]
+    triangles = [shape for shape in shapes if isinstance(shape, Triangle)]
+    if boxes:
+        _add_boxes(ax, boxes, point, layer)
+    if lines:
+        _add_polylines(ax, lines, point, layer)
+    if triangles:
+        paths, fills = [Path(shape.points) for shape in triangles], [shape.fill for shape in triangles]
+        ax.add_collection(PathCollection(paths, facecolors=fills, edgecolors="none", zorder=layer))
+    for shape in shapes:
+        if isinstance(shape, Label):
+            _add_label(ax, shape, point, layer, fonts)
 
 
 def _add_boxes(ax: Axes, boxes: Sequence[Box], point: float, layer: float) -> None:
-    """Boxes as one collection, which keeps their order: thousands of patches would be slow."""
     ax.add_collection(
         PathCollection(
             [_outline(box) for box in boxes],
-            facecolors=[to_rgba(box.fill, box.alpha) for box in boxes],
+            facecolors=[to_rgba(box.fill, box.alpha) if box.fill else "none" for box in boxes],
             edgecolors=[to_rgba(box.line, box.alpha) if box.line else "none" for box in boxes],
             linewidths=[box.thick * point for box in boxes],
-            linestyles=[(0, box.dash) if box.dash else "-" for box in boxes],
+            linestyles=[(0, tuple(d / box.thick for d in box.dash)) if box.dash else "-" for box in boxes],
             zorder=layer,
         )
     )
@@ -191,44 +213,47 @@ def _outline(box: Box) -> Path:
     return Path(points, [Path.MOVETO, *([Path.LINETO, Path.CURVE3, Path.CURVE3] * 4), Path.CLOSEPOLY])
 
 
-def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float) -> None:
+def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float, layer: float) -> None:
     ax.add_collection(
         PathCollection(
-            [_round(way.points) for way in lines],
+            [_round(line.points, line.corner) for line in lines],
             facecolors="none",
-            edgecolors=[way.line for way in lines],
-            linewidths=[way.thick * point for way in lines],
-            linestyles=[(0, tuple(d / way.thick for d in way.dash)) if way.dash else "-" for way in lines],
+            edgecolors=[to_rgba(line.line, line.alpha) for line in lines],
+            linewidths=[line.thick * point for line in lines],
+            linestyles=[(0, tuple(d / line.thick for d in line.dash)) if line.dash else "-" for line in lines],
             capstyle="butt",
-            zorder=2.0,
+            zorder=layer,
         )
     )
-    with_heads = [way for way in lines if way.head]
-    heads = [Path(arrow_head(way.points, 5 + way.thick)) for way in with_heads]
-    ax.add_collection(PathCollection(heads, facecolors=[way.line for way in with_heads], edgecolors="none", zorder=3.0))
+    heads = [(Path(line.head), to_rgba(line.line, line.alpha)) for line in lines if line.head is not None]
+    if heads:
+        paths, colors = zip(*heads, strict=True)
+        ax.add_collection(PathCollection(paths, facecolors=colors, edgecolors="none", zorder=layer))
 
 
-def _round(way: Points) -> Path:
-    points, codes = [way[0]], [Path.MOVETO]
-    for before, corner, after in zip(way, way[1:], way[2:], strict=False):
+def _round(line: Points, radius: float) -> Path:
+    points, codes = [line[0]], [Path.MOVETO]
+    for before, corner, after in zip(line, line[1:], line[2:], strict=False):
         a, b = before - corner, after - corner
-        cut = min(_RADIUS, float(np.hypot(*a)) / 2, float(np.hypot(*b)) / 2)
+        cut = min(radius, float(np.hypot(*a)) / 2, float(np.hypot(*b)) / 2)
         points += [corner + a / max(np.hypot(*a), 1e-9) * cut, corner, corner + b / max(np.hypot(*b), 1e-9) * cut]
         codes += [Path.LINETO, Path.CURVE3, Path.CURVE3]
-    return Path([*points, way[-1]], [*codes, Path.LINETO])
+    return Path([*points, line[-1]], [*codes, Path.LINETO])
 
 
-def _add_label(ax: Axes, label: Label, point: float, fonts: Sequence[str]) -> None:
+def _add_label(ax: Axes, label: Label, point: float, layer: float, fonts: Sequence[str]) -> None:
     ax.text(
         label.x,
         label.y,
         label.text.translate(_GAPS),
-        fontsize=label.size * _NARROWER * point,
+        fontsize=label.size * point,
+        fontweight="bold" if label.bold else "normal",
         color=label.color,
         family=fonts,
         ha="center" if label.middle else "left",
-        va="center",
-        zorder=5.0,
+        va="center_baseline" if label.upright else "center",
+        rotation=90 if label.upright else 0,
+        zorder=layer,
         parse_math=False,
         clip_on=True,
         path_effects=[withStroke(linewidth=4 * point, foreground=label.rim)] if label.rim else None,

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from math import hypot
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
-from tfgraphwidget.progress import report_each
-from tfgraphwidget.scene.coloring.palette import DARK, LIGHT
+from tfgraphwidget.scene.coloring.palette import DARK, LIGHT, Theme
 from tfgraphwidget.scene.rendering.display_list import (
     Area,
     Box,
     Label,
     Points,
     Polyline,
-    arrow_head,
+    Shape,
+    Triangle,
     build_display_list,
 )
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene
 
-_RADIUS = 8.0
 
-
-def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: Area | None = None) -> str:
+def svg(
+    scene: Scene,
+    *,
+    paint: Paint | None = None,
+    dark: bool = False,
+    area: Area | None = None,
+    theme: Theme | None = None,
+) -> str:
     """Draw a scene as an SVG document with one unit per pixel.
 
     Args:
@@ -32,67 +37,88 @@ def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: A
         paint: The selection and the colors.
         dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
+        theme: Other colors than those of the light or dark theme.
 
     Returns:
         The document.
     """
-    display = build_display_list(scene, DARK if dark else LIGHT, paint, area)
+    display = build_display_list(scene, theme or (DARK if dark else LIGHT), paint, area)
     left, top, width, height = display.area
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" font-family="system-ui, sans-serif" text-anchor="middle" '
         'dominant-baseline="central" fill="none">'
     )
-    parts = [
-        start,
-        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{display.theme.background}"/>',
-        *map(_box, display.areas),
-        *map(_polyline, report_each(display.polylines, "Drawing the lines")),
-        *map(_box, display.boxes),
-        *map(_label, display.labels),
-        "</svg>",
-    ]
-    return "\n".join(parts)
+    background = (
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{display.theme.background}"/>'
+    )
+    return "\n".join([start, background, *map(_element, display.shapes), "</svg>"])
+
+
+def _element(shape: Shape) -> str:
+    match shape:
+        case Box():
+            return _box(shape)
+        case Polyline():
+            return _polyline(shape)
+        case Triangle():
+            return _triangle(shape.points, shape.fill)
+        case Label():
+            return _label(shape)
 
 
 def _box(box: Box) -> str:
     x, y, w, h = (f"{value:.1f}".removesuffix(".0") for value in box.place)
-    border = f' stroke="{box.line}" stroke-width="{box.thick:g}"' if box.line else ""
-    dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in box.dash)}"' if box.dash else ""
-    faint = f' opacity="{box.alpha:g}"' if box.alpha < 1 else ""
-    return (
-        f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{box.radius:g}" fill="{box.fill}"{border}{dash}{faint}/>'
-    )
+    fill = f' fill="{box.fill}"' if box.fill else ""
+    line = _stroke(box.line, box.thick, box.dash) if box.line else ""
+    return f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{box.radius:g}"{fill}{line}{_opacity(box.alpha)}/>'
+
+
+def _stroke(color: str, thick: float, dash: tuple[float, ...]) -> str:
+    dashes = f' stroke-dasharray="{" ".join(f"{d:g}" for d in dash)}"' if dash else ""
+    return f' stroke="{color}" stroke-width="{thick:g}"{dashes}'
+
+
+def _opacity(alpha: float) -> str:
+    return f' opacity="{alpha:.2g}"' if alpha < 1 else ""
 
 
 def _polyline(line: Polyline) -> str:
-    dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in line.dash)}"' if line.dash else ""
-    path = f'<path d="{_round(line.points)}" stroke="{line.line}" stroke-width="{line.thick:.2g}"{dash}/>'
-    if not line.head:
-        return path
-    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow_head(line.points, 5 + line.thick).tolist())
-    return f'{path}<polygon points="{corners}" fill="{line.line}"/>'
+    faint = _opacity(line.alpha)
+    path = f'<path d="{_round(line.points, line.corner)}"{_stroke(line.line, line.thick, line.dash)}{faint}/>'
+    return path if line.head is None else path + _triangle(line.head, line.line, faint)
 
 
-def _round(points: Points) -> str:
-    """The path data of a way with round corners."""
+def _triangle(points: Points, fill: str, more: str = "") -> str:
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in points.tolist())
+    return f'<polygon points="{corners}" fill="{fill}"{more}/>'
+
+
+def _round(points: Points, radius: float) -> str:
+    """The path data of a line with round corners."""
     corners = [(float(x), float(y)) for x, y in points]  # NumPy takes ten times as long for so few numbers
     steps = [f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"]
     for (ax, ay), (x, y), (bx, by) in zip(corners, corners[1:], corners[2:], strict=False):
         long_a, long_b = hypot(ax - x, ay - y), hypot(bx - x, by - y)
-        cut = min(_RADIUS, long_a / 2, long_b / 2)
+        cut = min(radius, long_a / 2, long_b / 2)
         a, b = cut / max(long_a, 1e-9), cut / max(long_b, 1e-9)
         start, end = (x + (ax - x) * a, y + (ay - y) * a), (x + (bx - x) * b, y + (by - y) * b)
-        steps.append(f"L{start[0]:.1f} {start[1]:.1f}Q{x:.1f} {y:.1f} {end[0]:.1f} {end[1]:.1f}")
+        if cut < 1:
+            steps.append(f"L{x:.1f} {y:.1f}")
+        else:
+            steps.append(f"L{start[0]:.1f} {start[1]:.1f}Q{x:.1f} {y:.1f} {end[0]:.1f} {end[1]:.1f}")
     return "".join([*steps, f"L{corners[-1][0]:.1f} {corners[-1][1]:.1f}"])
 
 
 def _label(label: Label) -> str:
-    start = "" if label.middle else ' text-anchor="start"'
+    place = f'x="{label.x:.1f}" y="{label.y:.1f}" font-size="{label.size:g}" fill="{label.color}"'
+    if not label.middle:
+        place += ' text-anchor="start"'
+    if label.bold:
+        place += ' font-weight="600"'
+    if label.upright:
+        place += f' transform="rotate(-90 {label.x:.1f} {label.y:.1f})"'
     if label.rim:
-        start += f' stroke={quoteattr(label.rim)} stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+        place += f' stroke="{label.rim}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
     text = escape("".join(c for c in label.text if c.isprintable()))
-    return (
-        f'<text x="{label.x:.1f}" y="{label.y:.1f}" font-size="{label.size:g}" fill={quoteattr(label.color)}{start}>'
-        f"{text}</text>"
-    )
+    return f"<text {place}>{text}</text>"

@@ -54,6 +54,7 @@ from tfgraphwidget.widget.protocol.replies import (
     Targeted,
     Tensor,
     There,
+    Uploaded,
     Working,
 )
 from tfgraphwidget.widget.protocol.requests import (
@@ -116,6 +117,7 @@ from tfgraphwidget.widget.protocol.requests import (
     Undo,
     Unfold,
     Unpin,
+    Upload,
     Verb,
 )
 
@@ -227,6 +229,8 @@ __all__ = [
     "Undo",
     "Unfold",
     "Unpin",
+    "Upload",
+    "Uploaded",
     "Verb",
     "Working",
 ]

@@ -173,10 +173,14 @@ class Legend:
 
 @dataclasses.dataclass(frozen=True)
 class Offer:
-    """An edit that would do where one was refused, or that the graph suggests; in a few words and as Python."""
+    """An edit that would do where one was refused, or that the graph suggests; in a few words and as Python.
+
+    `on` is the state of a switch, which the edit turns; null for a button.
+    """
 
     text: str
     line: str
+    on: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,7 +193,7 @@ class State:
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
     `sentences` say in words what `code` and `ahead` do.
     While `comparing`, `changes` are the ops "added", "removed" and "changed".
-    `offers` are edits that the graph suggests, as to remove ops that edits have left unused.
+    `offers` are edits that the graph suggests: to train only the last clone, to remove ops that edits have left unused.
     `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
     items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
@@ -286,7 +290,6 @@ class Edited:
     text: str
     renamed: tuple[tuple[str, str], ...]
     inspected: Inspected | None
-    offers: tuple[Offer, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -546,6 +549,14 @@ class Joint:
 
 
 @dataclasses.dataclass(frozen=True)
+class Uploaded:
+    """How many bytes of a file have arrived; once all have, `source` names it as a graph."""
+
+    received: int
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Joints:
     """The inputs of another graph, and a free name scope for it."""
 
@@ -652,6 +663,7 @@ Reply = (
     | Crossed
     | Sources
     | Joints
+    | Uploaded
     | Scripted
     | Pictured
     | Formats

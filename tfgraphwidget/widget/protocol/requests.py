@@ -237,6 +237,16 @@ class Inputs:
 
 
 @dataclasses.dataclass(frozen=True)
+class Upload:
+    """A piece of a file that was dropped on the page: `data` in base64, from byte `start` on of `size` in all."""
+
+    name: str
+    data: str
+    start: int
+    size: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Add(EditRequest):
     """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of ""."""
 
@@ -428,12 +438,15 @@ class Examine:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene)."""
+    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene).
+
+    `colors` are those of the background and of text on it; empty for the light theme.
+    """
 
     suffix: Literal["svg", "png", "pdf"]
     whole: bool = True
     area: tuple[float, ...] = ()
-    dark: bool = False
+    colors: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -443,11 +456,12 @@ class ListFormats:
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """Save the current graph in a format: `path` is in the folder that `ListFormats` names."""
+    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`."""
 
     format: str
     path: str
     replace: bool = False
+    colors: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -481,6 +495,7 @@ Question = (
     | Crossings
     | Names
     | Inputs
+    | Upload
     | Inspect
     | Search
     | Preview

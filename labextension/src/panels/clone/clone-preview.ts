@@ -32,6 +32,13 @@ export function headline({ ops, scopes }: Previewed): string {
   return `Copies ${plural(ops, "op")} ${number(scopes.length)} times, into ${first} to ${last}`;
 }
 
+/** Why a clone has more ops than the selection; "" if it has not. */
+export function surplusText({ ops, scopes }: Previewed, selected: number): string {
+  const each = ops / Math.max(scopes.length, 1);
+  if (selected === 0 || each <= selected) return "";
+  return ` ${plural(selected, "op")} selected; the other ${number(each - selected)} set their variables and state.`;
+}
+
 export function factsOf({ scopes, new: made, shared, outside, stateful }: Previewed): Fact[] {
   const own = ({ kind, total }: Group) =>
     scopes.length > 1 ? `${plural(total, `own ${kind}`)} in each copy` : `${plural(total, `own ${kind}`)}`;
@@ -88,7 +95,8 @@ export function createClonePreview({ store, actions }: Parts): HTMLElement {
     if (!preview) return;
     releaseFocus(rest);
     headlineElement.className = preview.refusal ? "tgw-refusal" : "tgw-count";
-    headlineElement.replaceChildren(breakableName(preview.refusal || `${headline(preview)}.`));
+    const surplus = surplusText(preview, store.value.state?.selected_ops ?? 0);
+    headlineElement.replaceChildren(breakableName(preview.refusal || `${headline(preview)}.${surplus}`));
     rest.replaceChildren(
       ...(preview.refusal ? suggestedFix(preview, takeWhole) : previewEntries(preview, open, go)),
     );

@@ -1,5 +1,6 @@
 // The context menu of the drawing. Arrow keys move, Enter chooses, Escape closes and returns the focus to the drawing. An
 // edit that needs arguments shows its form in the same place.
+import { lineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
 import type { Inspected } from "../../protocol/messages";
 import type { Scene } from "../../protocol/scene";
@@ -9,7 +10,7 @@ import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
 import { element, uniqueId } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
 import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
-import { detailsKey, entriesFor, type MenuGroups, titleOf } from "./entries";
+import { entriesFor, type MenuGroups, titleOf } from "./entries";
 import { type Target, targetAt } from "./target";
 
 /** Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not hold it up. */
@@ -94,13 +95,21 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     anchor: (item: number) => stage.anchorAt(item),
   };
 
-  /** The details of an item, which the inspector gets, or of the source of an edge. */
-  const describe = async (target: Target, scene: Scene): Promise<Inspected | null> => {
-    const key = detailsKey(target, scene);
-    if (!("key" in target)) return key === "" ? null : actions.describe(key);
-    await actions.inspect(target.key);
+  /** The details of an item, which the inspector gets. */
+  const inspect = async (key: string): Promise<Inspected | null> => {
+    await actions.inspect(key);
     const { details } = store.value;
     return details?.name === key ? details : null;
+  };
+  /** The entries of a target, with what the kernel knows of it if that comes soon. */
+  const entriesOf = async (target: Target, scene: Scene): Promise<MenuGroups> => {
+    if (target.kind !== "edge") {
+      const details = "key" in target ? await withPatience(inspect(target.key)) : null;
+      return entriesFor(target, target.kind === "group" ? null : details, context);
+    }
+    const line = await withPatience(lineTensor(scene, target.edge, (key) => actions.describe(key)));
+    const details = line && (await withPatience(actions.describe(line.tensor.replace(/:\d+$/, ""))));
+    return entriesFor(target, details, context, line);
   };
   const open = async (target: Target, point: Point) => {
     const { scene, state } = store.value;
@@ -109,11 +118,11 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const mine = turn;
     place = point;
     focusDrawing();
-    const details = await withPatience(describe(target, scene));
+    const entries = await entriesOf(target, scene);
     if (mine !== turn || store.value.scene !== scene) return;
     store.set({ hover: -1 });
     subject = titleOf(target, scene, state);
-    showMenu(subject, entriesFor(target, details, context));
+    showMenu(subject, entries);
   };
   const openAt = async (item: number, point: Point) => {
     const { scene, paint, state, connecting, picking } = store.value;
@@ -150,8 +159,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   return { root, openAt, openHere, openDropped };
 }
 
-/** Details that come soon; null if the kernel is busy, or gone. */
-async function withPatience(details: Promise<Inspected | null>): Promise<Inspected | null> {
+/** What comes soon; null if the kernel is busy, or gone. */
+async function withPatience<T>(details: Promise<T | null>): Promise<T | null> {
   const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE));
   return Promise.race([details.catch(() => null), late]);
 }

@@ -1,13 +1,13 @@
 // The entries of a context menu: those that apply to its target. Each calls an action or an edit that exists elsewhere, too.
 import { bindingOf, keyText } from "../../interaction/key-bindings";
 import { NavigationCursor } from "../../interaction/keyboard-nav";
+import type { LineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
 import { hasSelection, type SelectionVerb, whyNot } from "../../interaction/selection-commands";
 import type { Inspected, State } from "../../protocol/messages";
 import {
   at,
   INPUT_MARK,
-  isScope,
   keyOf,
   labelOf,
   OPEN,
@@ -76,11 +76,19 @@ export function titleOf(target: Target, scene: Scene, state: State | null): stri
   return `${labelOf(scene, target.item)} · ${aboutText(scene, target.item)}`;
 }
 
-/** The entries for a target; `details` are of its op or scope, or of the source of its edge, if they are known. */
-export function entriesFor(target: Target, details: Inspected | null, context: MenuContext): MenuGroups {
+/**
+ * The entries for a target. `details` are of its op or scope, or of the op whose tensor `line` runs along its edge, if they
+ * are known.
+ */
+export function entriesFor(
+  target: Target,
+  details: Inspected | null,
+  context: MenuContext,
+  line: LineTensor | null = null,
+): MenuGroups {
   const { scene } = context.store.value;
   if (!scene) return [];
-  const groups = groupsFor(target, details, scene, context);
+  const groups = groupsFor(target, details, scene, context, line);
   return groups.filter((group) => group.length > 0);
 }
 
@@ -89,6 +97,7 @@ function groupsFor(
   details: Inspected | null,
   scene: Scene,
   context: MenuContext,
+  line: LineTensor | null,
 ): MenuGroups {
   switch (target.kind) {
     case "op":
@@ -97,7 +106,7 @@ function groupsFor(
     case "group":
       return scopeGroups(target.item, target.kind, scene, details, context);
     case "edge":
-      return edgeGroups(target.edge, scene, details, context);
+      return edgeGroups(target.edge, scene, line && details && { ...line, details }, context);
     case "selection":
       return selectionGroups(context);
     case "canvas":
@@ -152,33 +161,31 @@ function scopeGroups(
   ];
 }
 
-function edgeGroups(edge: number, scene: Scene, details: Inspected | null, context: MenuContext): MenuGroups {
+function edgeGroups(
+  edge: number,
+  scene: Scene,
+  line: (LineTensor & { details: Inspected }) | null,
+  context: MenuContext,
+): MenuGroups {
   const { actions, readOnly } = context;
   const [source, consumer] = endsOf(scene, edge);
   const go = (item: number) => ({
     text: `Go to ${short(labelOf(scene, item))}`,
     act: () => void actions.reveal(keyOf(scene, item)),
   });
-  const tensor = details && edgeTensor(details, keyOf(scene, consumer));
-  const insert =
-    details && tensor && at(scene.members, consumer) === 0
-      ? commandsFor(details).find(({ verb }) => verb === "insert")
-      : undefined;
-  const only = JSON.stringify(scene.names[consumer] ?? "");
+  const isGroup = at(scene.members, consumer) > 0;
+  const insert = line && !isGroup && commandsFor(line.details).find(({ verb }) => verb === "insert");
   const inserted = insert && {
     ...insert,
     name: "Insert on this edge",
-    what: [tensor ?? ""],
-    options: { only },
+    what: [line.tensor],
+    options: { only: JSON.stringify(line.only) },
   };
-  const values = {
-    text: "Values",
-    act: () => context.values(scene.names[source] ?? ""),
-  };
+  const values = { text: "Values", act: () => context.values(line?.details.name ?? "") };
   return [
     [go(source), go(consumer)],
     readOnly || !inserted ? [] : editEntries([inserted], context, undefined, ["insert"]),
-    tensor ? [copy("Copy tensor name", tensor, context), ...(readOnly ? [] : [values])] : [],
+    line ? [copy("Copy tensor name", line.tensor, context), ...(readOnly ? [] : [values])] : [],
   ];
 }
 
@@ -225,14 +232,6 @@ function canvasGroups(context: MenuContext): MenuGroups {
 function endsOf(scene: Scene, edge: number): [number, number] {
   const { producers, consumers } = tensorRoute(scene, edge);
   return [producers[0] ?? at(scene.source, edge), consumers[0] ?? at(scene.target, edge)];
-}
-
-/** The tensor from an op to a consumer, which may be a scope ("net/"); "" if it is not one alone. */
-export function edgeTensor({ op_type: type, outputs }: Inspected, consumer: string): string {
-  if (type === "") return "";
-  const isRead = (peer: string) => (consumer.endsWith("/") ? peer.startsWith(consumer) : peer === consumer);
-  const read = outputs.filter(({ peers }) => peers.some(isRead));
-  return read.length === 1 ? (read[0]?.name ?? "") : "";
 }
 
 // Entries that several targets have
@@ -348,13 +347,4 @@ function portOf(tensor: string): string {
 
 function short(label: string): string {
   return label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label;
-}
-
-/** The op or scope whose details decide about the entries; "" for none. */
-export function detailsKey(target: Target, scene: Scene): string {
-  if (target.kind === "edge") {
-    const [source] = endsOf(scene, target.edge);
-    return isScope(at(scene.kind, source)) ? "" : keyOf(scene, source);
-  }
-  return target.kind === "op" || target.kind === "scope" ? target.key : "";
 }

@@ -2,7 +2,6 @@
 import {
   at,
   BADGE,
-  CLOSED,
   INPUT_MARK,
   isScope,
   labelOf,
@@ -99,34 +98,6 @@ export function omittedText({ omitted }: Scene): string {
   const edges = omitted.reduce((sum, count) => sum + count, 0) / 2;
   if (edges === 0) return "";
   return `Without a line: ${edgesText(edges)} of training and bookkeeping. Hover a box for its count.`;
-}
-
-/** What the marks on the boxes of a drawing mean, for the legend: of those that are there. */
-export function markTexts(scene: Scene, paint: Paint | null): string[] {
-  const isolated = scene.isolated.reduce((sum, one) => sum + one, 0);
-  const has = (marks: ArrayLike<number> | undefined, test: (mark: number) => boolean) =>
-    Array.prototype.some.call(marks ?? [], test);
-  return [
-    has(scene.kind, (kind) => kind === CLOSED)
-      ? "Stacked box: a closed scope; double-click it to open it."
-      : "",
-    has(scene.members, (members) => members > 1) ? "×8, or a dashed frame: a group of so many alike." : "",
-    has(scene.door, (door) => door > 0)
-      ? "Arrow on a box: it calls a function; double-click to open that."
-      : "",
-    has(scene.loop, (loop) => loop > 0) ? "⟲: a while loop." : "",
-    has(scene.pinned, (pinned) => pinned > 0) ? "Pin: a box that stays where you have put it." : "",
-    has(scene.tensors, (tensors) => tensors === 0) ? "Dashed line: control inputs only." : "",
-    has(scene.tensors, (tensors) => tensors > 1) ? "×12 on a line: so many tensors." : "",
-    has(scene.bytes, (bytes) => bytes > 0) ? "Thick line: a large tensor, or many." : "",
-    has(scene.back, (back) => back > 0) ? "Line in the color of loops: to the next iteration." : "",
-    has(paint?.coverage, (covered) => covered === 1) ? "Hatched: partly selected." : "",
-    has(paint?.fresh, (fresh) => fresh > 0) ? "Glow: made or changed by the last edit." : "",
-    has(paint?.unused, (unused) => unused > 0) ? "Dotted: edits have left it without consumers." : "",
-    isolated > 0
-      ? `Not connected to anything: ${isolated.toLocaleString("en")} box${isolated === 1 ? "" : "es"}.`
-      : "",
-  ].filter(Boolean);
 }
 
 /** What colors and marks say of an item, in words; "" when they say nothing. */

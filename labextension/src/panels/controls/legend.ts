@@ -4,7 +4,8 @@ import type { Legend } from "../../protocol/messages";
 import { FAMILIES, type Scene } from "../../protocol/scene";
 import { FILLS, RAMP, TINTS } from "../../render/canvas/palette";
 import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
-import { markTexts, omittedText } from "./descriptions";
+import { omittedText } from "./descriptions";
+import { meaningsIn } from "./meanings";
 
 const BY_FAMILY = "op family";
 
@@ -17,6 +18,7 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     () => {
       body.hidden = !body.hidden;
       setAttributes(fold, { "aria-expanded": String(!body.hidden) });
+      show();
     },
     icon(ICONS.chevron),
   );
@@ -26,8 +28,6 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     await actions.changeView({ type: "colour", by: select.value });
     show(); // a refusal has left it as it was
   });
-  // Op families are the default coloring, with few colors: the legend is folded at first.
-  fold.click();
   let [shown, last] = ["", ""];
   const show = () => {
     const { state, scene, paint } = store.value;
@@ -37,7 +37,7 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     const ways = options(state.colors, by);
     const families = state.legend ? [] : familiesIn(scene);
     const omitted = scene ? omittedText(scene) : "";
-    const marks = scene ? markTexts(scene, paint) : [];
+    const marks = body.hidden ? [] : meaningsIn(scene, paint, store.value);
     const news = JSON.stringify([ways, state.legend, families, omitted, marks]);
     if (news !== shown) {
       shown = news;
@@ -50,7 +50,9 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     if (by && by !== last && body.hidden) fold.click();
     select.value = last = by;
   };
-  store.watch(["state", "scene", "paint"], show);
+  // Op families are the default coloring, with few colors: the legend is folded at first.
+  fold.click();
+  store.watch(["state", "scene", "paint", "picked", "hitNames", "warned", "edited", "controls"], show);
   return root;
 }
 

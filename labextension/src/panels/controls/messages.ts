@@ -37,7 +37,7 @@ export function createStatus({ store, actions }: Parts): HTMLElement {
     offered = status;
     releaseFocus(mends);
     mends.replaceChildren(
-      ...(status?.mends ?? []).map((offer) => fixButton(offer, actions.edits)),
+      ...(status?.mends ?? []).map((offer) => offerButton(offer, actions.edits)),
       ...(status?.actions ?? []).map(({ text, title, act }) =>
         button({ class: "tgw-button", title }, act, text),
       ),
@@ -50,8 +50,10 @@ export function createStatus({ store, actions }: Parts): HTMLElement {
   return line;
 }
 
-function fixButton({ text, line }: Offer, edits: Edits): HTMLElement {
-  return taskButton({ class: "tgw-button", title: line }, () => edits.mend(line), text);
+/** A button for an edit, or a switch that it turns. */
+export function offerButton({ text, line, on }: Offer, edits: Edits): HTMLElement {
+  const state = on === null ? {} : { role: "switch", "aria-checked": String(on) };
+  return taskButton({ class: "tgw-button", title: line, ...state }, () => edits.mend(line), text);
 }
 
 /** The progress of the kernel, and a Cancel button where an interrupt is possible. */

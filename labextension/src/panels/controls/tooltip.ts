@@ -1,49 +1,86 @@
 // The tooltip beside the pointer: full name, type or size.
 import type { Parts } from "../../interaction/parts";
-import { at, type Scene } from "../../protocol/scene";
+import { at, type Paint, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
+import { edgeLabelText } from "../../render/canvas/edge-labels";
 import { tensorRoute } from "../../render/canvas/tensor-route";
 import { breakableName, element } from "../dom";
 import { aboutText, edgeText } from "./descriptions";
+import { MARK_REACH, meaningsAt, meaningsOfEdge } from "./meanings";
 
 export interface Tooltip {
   readonly root: HTMLElement;
-  /** Describe an item, or the edge under the pointer. */
+  /** Describe an item with its marks at the pointer, or else the edge under it. */
   move(item: number, point: Point, edge?: number): void;
 }
 
 export function createTooltip({ store, stage }: Parts): Tooltip {
   const name = element("div", { class: "tgw-tooltip-name" });
   const about = element("div", { class: "tgw-tooltip-about" });
-  const root = element("div", { class: "tgw-tooltip", hidden: true, "aria-hidden": "true" }, name, about);
+  const marks = element("div", { class: "tgw-tooltip-about tgw-tooltip-marks" });
+  const children = [name, about, marks];
+  const root = element("div", { class: "tgw-tooltip", hidden: true, "aria-hidden": "true" }, ...children);
   store.watch(["hover", "hoverEdge"], () => {
     root.hidden = true;
   });
-  const move = (item: number, { x, y }: Point, edge = -1) => {
-    const { scene, connecting } = store.value;
-    root.hidden = (item <= 0 && edge < 0) || !scene;
-    if (root.hidden || !scene) return;
-    const why = item > 0 ? connecting?.refused?.get(scene.names[item] ?? "") : undefined;
-    root.setAttribute("data-kind", why ? "refused" : "");
-    if (item > 0) {
-      name.replaceChildren(breakableName(scene.names[item] ?? ""));
-      about.textContent = why ?? textOf(scene, item);
-    } else {
-      const [first = "", ...lines] = edgeText(scene, edge, tensorRoute(scene, edge));
-      name.replaceChildren(breakableName(first));
-      about.replaceChildren(...lines.map((line) => element("div", {}, line)));
+  /** The item, or the one whose mark is at the pointer beside it; and the meanings of its marks there. */
+  const findMarked = (scene: Scene, paint: Paint, item: number, point: Point): [number, string[]] => {
+    const { zoom } = store.value.camera;
+    for (const one of item > 0 ? [item] : stage.itemsNear(point, MARK_REACH)) {
+      const found = meaningsAt(scene, paint, one, { box: stage.screenBox(one), point, zoom });
+      if (found.length > 0) return [one, found];
     }
-    placeNear(root, x, y, stage.viewport);
+    return [item, []];
+  };
+  const describe = (hovered: number, point: Point, edge: number): Content => {
+    const { scene, paint, connecting } = store.value;
+    if (!scene || !paint) return NOTHING;
+    const [item, meanings] = connecting ? [hovered, []] : findMarked(scene, paint, hovered, point);
+    if (item > 0) {
+      const why = connecting?.refused?.get(scene.names[item] ?? "") ?? "";
+      return {
+        title: scene.names[item] ?? "",
+        text: why || textOf(scene, item),
+        meanings,
+        refused: why !== "",
+      };
+    }
+    if (edge < 0) return NOTHING;
+    const [title = "", ...ends] = edgeText(scene, edge, tensorRoute(scene, edge));
+    const label = edgeLabelText(scene, edge, paint.values);
+    const value = label === edgeLabelText(scene, edge) ? [] : [label];
+    return {
+      ...NOTHING,
+      title,
+      text: [...value, ...ends].join("\n"),
+      meanings: meaningsOfEdge(scene, paint, edge),
+    };
+  };
+  const move = (hovered: number, point: Point, edge = -1) => {
+    const { title, text, meanings, refused } = describe(hovered, point, edge);
+    root.setAttribute("data-kind", refused ? "refused" : "");
+    name.replaceChildren(breakableName(title));
+    about.replaceChildren(...text.split("\n").map((line) => element("div", {}, line)));
+    marks.replaceChildren(...meanings.map((meaning) => element("div", {}, meaning)));
+    for (const part of children) part.hidden = part.textContent === "";
+    root.hidden = children.every((part) => part.hidden);
+    const { x, y } = point;
+    const { width, height } = stage.viewport;
+    const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
+    const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;
+    root.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
   };
   return { root, move };
 }
 
-/** Beside the pointer, inside the drawing. */
-function placeNear(root: HTMLElement, x: number, y: number, within: { width: number; height: number }): void {
-  const left = x + 16 + root.offsetWidth > within.width ? x - 12 - root.offsetWidth : x + 16;
-  const top = y + 16 + root.offsetHeight > within.height ? y - 8 - root.offsetHeight : y + 16;
-  root.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
+interface Content {
+  readonly title: string;
+  readonly text: string;
+  readonly meanings: readonly string[];
+  readonly refused: boolean;
 }
+
+const NOTHING: Content = { title: "", text: "", meanings: [], refused: false };
 
 function textOf(scene: Scene, item: number): string {
   const door = at(scene.door, item) === 1 ? " · double-click to open the function" : "";

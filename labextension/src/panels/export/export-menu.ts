@@ -5,7 +5,7 @@ import type { Formats, SaveFormat } from "../../protocol/messages";
 import { checkboxField, TEXT } from "../controls/form-fields";
 import { handleMenuKey, menuItem } from "../controls/menus";
 import { button, element, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
-import { isPicture, savePicture } from "./picture";
+import { colorsOf, isPicture, savePicture } from "./picture";
 
 const TITLE = "Save the graph, the edits or a picture";
 
@@ -137,6 +137,7 @@ function exportForm(
   close: () => void,
 ): HTMLFormElement {
   const { exports } = parts.actions;
+  const colors = isPicture(format.kind) ? colorsOf(parts.stage) : [];
   const path = element("input", {
     ...TEXT,
     class: "tgw-input tgw-mono",
@@ -186,7 +187,7 @@ function exportForm(
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void whileBusy(save, async () => finish(await exports.save(format, path.value, replaces, from)));
+    void whileBusy(save, async () => finish(await exports.save(format, path.value, replaces, from, colors)));
   });
   form.addEventListener("keydown", (event) => {
     event.stopPropagation();

@@ -13,6 +13,11 @@ export function isPicture(kind: string): kind is Suffix {
   return SUFFIXES.includes(kind);
 }
 
+/** The colors of a picture: those of the page. */
+export function colorsOf({ palette }: Parts["stage"]): string[] {
+  return [palette.background, palette.text];
+}
+
 /** Request a picture of the whole graph or the visible part, and download it. */
 export async function savePicture(parts: Parts, suffix: Suffix, whole: boolean): Promise<Outcome> {
   const { store, stage, actions } = parts;
@@ -20,7 +25,7 @@ export async function savePicture(parts: Parts, suffix: Suffix, whole: boolean):
   const area = whole ? [] : [x, y, width, height];
   actions.showStatus({ kind: "notice", text: "Drawing the picture …" });
   try {
-    const answer = await actions.picture({ suffix, whole, area, dark: stage.palette.dark });
+    const answer = await actions.picture({ suffix, whole, area, colors: colorsOf(stage) });
     if (answer?.type === "refused") return { done: false, why: answer.why };
     if (answer?.type !== "pictured") return { done: false };
     download(answer.name, answer.buffer);

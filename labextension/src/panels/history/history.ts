@@ -1,7 +1,8 @@
 // The history: each edit as a sentence with the current position marked; a click goes there. Its Python behind a switch.
 import type { Parts } from "../../interaction/parts";
-import type { Offer, State } from "../../protocol/messages";
+import type { State } from "../../protocol/messages";
 import { copyToClipboard, copyTools, showBriefly } from "../controls/copy-button";
+import { offerButton } from "../controls/messages";
 import { element, ICONS, icon, releaseFocus, taskButton } from "../dom";
 import { insertCell } from "./insert-cell";
 
@@ -62,7 +63,7 @@ function markEdited(steps: HTMLElement, mark: (step: number) => void): void {
   for (const type of ["pointerleave", "focusout"]) steps.addEventListener(type, () => mark(0));
 }
 
-/** What the graph suggests after the edits: to remove the ops that they have left unused. */
+/** What the graph suggests after the edits: to train only a clone, to remove ops that are unused. */
 function createOffers({ store, actions }: Parts): HTMLElement {
   const root = element("div", { class: "tgw-buttons", role: "group", "aria-label": "Suggested edits" });
   let shown = "[]";
@@ -73,13 +74,7 @@ function createOffers({ store, actions }: Parts): HTMLElement {
     if (text === shown) return;
     shown = text;
     releaseFocus(root);
-    const remove = ({ text, line }: Offer) =>
-      taskButton(
-        { class: "tgw-button", title: "Edits have left these ops without consumers; they are dotted" },
-        () => actions.edits.mend(line),
-        text,
-      );
-    root.replaceChildren(...offers.map(remove));
+    root.replaceChildren(...offers.map((offer) => offerButton(offer, actions.edits)));
   });
   return root;
 }

@@ -138,8 +138,12 @@ class Search {
     if (this.#query !== this.#parts.store.value.query) await this.#search();
     const chosen = this.#choice.taken();
     if (chosen >= 0) return this.#go(chosen);
-    if (this.#parts.store.value.hitNames.length > 0) this.#expand(false);
+    const { store } = this.#parts;
+    if (store.value.hitNames.length > 0) this.#expand(false);
     await stepHit(this.#parts, by);
+    // A name that was typed in full is the one that is meant: the keys of the drawing are for it now.
+    const { hit, hitNames } = store.value;
+    if (hitNames[hit] === this.#query.trim()) this.#focusDrawing();
   }
 
   /** Close the list and go to the hit. */
@@ -154,7 +158,11 @@ class Search {
     this.#syntax.show(false);
     this.#expand(false);
     void this.#parts.actions.search("");
-    // Back to the drawing, so that its keys work at once.
+    this.#focusDrawing();
+  }
+
+  /** Back to the drawing, so that its keys work at once. */
+  #focusDrawing(): void {
     this.#input.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
   }
 
@@ -208,7 +216,8 @@ function searchField(listId: string): HTMLInputElement {
   return element("input", {
     class: "tgw-search-input",
     type: "search",
-    placeholder: "Find ops: name, type:Conv2D …  ( / )",
+    placeholder: "Find ops (/)",
+    title: "Find ops by name, or by type:Conv2D (/)",
     role: "combobox",
     autocomplete: "off",
     spellcheck: "false",

@@ -79,7 +79,9 @@ function secondOf(pen: Pen, item: number): string {
   if (kind === OPEN || kind === BADGE) return "";
   const note = paint.notes[item] || meanOf(pen, item);
   if (note) return note;
-  return kind === CLOSED ? sizeText(at(scene.count, item), at(scene.variables, item)) : "";
+  // Boxes are made as wide as this (Python's second_line).
+  const size = sizeText(at(scene.count, item), at(scene.variables, item)).replace(" variable", " var");
+  return kind === CLOSED ? size : "";
 }
 
 /** The mean that a run found, or the number alone, if the box has room for it; else "". */

@@ -1,4 +1,4 @@
-"""Values for placeholders as a form describes them: zeros, ones, random numbers, a variable or a file."""
+"""Values for placeholders as a form describes them, and values of tensors as variables of the notebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Shape, shape_text
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import identifier, last_part, split_tensor
 from tfgraphwidget.sources import parse_path, tf_protos
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
@@ -21,8 +21,8 @@ _SEED = 0  # random numbers are the same each time, so that values before and af
 _MOST_ELEMENTS = 1 << 28
 
 
-class FeedForms:
-    """Which placeholders need values, the values of a form, and what was fed last."""
+class ValueForms:
+    """Which placeholders need values, the values of a form, what was fed last; and values as variables."""
 
     def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
         self._editor, self._namespace = editor, namespace
@@ -52,6 +52,25 @@ class FeedForms:
         values = {tensor: self._value(feed) for tensor, feed in chosen.items()}
         self._last |= chosen
         return values
+
+    def assign(self, request: p.Assign) -> p.Assigned:
+        """Make a value a variable, or propose a name. Raises InvalidArgument for a name that is taken."""
+        if not request.variable:
+            name = identifier(last_part(split_tensor(request.name.rstrip("/"))[0])) or "value"
+            return p.Assigned(self._namespace.free_name(name), "", "")
+        value = self._known_value(request.name)
+        self._namespace.assign(request.variable, value, overwrite=request.overwrite)
+        return p.Assigned(request.variable, str(value.dtype), str(value.shape))
+
+    def _known_value(self, name: str) -> Any:
+        """The value of a tensor of the last run, else the current one of a variable or constant."""
+        op, port = split_tensor(name)
+        stats = next((each for each in self._editor.probed.get(op, ()) if each.name == f"{op}:{port or 0}"), None)
+        if stats is not None and stats.value is not None:
+            return np.array(stats.value)
+        if stats is not None and stats.note:
+            raise GraphEditError(f"{name!r} has no value: {stats.note}.", [op])
+        return np.array(self._editor.inspect(op).array())
 
     def _tensors(self, name: str) -> Any:
         if name:

@@ -1,0 +1,140 @@
+// What the marks of the drawing mean: one table for the legend and for the tooltip of the mark under the pointer.
+import {
+  at,
+  BADGE,
+  type Box,
+  CLOSED,
+  INPUT_MARK,
+  isScope,
+  OPEN,
+  OUTPUT_MARK,
+  type Paint,
+  type Scene,
+  SOURCE_MARK,
+} from "../../protocol/scene";
+import type { Point } from "../../render/camera/camera";
+import type { Screen } from "../../state/store";
+
+type Marked = Pick<Screen, "picked" | "hitNames" | "warned" | "edited" | "controls">;
+
+/** A kind of mark: its meaning, and which items or edges have it. */
+interface Mark {
+  readonly meaning: string;
+  readonly item?: (scene: Scene, paint: Paint, item: number) => boolean;
+  readonly edge?: (scene: Scene, paint: Paint, edge: number) => boolean;
+  readonly screen?: (screen: Marked) => boolean;
+  /** Where on its box it is drawn; anywhere on the box if left out. */
+  readonly place?: (box: Box, scale: number) => Box;
+}
+
+const around = (x: number, y: number, reach: number): Box => ({
+  x: x - reach,
+  y: y - reach,
+  width: 2 * reach,
+  height: 2 * reach,
+});
+const upperRight = ({ x, y, width }: Box, scale: number): Box => around(x + width - 4 * scale, y, 16 * scale);
+const upperLeft = ({ x, y }: Box, scale: number): Box => around(x + 5 * scale, y, 8 * scale);
+const below = ({ x, y, width, height }: Box, scale: number): Box => ({
+  x,
+  y: y + height,
+  width,
+  height: 16 * scale,
+});
+const above = ({ x, y, width }: Box, scale: number): Box => ({
+  x,
+  y: y - 16 * scale,
+  width,
+  height: 16 * scale,
+});
+const atSide =
+  (side: 0 | 1) =>
+  ({ x, y, width, height }: Box, scale: number): Box =>
+    around(x + side * width, y + height / 2, 8 * scale);
+const stack = ({ x, y, width, height }: Box, scale: number): Box => ({
+  x,
+  y: y + height,
+  width,
+  height: 7 * scale,
+});
+
+const isBox = ({ kind }: Scene, item: number) => at(kind, item) !== OPEN;
+const covered = (paint: Paint, item: number, much: number) => at(paint.coverage, item) === much;
+
+// biome-ignore format: one mark per line
+const MARKS: readonly Mark[] = [
+  { meaning: "Stacked box: a closed scope; double-click it to open it.", item: ({ kind }, _, item) => at(kind, item) === CLOSED, place: stack },
+  { meaning: "×8 on a box: a group of so many alike.", item: ({ members, kind }, _, item) => at(members, item) > 1 && at(kind, item) === CLOSED, place: upperRight },
+  { meaning: "Dashed frame: a group of siblings, not a scope.", item: ({ members, kind }, _, item) => at(members, item) > 0 && at(kind, item) === OPEN },
+  { meaning: "Arrow on a box, or double frame: it calls a function; double-click to open that.", item: ({ door, kind }, _, item) => at(door, item) === 1 || (at(door, item) === 2 && at(kind, item) === CLOSED) },
+  { meaning: "⟲: a while loop.", item: ({ loop }, _, item) => at(loop, item) > 0 },
+  { meaning: "Pin: a box that stays where you have put it.", item: ({ pinned }, _, item) => at(pinned, item) > 0, place: upperLeft },
+  { meaning: "Small box in a box: a constant or variable that it reads.", item: ({ kind }, _, item) => at(kind, item) === BADGE },
+  { meaning: "Pale box: bookkeeping, such as savers and summaries.", item: ({ aside, kind }, paint, item) => at(aside, item) > 0 && at(kind, item) !== BADGE && !paint.isColored },
+  { meaning: "Brown box or area: training, such as gradients and the optimizer.", item: ({ part, kind }, paint, item) => at(part, item) > 0 && isScope(at(kind, item)) && !(paint.isColored && at(kind, item) === CLOSED) },
+  { meaning: "Not connected to anything: a box without lines.", item: ({ isolated }, _, item) => at(isolated, item) > 0 },
+  { meaning: "Blue frame: selected.", item: (_, paint, item) => covered(paint, item, 2) },
+  { meaning: "Hatched: partly selected.", item: (scene, paint, item) => covered(paint, item, 1) && isBox(scene, item) },
+  { meaning: "▼ in: an input of the selection, cut here.", item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & INPUT_MARK) > 0, place: above },
+  { meaning: "▼ in below a box: its output is an input of the selection.", item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & SOURCE_MARK) > 0, place: below },
+  { meaning: "▲ out: an output of the selection.", item: (scene, paint, item) => isBox(scene, item) && (at(paint.mark, item) & OUTPUT_MARK) > 0, place: below },
+  { meaning: "Purple glow: made or changed by the last edit.", item: (_, paint, item) => at(paint.fresh, item) > 0 },
+  { meaning: "Dotted frame: edits have left it without consumers.", item: (scene, paint, item) => at(paint.unused, item) > 0 && isBox(scene, item) },
+  { meaning: "+ on a green box: only in this graph.", item: (scene, paint, item) => at(paint.differs, item) === 1 && isBox(scene, item) },
+  { meaning: "~ on an orange box: changed.", item: (scene, paint, item) => at(paint.differs, item) === 2 && isBox(scene, item) },
+  { meaning: "✓ on a box: its values in the last run are finite.", item: (scene, paint, item) => at(paint.probed, item) === 1 && isBox(scene, item), place: atSide(1) },
+  { meaning: "! on a box: NaN or infinity in the last run.", item: (scene, paint, item) => at(paint.probed, item) === 2 && isBox(scene, item), place: atSide(1) },
+  { meaning: "Text on a line: the shape of its tensor, or its value in the last run.", edge: ({ tensors, edgeLabels, source }, paint, edge) => at(tensors, edge) > 0 && Boolean(paint.values[at(source, edge)] || (at(tensors, edge) === 1 && edgeLabels[edge])) },
+  { meaning: "×12 on a line: so many tensors.", edge: ({ tensors }, _, edge) => at(tensors, edge) > 1 },
+  { meaning: "Dashed line: control inputs only.", edge: ({ tensors }, _, edge) => at(tensors, edge) === 0 },
+  { meaning: "Thick line: a large tensor, or many.", edge: ({ bytes, tensors }, _, edge) => at(tensors, edge) > 0 && (at(bytes, edge) > 1000 || at(tensors, edge) > 1) },
+  { meaning: "⟲ on a line: to the next iteration of a loop.", edge: ({ back }, _, edge) => at(back, edge) > 0 },
+  { meaning: "Blue line: between selected ops.", edge: ({ source, target }, paint, edge) => at(paint.coverage, at(source, edge)) > 0 && at(paint.coverage, at(target, edge)) > 0 },
+  { meaning: "Pale line: to or from ops without consumers.", edge: ({ source, target }, paint, edge) => at(paint.unused, at(source, edge)) + at(paint.unused, at(target, edge)) > 0 },
+  { meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.", screen: ({ picked }) => picked !== "" },
+  { meaning: "Pink frame: found by the search.", screen: ({ hitNames }) => hitNames.length > 0 },
+  { meaning: "Red frame: named by the message below.", screen: ({ warned }) => warned.length > 0 },
+  { meaning: "Purple frame: changed by the edit at the pointer.", screen: ({ edited }) => edited.length > 0 },
+];
+
+/** The meanings of the marks that are in the drawing. */
+export function meaningsIn(scene: Scene | null, paint: Paint | null, screen: Marked): string[] {
+  if (!scene || !paint) return [];
+  const anyOf = (length: number, first: number, test: (one: number) => boolean) => {
+    for (let one = first; one < length; one++) if (test(one)) return true;
+    return false;
+  };
+  const isDrawn = (edge: number) => screen.controls || at(scene.tensors, edge) > 0;
+  return MARKS.filter(
+    ({ item, edge, screen: test }) =>
+      test?.(screen) ||
+      (item && anyOf(scene.length, 1, (one) => item(scene, paint, one))) ||
+      (edge && anyOf(scene.edges, 0, (one) => isDrawn(one) && edge(scene, paint, one))),
+  ).map(({ meaning }) => meaning);
+}
+
+/** The meanings of the marks of an item; `box` is where it is, `point` the pointer. */
+export function meaningsAt(
+  scene: Scene,
+  paint: Paint,
+  item: number,
+  { box, point, zoom }: { box: Box; point: Point; zoom: number },
+): string[] {
+  const scale = Math.min(Math.max(zoom, 0.86), 1.4);
+  const found = MARKS.filter((mark) => mark.item?.(scene, paint, item)).filter(({ place }) =>
+    isIn(place ? place(box, scale) : box, point),
+  );
+  return found.map(({ meaning }) => meaning);
+}
+
+/** The meanings of the marks of an edge. */
+export function meaningsOfEdge(scene: Scene, paint: Paint, edge: number): string[] {
+  return MARKS.filter((mark) => mark.edge?.(scene, paint, edge)).map(({ meaning }) => meaning);
+}
+
+/** How far outside of its box a mark may be, in CSS pixels. */
+export const MARK_REACH = 18;
+
+function isIn({ x, y, width, height }: Box, point: Point): boolean {
+  return point.x >= x && point.x <= x + width && point.y >= y && point.y <= y + height;
+}

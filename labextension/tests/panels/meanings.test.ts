@@ -1,0 +1,116 @@
+// Whatever the drawer draws has its meaning in the legend.
+import { expect, test } from "vitest";
+import { meaningsAt, meaningsIn, meaningsOfEdge } from "../../src/panels/controls/meanings";
+import { CLOSED, OP, OPEN, type Paint, type Scene } from "../../src/protocol/scene";
+import { decoded, drawnOf, type Picture, pictures } from "../render/recorder";
+
+const NONE = { picked: "", hitNames: [], warned: [], edited: [], controls: true };
+
+/** The drawing without any mark: each field that draws one is empty. */
+function plain(): { scene: Scene; paint: Paint } {
+  const { scene, paint } = decoded(pictures[0] as Picture);
+  const none = () => new Uint8Array(scene.length);
+  const numbers = () => new Uint32Array(scene.length);
+  return {
+    scene: {
+      ...scene,
+      ...{ aside: none(), door: none(), part: none(), loop: none(), pinned: none(), isolated: none() },
+      members: numbers(),
+      omitted: numbers(),
+      kind: scene.kind.map((kind) => (kind === CLOSED ? OP : kind)),
+      tensors: scene.tensors.map(() => 1),
+      back: new Uint8Array(scene.edges),
+      bytes: new Float32Array(scene.edges),
+      edgeLabels: scene.edgeLabels.map(() => ""),
+    },
+    paint,
+  };
+}
+
+const { scene, paint } = plain();
+const closed = scene.kind.indexOf(OP);
+const open = scene.kind.lastIndexOf(OPEN);
+const each = <T extends Uint8Array | Uint32Array | Float32Array>(array: T, value: number) =>
+  array.map(() => value) as T;
+const asClosed = { kind: scene.kind.map((kind, item) => (item === closed ? CLOSED : kind)) };
+// biome-ignore format: one mark per line
+const DRAWN: Record<string, [Partial<Scene>, Partial<Paint>, Partial<Scene>?]> = {
+  "closed scope": [asClosed, {}],
+  "group, closed": [{ ...asClosed, members: each(scene.members, 3) }, {}, asClosed],
+  "group, open": [{ members: scene.members.map((_, item) => (item === open ? 3 : 0)) }, {}],
+  "function call": [{ door: each(scene.door, 1) }, {}],
+  "function call inside": [{ ...asClosed, door: each(scene.door, 2) }, {}, asClosed],
+  loop: [{ loop: each(scene.loop, 1) }, {}],
+  pin: [{ pinned: each(scene.pinned, 1) }, {}],
+  bookkeeping: [{ aside: each(scene.aside, 1) }, {}],
+  training: [{ part: each(scene.part, 1) }, {}],
+  "control edge": [{ tensors: each(scene.tensors, 0) }, {}],
+  bundle: [{ tensors: each(scene.tensors, 12) }, {}],
+  "large tensor": [{ bytes: each(scene.bytes, 1e8) }, {}],
+  "back edge": [{ back: each(scene.back, 1) }, {}],
+  shapes: [{ edgeLabels: scene.edgeLabels.map(() => "3×4") }, {}],
+  selected: [{}, { coverage: each(paint.coverage, 2), selecting: true }],
+  "partly selected": [asClosed, { coverage: each(paint.coverage, 1), selecting: true }, asClosed],
+  input: [{}, { mark: each(paint.mark, 1) }],
+  output: [{}, { mark: each(paint.mark, 2) }],
+  source: [{}, { mark: each(paint.mark, 4) }],
+  fresh: [{}, { fresh: each(paint.fresh, 1) }],
+  added: [{}, { differs: each(paint.differs, 1), comparing: true }],
+  changed: [{}, { differs: each(paint.differs, 2), comparing: true }],
+  probed: [{}, { probed: each(paint.probed, 1) }],
+  broken: [{}, { probed: each(paint.probed, 2) }],
+  unused: [{}, { unused: each(paint.unused, 1) }],
+  value: [{}, { values: scene.names.map(() => "mean 0.5, 3×4") }],
+};
+
+test.each(Object.entries(DRAWN))(
+  "the legend explains what is drawn: %s",
+  (_, [items, painted, before = {}]) => {
+    const [old, now] = [
+      { ...scene, ...before },
+      { ...scene, ...items },
+    ];
+    const marked = { ...paint, ...painted };
+    expect(drawnOf(now, marked)).not.toEqual(drawnOf(old, paint));
+    const known = meaningsIn(old, paint, NONE);
+    const news = meaningsIn(now, marked, NONE).filter((meaning) => !known.includes(meaning));
+    expect(news).not.toEqual([]);
+  },
+);
+
+test("every field of a drawing that is drawn is in this test", () => {
+  const tested = new Set(
+    Object.values(DRAWN).flatMap(([items, painted]) => Object.keys({ ...items, ...painted })),
+  );
+  const without = ["selecting", "comparing"]; // follow from others
+  // Places and names; what is known of a box and not drawn; colors, which the legend lists by themselves.
+  const rest = [
+    "box",
+    "parent",
+    "depth",
+    "family",
+    "length",
+    "names",
+    "types",
+    "labels",
+    "count",
+    "variables",
+  ];
+  rest.push("edges", "source", "target", "routeStart", "route", "byKey", "omitted", "isolated");
+  rest.push("sourcePort", "targetPort", "tint", "notes", "isColored");
+  for (const field of [...Object.keys(scene), ...Object.keys(paint)])
+    expect([...tested, ...rest, ...without]).toContain(field);
+});
+
+test("a mark under the pointer says what the legend says", () => {
+  const box = { x: 100, y: 100, width: 80, height: 40 };
+  const group = { ...scene, ...asClosed, members: each(scene.members, 8) };
+  const at = (x: number, y: number) => meaningsAt(group, paint, closed, { box, point: { x, y }, zoom: 1 });
+  expect(at(176, 100)).toEqual(["×8 on a box: a group of so many alike."]);
+  expect(at(140, 143)).toEqual(["Stacked box: a closed scope; double-click it to open it."]);
+  expect(at(140, 120)).toEqual([]);
+  const legend = meaningsIn(group, paint, NONE);
+  expect(legend).toEqual(expect.arrayContaining([...at(176, 100), ...at(140, 143)]));
+  const dashed = { ...scene, tensors: each(scene.tensors, 0) };
+  expect(meaningsOfEdge(dashed, paint, 0)).toEqual(["Dashed line: control inputs only."]);
+});

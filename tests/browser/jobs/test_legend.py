@@ -1,0 +1,79 @@
+"""The legend explains every mark in the drawing, and so does pointing at it; a part is cloned with ten keys."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.hands import AT_REST, Widget
+from tests.browser.jobs.counted import Hand
+from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.server import JupyterServer
+
+GRAPH = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+graph = tf.Graph()
+with graph.as_default():
+    x = v1.placeholder(tf.float32, [None, 3], name="x")
+    y = x
+    with tf.name_scope("net"):
+        for layer in range(4):
+            with tf.name_scope(f"layer_{layer}"):
+                y = tf.nn.relu(tf.negative(y, name="minus"), name="act")
+    with graph.control_dependencies([tf.identity(x, name="check")]):
+        out = tf.nn.softmax(y, name="out")
+    lost = tf.nn.elu(out, name="lost")
+editor = tgw.edit(graph, session=v1.Session(graph=graph))
+editor.widget.height = 600
+"""
+STACK = "Stacked box: a closed scope; double-click it to open it."
+CONTROL = "Dashed line: control inputs only."
+
+
+def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1360, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "legend.ipynb", [GRAPH, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+
+    # Ten keys: a name that is typed in full is found, and the keys of the drawing are for it at once.
+    root.focus()
+    for name, key, marked in (("x", "i", "inputs"), ("out", "o", "outputs")):
+        hand.press("/")
+        hand.type(name)
+        hand.press("Enter")
+        expect(root.get_by_role("combobox", name="Find ops")).not_to_be_focused()
+        hand.press(key)
+        hand.widget.settled()
+        assert notebook.kernel_eval(f"len(editor.{marked})") == 1
+    hand.press("c")
+    expect(root.get_by_role("textbox", name="scope")).to_be_focused()
+    hand.press("Enter")
+    assert len(hand.lines(1)) == 1
+    assert (hand.clicks, hand.keys) == (0, 10)
+
+    # The legend has the marks that are there; pointing at a mark says the same.
+    root.get_by_role("button", name="Legend").click()
+    legend = root.get_by_role("list", name="Marks")
+    meanings = legend.get_by_role("listitem").all_inner_texts()
+    assert {STACK, CONTROL, "Purple glow: made or changed by the last edit."} <= set(meanings)
+    shoot(root, "legend_light")
+    hint = root.locator(".tgw-tooltip-marks")
+    closed = notebook.kernel_eval("next(n for n, k in zip(editor.scene().names, editor.scene().kind) if k == 1)")
+    box = root.evaluate(AT_REST, closed)
+    page.mouse.move(box["x"], box["y"] + box["height"] / 2 + 3)
+    expect(hint).to_contain_text(STACK)
+    shoot(root, "legend_hover_light")
+    (x, y), (_, lower) = hand.widget.place("out"), hand.widget.place("lost")
+    page.mouse.move(x, (y + lower) / 2)
+    expect(hint).to_contain_text("▲ out: an output of the selection.")
+    set_theme(page, dark=True)
+    hand.widget.settled()
+    shoot(root, "legend_dark")
+    root.evaluate("root => { root.style.width = '520px'; }")
+    hand.widget.settled()
+    shoot(root, "legend_narrow_dark")

@@ -1,0 +1,161 @@
+"""Saved pictures show what the screen shows: the file that labextension/tests/render/pictures.test.ts compares.
+
+`python -m tests.scene.test_display_list` writes it anew, when the drawing changes on purpose.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.layout.checks import graph_of
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.scene.coloring.palette import LIGHT, theme_on
+from tfgraphwidget.scene.rendering.display_list import Box, Label, Polyline, Triangle, build_display_list
+from tfgraphwidget.scene.scene import Paint, Scene
+from tfgraphwidget.visible import CLOSED, text_width
+from tfgraphwidget.visible.view_spec import ViewSpec
+
+pytestmark = pytest.mark.no_tensorflow
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "pictures.json"
+THEMES = {"light": ("#ffffff", "#1c2126"), "dark": ("#111111", "#ffffff")}
+# name -> the fields of the paint that differ from none, by name of the item.
+PAINTS: dict[str, dict[str, dict[str, Any]]] = {
+    "plain": {},
+    "selection": {
+        "coverage": {"net": 2, "net/act": 2, "net/MatMul": 2, "head": 1},
+        "mark": {"net/MatMul": 1, "x": 4, "net/act": 2},
+        "fresh": {"loss": 1},
+        "unused": {"extra": 1},
+    },
+    "comparison": {"differs": {"net/MatMul": 2, "loss": 1}, "probed": {"x": 1, "net/act": 2}},
+    "coloring": {"tint": {"net/MatMul": 3, "head": 200, "x": 128}, "note": {"net/MatMul": "12 B", "head": "3 MB"}},
+    "run": {"probed": {"net/act": 1}, "value": {"net/act": "mean 0.25, 1×4"}},
+}
+
+
+def drawing() -> Scene:
+    """A scope that is open, a closed one with a function, a group, a loop, a training part, badges and a pin."""
+    ops = {
+        "x": "Placeholder",
+        "net/w": "VariableV2",
+        "net/MatMul": "MatMul x net/w",
+        "net/act": "Relu net/MatMul",
+        "extra": "Elu x",
+        "head/one": "Tanh net/act",
+        "head/two": "Tanh head/one",
+        "head/both": "Add head/one net/act",
+        "loss": "L2Loss head/both ^extra",
+        "loop/enter": "Enter loss",
+        "loop/exit": "Exit loop/enter",
+    }
+    scene = scenes.build(graph_of(ops), ViewSpec(frozenset({"net"})))
+    at = {name: item for item, name in enumerate(scene.names)}
+
+    def marked(items: dict[str, int], dtype: Any = np.uint8) -> Any:
+        result = np.zeros(len(scene), dtype)
+        for name, value in items.items():
+            result[at[name]] = value
+        return result
+
+    labels = [f"?×{edge}×32" if tensors == 1 else "" for edge, tensors in enumerate(scene.tensors)]
+    back = np.zeros(len(scene.source), np.uint8)
+    back[-1] = 1
+    assert scene.kind[at["head"]] == CLOSED
+    encoded = scenes._encode_texts(labels)
+    return replace(
+        scene,
+        box=2 * scene.box,  # room for what is written on lines
+        route=2 * scene.route,
+        door=marked({"loss": 1, "head": 2}),
+        members=marked({"head": 4}, np.uint32),
+        part=marked({"loop": 1}),
+        loop=marked({"loop": 1}),
+        pinned=marked({"x": 1}),
+        aside=marked({"extra": 1}),
+        back=back,
+        bytes=np.geomspace(1e2, 1e9, len(scene.source)).astype(np.float32),
+        edge_labels=labels,
+        edge_label_start=encoded["start"],
+        edge_label_bytes=encoded["bytes"],
+    )
+
+
+def painted(scene: Scene, fields: dict[str, dict[str, Any]]) -> Paint:
+    """A paint with some of its fields set."""
+    plain = scenes.paint(scene, np.zeros(len(scene.index), dtype=bool))
+    changed: dict[str, Any] = {}
+    for field, by_name in fields.items():
+        if field in ("note", "value"):
+            encoded = scenes._encode_texts([by_name.get(name, "") for name in scene.names])
+            changed |= {f"{field}_{part}": array for part, array in encoded.items()}
+        else:
+            changed[field] = np.array([by_name.get(name, 0) for name in scene.names], np.uint8)
+    return replace(plain, **changed)
+
+
+def shapes_of(scene: Scene, paint: Paint, theme: str) -> list[dict[str, Any]]:
+    """The shapes of a picture as JSON."""
+    found: list[dict[str, Any]] = []
+    for shape in build_display_list(scene, theme_on(*THEMES[theme]), paint).shapes:
+        match shape:
+            case Label():
+                found.append({"kind": "text"} | vars(shape))
+            case Box():
+                found.append({"kind": "box"} | vars(shape))
+            case Polyline():
+                ends = [*shape.points[0].tolist(), *shape.points[-1].tolist()]
+                line = {name: getattr(shape, name) for name in ("line", "thick", "dash", "alpha")}
+                found.append({"kind": "line", "ends": ends, "head": shape.head is not None} | line)
+            case Triangle():
+                found.append({"kind": "triangle", "points": shape.points.tolist(), "fill": shape.fill})
+    return found
+
+
+def pictures() -> dict[str, Any]:
+    """The drawing with each paint in each theme: what the browser gets, and what a saved picture has."""
+    scene = drawing()
+    cases = []
+    for name, fields in PAINTS.items():
+        paint = painted(scene, fields)
+        layouts, buffer = scenes.to_bytes(scene.arrays() | paint.arrays())
+        decoded = [dict(zip(("name", "dtype", "shape", "offset"), layout, strict=True)) for layout in layouts]
+        expected = {theme: shapes_of(scene, paint, theme) for theme in THEMES}
+        case = {"name": name, "fields": decoded, "buffer": base64.b64encode(buffer).decode(), "shapes": expected}
+        cases.append(case)
+    texts = {shape["text"] for case in cases for shape in case["shapes"]["light"] if shape["kind"] == "text"}
+    return {"themes": THEMES, "widths": {text: text_width(text) for text in sorted(texts)}, "cases": cases}
+
+
+def test_the_file_that_the_browser_s_drawing_is_compared_with_is_that_of_today() -> None:
+    assert json.loads(json.dumps(pictures())) == json.loads(GOLDEN.read_text())
+
+
+def test_every_kind_of_mark_is_in_a_compared_picture() -> None:
+    kinds = {"coverage", "mark", "fresh", "unused", "differs", "probed", "tint", "note", "value"}
+    assert {field for fields in PAINTS.values() for field in fields} == kinds
+    texts = {shape["text"] for case in pictures()["cases"] for shape in case["shapes"]["light"] if "text" in shape}
+    assert texts >= {"▾ net", "×4", "in", "out", "+", "~", "✓", "!", "mean 0.25, 1×4", "12 B", "⟲ loop"}
+
+
+def test_shapes_of_tensors_are_on_the_lines_that_have_room() -> None:
+    scene = drawing()
+    shown = [shape for shape in build_display_list(scene, LIGHT).shapes if isinstance(shape, Label) and shape.rim]
+    assert [label for label in shown if label.text.startswith("?×")]
+
+
+@pytest.mark.parametrize("color", ["red", "#fff", "rgb(1,2,300)", 'rgb(0,0,0)"/><script>'])
+def test_what_is_no_color_is_not_written_into_a_picture(color: str) -> None:
+    with pytest.raises(ValueError, match="is not a color"):
+        theme_on(color, "#000000")
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(pictures()) + "\n")
