@@ -6,6 +6,8 @@ FRONT := labextension/package.json labextension/package-lock.json labextension/h
 	$(shell find labextension/src labextension/schema -type f 2>/dev/null)
 NODE_DEV := labextension/node_modules/.dev
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Without compiled code beside the sources, each of some hundred processes of the tests would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-pure stress lint pictures bench matrix reference
 demo: .venv/.demo

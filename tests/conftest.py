@@ -32,20 +32,18 @@ MODELS = ROOT / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
 _HELPERS = {"build_line", "build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
 BROWSER = "tests/browser/"
-# What takes longest beside these; all others begin behind it, those with the most tests first.
+# What takes half a minute of CPU or more beside these; all others begin behind it, those with the most tests first.
 LONG = (
-    "tests/install/test_editable.py",
-    "tests/install/test_archives.py",
     "tests/test_notebooks.py",
+    "tests/editor/test_odd_arguments.py",
+    "tests/install/test_archives.py",
+    "tests/install/test_editable.py",
+    "tests/stress/test_real_models.py",
     "tests/editor/test_edits_in_bodies.py",
-    "tests/runtime/test_function_gradients.py",
-    "tests/stress/test_faults.py",
-    "tests/runtime/test_cluster.py",
-    "tests/editor/test_cancelling.py",
-    "tests/stress/test_random_edits.py",
-    "tests/stress/test_damaged_files.py",
+    "tests/editor/test_every_verb.py",
     "tests/editor/test_script.py",
-    "tests/test_no_tensorflow.py",
+    "tests/stress/test_faults.py",
+    "tests/editor/test_targets.py",
 )
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 

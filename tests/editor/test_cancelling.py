@@ -25,7 +25,7 @@ from tfgraphwidget.progress import listen, report_each, tell
 
 T = TypeVar("T")
 PACKAGES = (str(Path(tgw.__file__).parent), str(Path(tf.__file__).parent))
-MOMENTS = int(os.environ.get("TFGRAPHWIDGET_EXAMPLES", "5"))  # of each work; for a night: hundreds
+MOMENTS = int(os.environ.get("TFGRAPHWIDGET_EXAMPLES", "3"))  # of each work; for a night: hundreds
 
 
 class Interrupting:

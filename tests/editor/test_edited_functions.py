@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import initialised, v1
+from tests.conftest import v1
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.functions.edited_function import Edition, rewrite_definition
 
@@ -149,11 +149,6 @@ def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(scal
     for op in path[1:]:
         again.enter(op)
     assert "Relu" not in again.index.types
-
-
-def test_a_graph_is_no_function(mlp: tf.Graph) -> None:
-    with initialised(mlp) as session, pytest.raises(GraphEditError, match=r"editor\.extract"):
-        tgw.edit(mlp, session=session).module()
 
 
 def test_a_body_that_a_graph_calls_is_a_module_too() -> None:

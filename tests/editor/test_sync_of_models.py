@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.cli import main
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused, UnknownName
 
 
@@ -261,7 +260,7 @@ def test_drift_and_diff_say_which_values_differ_and_by_how_much(
 
 
 def test_the_command_line_compares_values_and_two_checkpoints(
-    exported: tuple[keras.Model, str], tmp_path: Path
+    exported: tuple[keras.Model, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, folder = exported
     other = model()
@@ -270,10 +269,9 @@ def test_the_command_line_compares_values_and_two_checkpoints(
     second = tf.train.Checkpoint(model=other).write(str(tmp_path / "second"))
 
     def diff(*arguments: str) -> tuple[int, str]:
-        run = subprocess.run(
-            [sys.executable, "-m", "tfgraphwidget", "diff", *arguments], capture_output=True, text=True, check=False
-        )
-        return run.returncode, run.stdout
+        capsys.readouterr()
+        code = main(["diff", *arguments])
+        return code, capsys.readouterr().out
 
     code, text = diff(first, second)
     assert code == 1

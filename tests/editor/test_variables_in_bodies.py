@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tfgraphwidget.errors import GraphEditError
+from tests.editor.verbs import Module, called, graph_with
 
 v1 = tf.compat.v1
 X = np.array([[1.0, 2.0]], np.float32)
@@ -26,6 +26,11 @@ def scaled() -> Callable[[Any], Any]:
         return x * scale.factor
 
     return scale
+
+
+def tripled(x: Any) -> Any:
+    """One with a variable of any shape."""
+    return x * tf.Variable(3.0, name="factor")
 
 
 class Nested(tf.Module):
@@ -225,13 +230,34 @@ def test_what_the_function_reads_besides_is_a_constant_there():
     assert len(editor.module().variables) == 1
 
 
-def test_a_function_that_is_entered_by_its_name_is_given_nothing():
-    editor = tgw.edit(Nested().__call__)
-    name = next(name for name in sorted(editor.index.functions) if "lambda" in name and "forward" not in name)
-    editor.enter(name)
-    at = editor.index.names[-1]
-    number = len(editor.edits())
-    with pytest.raises(GraphEditError, match="enter the function by one of them"):
-        editor.insert(next(n for n in editor.index.names if n.startswith(("relu", "add", "Neg"))), scaled())
-    assert len(editor.edits()) == number
-    assert editor.index.names[-1] == at
+def test_the_calls_of_a_function_that_is_entered_by_its_name_give_it_the_new_variable():
+    graph, session = graph_with(called)
+    expected = session.run("out:0", {"x:0": np.ones([1, 4])})
+    editor = tgw.edit(graph, session=session)
+    call = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if "Partition" in kind)
+    editor.enter(editor.called_functions(call)[0].function)
+    editor.insert("Relu:0", tripled)
+    editor.leave(0)
+    made = editor.session.run("out:0", {"x:0": np.ones([1, 4])})
+    assert not np.allclose(made, expected)
+    editor.undo()
+    assert np.allclose(editor.session.run("out:0", {"x:0": np.ones([1, 4])}), expected)
+    editor.redo()
+    assert np.allclose(editor.session.run("out:0", {"x:0": np.ones([1, 4])}), made)
+
+
+@pytest.mark.filterwarnings("ignore:TensorFlow cannot make an op another one in place")
+def test_a_saved_function_that_is_entered_by_its_name_is_saved_with_its_new_variable(tmp_path):
+    module = Module()
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"twice": module.twice})
+    editor = tgw.edit(tmp_path / "saved")
+    editor.enter(editor.called_functions(editor.find("type:StatefulPartitionedCall").ops[0])[0].function)
+    editor.insert("Relu:0", tripled)
+    editor.leave(0)
+    editor.save(tmp_path / "new/")
+    given = tf.ones([1, 4])
+    loaded = tf.saved_model.load(str(tmp_path / "new"))
+    made = loaded.signatures["twice"](given)["y"].numpy()
+    assert not np.allclose(made, module.twice(given)["y"])
+    assert np.allclose(loaded.hidden(given) * 2.0, made)
+    assert len(loaded.signatures["twice"].variables) == 3

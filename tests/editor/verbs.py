@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -300,7 +301,9 @@ class Outcome:
 
 def outcome(call: Callable[[], Any]) -> Outcome:
     try:
-        call()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # notices of what is saved
+            call()
     except GraphEditError as error:
         return Outcome(generic(str(error)))
     except LookupError:

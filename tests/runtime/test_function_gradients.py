@@ -463,3 +463,21 @@ def test_a_saved_custom_gradient_is_that_of_a_clone_of_its_saved_model(tmp_path:
     product = next(name for name in editor.index.names if name.endswith("product"))
     editor.insert(f"{product}:0", lambda t: t * 0.5)
     assert gradient(editor.clone(into="half")) == [3.5, 21.0]  # of what the op reads now
+
+
+def test_a_function_keeps_its_arguments_and_results_when_a_gradient_was_taken_of_it() -> None:
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def compute(pair: Any) -> Any:
+        return {"y": tf.tanh(pair["a"] * w) * pair["b"]}
+
+    pair = {"a": tf.constant(1.0), "b": tf.constant(3.0)}
+    with tf.GradientTape() as tape:  # adds what the gradient needs to the outputs of the graph
+        expected = compute(pair)["y"]
+    tape.gradient(expected, w)
+    editor = tgw.edit(compute)
+    for copy in (editor.module(), editor.function(), editor.clone(into="copy")):
+        found = copy(pair)
+        assert list(found) == ["y"]
+        assert float(found["y"]) == float(expected)

@@ -47,8 +47,11 @@ def _print_real_models(terminalreporter: Any) -> None:
                         found.setdefault(value[0], {})[value[1]] = value[2]
     steps = list(next(iter(found.values()), ()))
     width = max(map(len, found), default=0)
+    widths = {step: max(len(step), 7) for step in steps}
     if found:
-        terminalreporter.write_line(f"{'Seconds of':{width}}  " + "  ".join(steps))
+        terminalreporter.write_line(
+            f"{'Seconds of':{width}}  " + "  ".join(f"{step:>{widths[step]}}" for step in steps)
+        )
     for name, seconds in found.items():
-        cells = (f"{seconds.get(step, ''):>{len(step)}}" for step in steps)
+        cells = (f"{seconds.get(step, ''):>{widths[step]}}" for step in steps)
         terminalreporter.write_line(f"{name:{width}}  " + "  ".join(cells))

@@ -15,7 +15,7 @@ _NUMBERS = itertools.count()
 _PORTS = {"Relu": "activations", "Relu6": "activations", "Elu": "activations", "Softmax": "softmax", "Mul": "z"}
 
 
-def edited(graph: Any, path: Sequence[str], op: str, factor: float | None = None) -> Any:
+def edited(graph: Any, path: Sequence[str], op: str, factor: float | None = None, before: Any = None) -> Any:
     """The graph of a traced function with one edit, as a function of its tensors.
 
     Args:
@@ -23,11 +23,17 @@ def edited(graph: Any, path: Sequence[str], op: str, factor: float | None = None
         path: The calls that lead to the body that holds the op, each as `editor.breadcrumb` names it, "while:body".
         op: An op with one input and one output.
         factor: What the output is multiplied by; None to put the op's input in the place of its output.
+        before: The GraphDef of the graph, and the names of its results, before a gradient was taken, which exchanges
+            loops and adds outputs; or None.
 
     Returns:
         A function from the tensors that the graph takes to the tuple of those that it returns.
     """
-    graph_def = _renamed(graph.as_graph_def())
+    was, results = before or (graph.as_graph_def(), [tensor.name for tensor in graph.outputs])
+    graph_def = type(was)()
+    graph_def.CopyFrom(was)
+    _renamed(graph_def)
+    results = list(results)
     body, returns = graph_def.node, None
     functions = {function.signature.name: function for function in graph_def.library.function}
     for step in path:
@@ -37,7 +43,6 @@ def edited(graph: Any, path: Sequence[str], op: str, factor: float | None = None
         attribute = node.attr[name]
         called = attribute.list.func[int(number[:-1])] if number else attribute.func
         body, returns = functions[called.name].node_def, functions[called.name].ret
-    results = [tensor.name for tensor in graph.outputs]
     if returns is None:
         was, now = op, _edit(body, op, "", factor)
         results = [now if name == f"{was}:0" else name for name in results]

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.cli.console import print_note, print_output
 from tfgraphwidget.cli.formatting import escape, format_count
-from tfgraphwidget.cli.preflight import check_output, check_sources
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ChangedValue, Difference
 from tfgraphwidget.progress import tell
-from tfgraphwidget.sources import is_checkpoint
+from tfgraphwidget.sources import is_checkpoint, locate_file, parse_path
+from tfgraphwidget.writable import check_place, kind_of, unwritable
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
@@ -42,8 +42,8 @@ def print_code(options: argparse.Namespace) -> int:
 
 def export(options: argparse.Namespace) -> int:
     """Write a graph in another format."""
-    check_sources(options.file, *([] if options.edits is None else [options.edits]))
-    check_output(options.out, frozen=options.frozen)
+    _check_sources(options.file, *([] if options.edits is None else [options.edits]))
+    _check_output(options.out, frozen=options.frozen)
     with progress_bar():
         editor = _open_editor(options)
         if options.edits is not None:
@@ -69,8 +69,8 @@ def write_page(options: argparse.Namespace) -> int:
     """Write a page that needs no server."""
     if Path(options.html).suffix.lower() not in (".html", ".htm"):
         raise GraphEditError(f"--html {options.html!r}: the name of a page ends in .html; use another name.")
-    check_sources(options.file)
-    check_output(options.html)
+    _check_sources(options.file)
+    _check_output(options.html)
     with progress_bar():
         editor = _open_editor(options)
         tell("Writing")
@@ -85,7 +85,7 @@ def print_diff(options: argparse.Namespace) -> int:
         changed = import_module("tfgraphwidget").drift(options.after, options.before)
         values = tuple(ChangedValue(name, name, distance) for name, distance in changed.items() if distance)
         return _print_difference(options, Difference(values=values, between=(options.before, options.after)))
-    check_sources(options.before, options.after)
+    _check_sources(options.before, options.after)
     with progress_bar():
         after = _open_editor(argparse.Namespace(file=options.after))
         after.leave(0)
@@ -247,3 +247,21 @@ def _replace_opened_file(file: str | None) -> Iterator[None]:
         yield
     finally:
         package.edit = edit
+
+
+# Checks before TensorFlow is loaded, which takes seconds: missing files and unusable output paths
+
+
+def _check_sources(*files: str) -> None:
+    """Raise for a file or directory that does not exist, and for a directory that is not a SavedModel."""
+    for file in files:
+        locate_file(parse_path(file, "path"))
+
+
+def _check_output(out: str, *, frozen: bool = False) -> None:
+    """Raise for a path that cannot be written, or not in the format that its suffix names."""
+    path = Path(out)
+    try:
+        check_place(path, kind_of(path, folder=out.endswith("/"), frozen=frozen))
+    except OSError as error:
+        raise unwritable(path, error) from error

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits import Change, Entrance, Patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import TRAINABLE, GraphIndex, Member, build, called_functions, handles_of_one, listed_variables
+from tfgraphwidget.graph import (
+    TRAINABLE,
+    GraphIndex,
+    Member,
+    build,
+    called_functions,
+    handles_of_one,
+    listed_variables,
+    reachable_functions,
+)
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import edited_function, new_variables
 from tfgraphwidget.sources import Body, open_function
@@ -131,10 +140,10 @@ class BodyTarget:
         edited_function.check_entered_once(graph, name)
         patch = new_variables.with_constants(patch)
         state = patch.new_state
-        if state and self._is_named:
+        if state and self._is_named and name not in reachable_functions(graph.functions, graph.extras, graph.nodes):
             raise GraphEditError(
-                f"The function makes the variable {next(iter(state))!r}, which the ops that call {name!r} have to give "
-                "it; enter the function by one of them: editor.enter(op, everywhere=True) edits all calls."
+                f"The function makes the variable {next(iter(state))!r}, which the ops that call {name!r} would have "
+                "to give it, and no op of the graph calls it; let it compute with constants."
             )
         after = self.edition.after(patch)
         old = graph.extras.function(name)
@@ -213,8 +222,13 @@ class BodyTarget:
         steps.on_failure(setattr, self, "_handles", self._handles)
         if self._is_named:
             definition = self.root.index.extras.function(old)
+            new_ops = [after.index.nodes[after.index.ids[op]] for op in patch.new_state]
             handle = edited_function.rewrite_definition(
-                definition, after, dict(patch.renamed), keeps_shapes=not patch.shapes
+                definition,
+                after,
+                dict(patch.renamed),
+                keeps_shapes=not patch.shapes,
+                handles=edited_function.new_handles(definition, new_ops),
             ).signature.name
         elif self.outer is self.caller:
             handle = dict(patch.caller.output_renames).get(

@@ -190,43 +190,42 @@ def _borders(parent: Ints, is_open: Mask, a: Ints, b: Ints) -> tuple[Ints, Ints]
 
 def _assign_ports(ends: tuple[Ints, Ints], row: Ints, data: EdgePairs, borders: int) -> tuple[Ints, Ints, Ints]:
     """The ports at both ends of each segment, -1 at a box; and per border how many ports tensors have there."""
-    crossings = np.unique(np.concatenate([(end * len(data.op) + row)[end >= 0] for end in _as_longs(ends)]))
-    border, of = (crossings // max(len(data.op), 1)).astype(np.int32), crossings % max(len(data.op), 1)
-    group, first_of = _group_crossings(border, data, of)
-    start = np.searchsorted(border[first_of], np.arange(borders + 1))
-    number = np.minimum(np.arange(len(first_of)) - start[border[first_of]], MOST_PORTS - 1)
+    count = max(len(data.op), 1)
+    # Each row comes to a border once, and goes on from there.
+    crossings = np.sort((ends[1].astype(np.int64) * count + row)[ends[1] >= 0])
+    border, of = crossings // count, crossings % count
+    group, first = _group_crossings(border, data, of)
+    start = np.searchsorted(border[first], np.arange(borders + 1))
+    number = np.minimum(np.arange(len(first)) - start[border[first]], MOST_PORTS - 1)
     found = []
-    for end in _as_longs(ends):
+    for end in ends:
         at = np.full(len(end), -1, dtype=np.int32)
         here = end >= 0
-        at[here] = number[group[np.searchsorted(crossings, end[here] * len(data.op) + row[here])]]
+        at[here] = number[group[np.searchsorted(crossings, end[here].astype(np.int64) * count + row[here])]]
         found.append(at)
     return found[0], found[1], np.minimum(np.diff(start), MOST_PORTS).astype(np.int32)
 
 
-def _as_longs(ends: tuple[Ints, Ints]) -> tuple[Longs, Longs]:
-    return ends[0].astype(np.int64), ends[1].astype(np.int64)
-
-
-def _group_crossings(border: Ints, data: EdgePairs, row: Longs) -> tuple[Longs, Longs]:
+def _group_crossings(border: Longs, data: EdgePairs, row: Longs) -> tuple[Longs, Longs]:
     """The group of each crossing of a border by a row, and the first crossing of each group, in order.
 
     The rows of one tensor are in one group; so are those of tensors that come from one box and beyond the border go to
-    the same boxes: what is drawn of them is the same.
+    the same boxes: what is drawn of them is the same. Crossings are sorted, and rows by tensor (see `data_pairs`).
     """
-    tensor = data.op[row].astype(np.int64) * (int(data.port.max(initial=0)) + 1) + data.port[row]
-    _, one = np.unique(border * (int(tensor.max(initial=0)) + 1) + tensor, return_inverse=True)
-    targets = np.zeros(int(one.max(initial=-1)) + 1, dtype=np.uint64)
-    np.add.at(targets, one, _scatter(data.target[row]))
-    keys = np.stack([border.astype(np.uint64), data.source[row].astype(np.uint64), targets[one]], axis=1)
-    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    order = np.lexsort((first, border[first]))
+    op, port = data.op[row], data.port[row]
+    fresh = np.ones(len(row), dtype=bool)
+    fresh[1:] = (border[1:] != border[:-1]) | (op[1:] != op[:-1]) | (port[1:] != port[:-1])
+    begin = np.flatnonzero(fresh)
+    targets = np.add.reduceat(_scatter(data.target)[row], begin) if len(row) else np.zeros(0, dtype=np.uint64)
+    ends = border[begin] * (int(data.source.max(initial=0)) + 1) + data.source[row[begin]]
+    _, first, group = np.unique(_scatter(ends) ^ targets, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # of sorted crossings: by border
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return rank[group.reshape(-1)], first[order]
+    return rank[group][np.cumsum(fresh) - 1], begin[first[order]]
 
 
-def _scatter(numbers: Ints) -> npt.NDArray[np.uint64]:
+def _scatter(numbers: Ints | Longs) -> npt.NDArray[np.uint64]:
     """Random numbers of 64 bits (splitmix64): a sum of them stands for a set."""
     z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -8,7 +8,7 @@ name of its own, and each call is told the gradient of what it calls, as `tf.sav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
-from tfgraphwidget.sources import CaptureInfo, tf_protos
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     attach_body_graphs,
@@ -32,25 +32,6 @@ from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, Tensor
 
 # What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
-
-
-@dataclass(frozen=True)
-class InlinedModule:
-    """A module's ops, added to the function that is being traced under the names that they have in the original.
-
-    Attributes:
-        call: Adds the ops, for tensors in the order of the module's inputs.
-        infos: Names of the captured variables by id of the handle.
-        input_names: Names for the placeholders of the inputs, which no op of the module has.
-    """
-
-    call: Callable[..., list[Any]]
-    infos: Mapping[int, CaptureInfo]
-    input_names: tuple[str, ...]
-
-    def __call__(self, *tensors: Any) -> list[Any]:
-        """Add the ops."""
-        return self.call(*tensors)
 
 
 def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:

@@ -25,14 +25,20 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import (
-    InlinedModule,
     OwnNodes,
     branches,
     import_part,
     load_with_gradients,
 )
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
-from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, make_states, plan_states
+from tfgraphwidget.runtime.functions.module_state import (
+    Init,
+    InlinedModule,
+    States,
+    Variables,
+    make_states,
+    plan_states,
+)
 from tfgraphwidget.sources import CallStructure, CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable

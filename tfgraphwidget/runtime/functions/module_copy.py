@@ -14,8 +14,7 @@ from tfgraphwidget.graph import (
     BodyState,
 )
 from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
-from tfgraphwidget.runtime.functions.body_import import InlinedModule
-from tfgraphwidget.runtime.functions.module_state import States
+from tfgraphwidget.runtime.functions.module_state import InlinedModule, States
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, is_same_variable

@@ -10,7 +10,7 @@ from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import did_you_mean, split_tensor
-from tfgraphwidget.sources import static_shape
+from tfgraphwidget.sources import CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -247,3 +247,22 @@ def table_of(content: tuple[Any, Any], nodes: Iterable[NodeDef]) -> Any:
     table = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
     table.insert(keys, values)
     return table
+
+
+@dataclass(frozen=True)
+class InlinedModule:
+    """A module's ops, added to the function that is being traced under the names that they have in the original.
+
+    Attributes:
+        call: Adds the ops, for tensors in the order of the module's inputs.
+        infos: Names of the captured variables by id of the handle.
+        input_names: Names for the placeholders of the inputs, which no op of the module has.
+    """
+
+    call: Callable[..., list[Any]]
+    infos: Mapping[int, CaptureInfo]
+    input_names: tuple[str, ...]
+
+    def __call__(self, *tensors: Any) -> list[Any]:
+        """Add the ops."""
+        return self.call(*tensors)

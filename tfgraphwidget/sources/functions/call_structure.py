@@ -172,10 +172,16 @@ def call_structure(trace: Any, function: Any = None) -> CallStructure | None:
     structure = CallStructure(_order_defaults(parameters), specs, trace.graph.structured_outputs)
     captured = {id(tensor) for tensor in trace.graph.internal_captures}
     parameters_in_graph = [tensor for tensor in trace.graph.inputs if id(tensor) not in captured]
-    is_known = len(structure.tensor_specs) == len(parameters_in_graph) and structure.result_count == len(
-        trace.graph.outputs
+    is_known = len(structure.tensor_specs) == len(parameters_in_graph) and (
+        structure.result_count == len(own_outputs(trace.graph))
     )
     return structure if is_known else None
+
+
+def own_outputs(graph: Any) -> list[Any]:
+    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient needs, once taken."""
+    count = len(_leaves(graph.structured_outputs, tf.Tensor | tf.TensorSpec))
+    return list(graph.outputs[: count or None])
 
 
 def _parameter(traced: inspect.Parameter, spec: Any, declared: Mapping[str, inspect.Parameter]) -> inspect.Parameter:

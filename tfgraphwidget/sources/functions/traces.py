@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, cast
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.sources.functions.call_structure import CallStructure
+from tfgraphwidget.sources.functions.call_structure import CallStructure, own_outputs
 from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.paths import shorten
@@ -73,10 +73,11 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     pairs = flatten_with_paths(structured)
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
     specs = [path for path, item in pairs if isinstance(item, tf.TensorSpec)]  # of a function that was loaded
-    if len(specs) == len(graph.outputs):
-        tensors = list(zip(specs, graph.outputs, strict=True))
+    outputs = own_outputs(graph)
+    if len(specs) == len(outputs):
+        tensors = list(zip(specs, outputs, strict=True))
     if not tensors:
-        tensors = [((k,), tensor) for k, tensor in enumerate(graph.outputs)]
+        tensors = [((k,), tensor) for k, tensor in enumerate(outputs)]
     results: dict[str, str] = {}
     for number, (path, tensor) in enumerate(tensors):
         keyed = path and isinstance(path[0], str)

@@ -105,7 +105,7 @@ function hitsLine(scene: Scene, picker: SceneIndex, edge: number, box: Box): boo
 
 /** Of two that would overlap, the first has its text: whether other texts are in view does not matter. */
 export function* drawEdgeLabels(pen: Pen): Generator<void> {
-  const { frame, ctx, palette, typesetter } = pen;
+  const { frame, ctx, typesetter } = pen;
   const { scene, camera } = frame;
   if (frame.edgeAlpha < 1 || frame.boxes !== scene.box) return;
   drawLoopSigns(pen);
@@ -123,7 +123,6 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   ctx.textRendering = "geometricPrecision";
-  ctx.lineJoin = "round";
   let drawn = 0;
   for (const edge of pen.edges) {
     const found = find(edge);
@@ -131,9 +130,7 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
     const near = pen.sceneIndex.edgesIn(found.box);
     if (near.some((other) => other < edge && overlap(find(other)?.box ?? NOWHERE, found.box))) continue;
     if (++drawn % 50 === 0) yield;
-    ctx.strokeStyle = backgroundOf(pen, edge);
-    ctx.fillStyle = palette.faint;
-    write(pen, found);
+    write(pen, found, backgroundOf(pen, edge));
   }
 }
 
@@ -157,12 +154,15 @@ function backgroundOf({ frame: { scene }, palette }: Pen, edge: number): string 
   return levels[Math.min(at(scene.depth, inner), levels.length - 1)]?.fill ?? palette.background;
 }
 
-function write({ ctx, frame: { camera } }: Pen, { text, x, y, upright }: EdgeLabel): void {
+/** The line is interrupted where the text is: it would show between the letters. */
+function write({ ctx, palette, frame: { camera } }: Pen, { text, x, y, upright }: EdgeLabel, behind: string) {
   ctx.save();
   ctx.translate((x - camera.x) * camera.zoom, (y - camera.y) * camera.zoom);
   if (upright) ctx.rotate(-Math.PI / 2);
-  ctx.lineWidth = 4 * camera.zoom;
-  ctx.strokeText(text, 0, 0);
+  const [wide, high] = [ctx.measureText(text).width + 6 * camera.zoom, HEIGHT * camera.zoom];
+  ctx.fillStyle = behind;
+  ctx.fillRect(-wide / 2, -high / 2, wide, high);
+  ctx.fillStyle = palette.faint;
   ctx.fillText(text, 0, 0);
   ctx.restore();
 }
