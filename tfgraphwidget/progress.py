@@ -45,9 +45,9 @@ def report_each(items: Collection[T], what: str, every: int = _EVERY) -> Iterabl
 
 def _report_each(items: Collection[T], what: str, every: int, listener: Listener) -> Iterator[T]:
     total = len(items)
-    for done, item in enumerate(items):
-        if not done % every:
-            listener(what, done, total)
+    for count, item in enumerate(items):
+        if not count % every:
+            listener(what, count, total)
         yield item
 
 

@@ -58,15 +58,15 @@ class _Lazy:
 
     def resolve(self) -> Any:
         """Return the module or class itself; imports TensorFlow."""
-        found: Any = _import(self._module)
+        target: Any = _import(self._module)
         for name in self._path.split(".") if self._path else ():
-            found = getattr(found, name)
-        return found
+            target = getattr(target, name)
+        return target
 
     def __getattr__(self, attribute: str) -> Any:
-        found = getattr(self.resolve(), attribute)
+        value = getattr(self.resolve(), attribute)
         bind()
-        return found
+        return value
 
     def __call__(self, *args: object, **kwargs: Any) -> Any:
         """Return a new instance of the class."""

@@ -875,13 +875,13 @@ def deleted_variable(handle: Tensor) -> tf.Variable | None:
     known = getattr(handle, "_handle_data", None)
     if known is None or not known.is_set or len(known.shape_and_type) != 1 or "tensorflow::Var" not in str(handle):
         return None
-    told = known.shape_and_type[0]
-    dtype = tf.as_dtype(told.dtype)
-    found = re.search(r'name="(.*?)(/\d+)?"', str(handle))
-    name = found[1] if found is not None and found[1] else "variable"
+    shape_and_type = known.shape_and_type[0]
+    dtype = tf.as_dtype(shape_and_type.dtype)
+    match = re.search(r'name="(.*?)(/\d+)?"', str(handle))
+    name = match[1] if match is not None and match[1] else "variable"
     variable: tf.Variable = resource_variable_ops.BaseResourceVariable(
         trainable=dtype.is_floating,
-        shape=tf.TensorShape(told.shape),
+        shape=tf.TensorShape(shape_and_type.shape),
         dtype=dtype,
         handle=handle,
         name=name,
@@ -897,9 +897,9 @@ def living_variables(graph: FuncGraph) -> tuple[tuple[tf.Variable, ...], bool]:
 
     Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.
     """
-    found = [reference() for reference in graph._weak_variables]
-    living = tuple(variable for variable in found if variable is not None)
-    return living, len(living) < len(found)
+    referents = [reference() for reference in graph._weak_variables]
+    living = tuple(variable for variable in referents if variable is not None)
+    return living, len(living) < len(referents)
 
 
 def watch_variable(variable: tf.Variable) -> None:

@@ -112,11 +112,11 @@ class ArgumentResolver:
         sides = [() if side is None else self.names(side) for side in (inputs, outputs)]
         return sides[0], sides[1]
 
-    def selection(self, chosen: OpsLike | None) -> Selection | None:
+    def selection(self, ops: OpsLike | None) -> Selection | None:
         """A selection, of the ops that were given if it is not one already."""
-        if chosen is None or isinstance(chosen, Selection):
-            return chosen
-        return selectors.ops(self._index, *self.names(chosen))
+        if ops is None or isinstance(ops, Selection):
+            return ops
+        return selectors.ops(self._index, *self.names(ops))
 
     # Arguments of edits
 
@@ -271,11 +271,11 @@ class ArgumentResolver:
             raise GraphEditError(f"Signature {title!r} has {new!r} already; {free!r} is free.")
         return RenameKey(title, key, new)
 
-    def outputs(self, argument: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
+    def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:
         """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
 
-        Without `chosen` the marked ones do not count; see `boundary`. The marks that a file is opened with are those of
-        one signature, and no choice.
+        Without `use_selection` the marked ones do not count; see `boundary`. The marks that a file is opened with are
+        those of one signature, and no choice.
         """
         if argument is not None:
             return self.names(argument)
@@ -283,7 +283,7 @@ class ArgumentResolver:
         is_graph, signatures = self._view.body is self._source.body, executor.signatures
         is_chosen = not is_graph or export.is_chosen(boundary, index, self._source.signature, signatures)
         returns = tuple(executor.function_ends()[1].values())
-        names = (boundary[1] if chosen and is_chosen else ()) or returns
+        names = (boundary[1] if use_selection and is_chosen else ()) or returns
         if not names and is_graph:
             names = tuple(dict.fromkeys(name for signature in signatures for _, name in signature.outputs))
         return tuple(name for name in names if name.partition(":")[0] in index.ids) or results(index)

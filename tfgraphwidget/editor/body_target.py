@@ -185,9 +185,9 @@ class BodyTarget:
         if not (patch.add.members or patch.remove.members):
             return change
         graph, origins = self.root.index, self.edition.body.origins or {}
-        chosen = [split_tensor(member.name)[0] for _, member in patch.add.members]
+        member_ops = [split_tensor(member.name)[0] for _, member in patch.add.members]
         known = listed_variables(graph)
-        lost = [name for name in chosen if origins.get(name) not in known]
+        lost = [name for name in member_ops if origins.get(name) not in known]
         if lost:
             raise GraphEditError(
                 f"set_trainable: no variable of the graph that was opened is known to be {lost[0]!r} here; enter "
@@ -195,7 +195,7 @@ class BodyTarget:
                 lost,
             )
         ours = {name for name in origins.values() if name in known}
-        wanted = {origins[name] for name in chosen}
+        wanted = {origins[name] for name in member_ops}
         now = graph.collections.get(TRAINABLE, ())
         names = {split_tensor(member.name)[0] for member in now} - set(handles_of_one(graph, ours))
         names |= set(handles_of_one(graph, wanted))
@@ -261,9 +261,9 @@ class BodyTarget:
 
 def _changes_ops(patch: Patch) -> bool:
     """Whether a patch changes more than keys of signatures, and which variables are trainable."""
-    kept = (patch.add, patch.remove)
-    only_members = all(change == Change(members=change.members) for change in kept)
-    members = {key for change in kept for key, _ in change.members}
+    changes = (patch.add, patch.remove)
+    only_members = all(change == Change(members=change.members) for change in changes)
+    members = {key for change in changes for key, _ in change.members}
     ends = patch.input_renames or patch.output_renames
     return not only_members or not members <= {TRAINABLE} or bool(patch.changed or patch.shapes or ends)
 

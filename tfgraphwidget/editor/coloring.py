@@ -105,12 +105,12 @@ class ColorModel:
         index, views = current if other is None else other, dict[str, tuple[OpValues, Legend]]()
         small, is_current = len(index) <= _MOST_AT_ONCE, index is current
         for by in self.names:
-            chosen = by == self.current and (is_current or by not in (*_MEASURED, "diff"))
-            if not chosen and (not small or by in (*_MEASURED, "FLOPs", "diff")):
+            is_choice = by == self.current and (is_current or by not in (*_MEASURED, "diff"))
+            if not is_choice and (not small or by in (*_MEASURED, "FLOPs", "diff")):
                 continue
-            values = self._of(index) if chosen and is_current else self._compute(by, index, None)
+            values = self._of(index) if is_choice and is_current else self._compute(by, index, None)
             legend = None if values is None else values.legend(by)
-            if values is not None and legend is not None and (chosen or legend.entries or legend.high):
+            if values is not None and legend is not None and (is_choice or legend.entries or legend.high):
                 views[by] = values, legend
         return views
 

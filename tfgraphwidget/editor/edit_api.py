@@ -922,7 +922,7 @@ class EditAPI(Checked):
         """
         arguments = self._core.arguments
         fed = arguments.names(inputs)
-        return self.edit(Freeze(arguments.outputs(outputs, chosen=not fed), fed), renew=renew)
+        return self.edit(Freeze(arguments.outputs(outputs, use_selection=not fed), fed), renew=renew)
 
     def strip_training(self, outputs: Names | None = None, *, renew: Renew = "always") -> Edits:
         """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers, summaries.

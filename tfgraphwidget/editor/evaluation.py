@@ -190,10 +190,10 @@ class Evaluator:
 
     def _opened_alike(self, other: object) -> Source:
         """What `tgw.edit` opens; of a file, the signature that was chosen here, if it has that one."""
-        chosen = self._executor.source.signature
-        if chosen is not None and isinstance(other, str | PathLike):
+        signature = self._executor.source.signature
+        if signature is not None and isinstance(other, str | PathLike):
             with contextlib.suppress(GraphEditError):
-                return open_source(other, signature=chosen.name)
+                return open_source(other, signature=signature.name)
         return open_source(other)
 
     # Differences
@@ -243,8 +243,8 @@ class Evaluator:
         ends = now.outputs(executor.patches())
         marked = executor.view.boundary[1]
         if outputs is not None or marked or not ends:
-            chosen = arguments.readable(arguments.fetches(marked if outputs is None else outputs))
-            names = chosen or default_outputs(now.index, fed)
+            tensors = arguments.readable(arguments.fetches(marked if outputs is None else outputs))
+            names = tensors or default_outputs(now.index, fed)
             ends = {name: original_name(name, (patch.renamed for patch in patches)) for name in names}
         return _compare_runs((before, now), {**originals, **ends}, tuple(ends), fed, must=outputs is not None)
 

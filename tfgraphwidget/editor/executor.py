@@ -219,8 +219,8 @@ class EditExecutor:
         """
         if self.source.graph is not None:
             return {}
-        found = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        return {name: live for patch in found if patch is not None for name, live in patch.new_state.items()}
+        patches = (change_of(self.target, step.patch, step.place) for step in self.history.done)
+        return {name: live for patch in patches if patch is not None for name, live in patch.new_state.items()}
 
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
@@ -418,7 +418,7 @@ class EditExecutor:
         if target is not self.target:
             renames = target.imported_names
             pairs = zip(present.replace, command.replace, strict=True)
-            read = tuple((name, rename_tensor(given, renames)) for (name, _), (_, given) in pairs)
+            read = tuple((name, rename_tensor(tensor, renames)) for (name, _), (_, tensor) in pairs)
             present = replace(present, replace=read)
         return self._plans.plan(present, index, into)
 

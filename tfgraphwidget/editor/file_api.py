@@ -118,7 +118,7 @@ class FileAPI(Checked):
         from tfgraphwidget.runtime.session import edit_values
 
         core, arguments, index = self._core, self._core.arguments, self._core.index
-        ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, chosen=inputs is None)
+        ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
         if core.executor.in_function:
             return self._extract_function(*ends)
         part = upstream(index, *ends[1], stop_at=ends[0])

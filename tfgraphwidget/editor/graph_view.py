@@ -212,11 +212,11 @@ class GraphView:
         if not names:
             return
         inputs, outputs = (tuple(by_new_name(name, names) for name in side) for side in self._marked)
-        chosen = self._chosen
-        if chosen is not None and not names.keys().isdisjoint((*chosen.ops, *map(_op, chosen.tensors))):
-            new = (by_new_name(name, names) for name in (*chosen.ops, *chosen.tensors))
-            chosen = selectors.ops(self.index, *(name for name in new if _is_in(self.index, name)))
-        self.choice = (inputs, outputs), chosen
+        selection = self._chosen
+        if selection is not None and not names.keys().isdisjoint((*selection.ops, *map(_op, selection.tensors))):
+            new = (by_new_name(name, names) for name in (*selection.ops, *selection.tensors))
+            selection = selectors.ops(self.index, *(name for name in new if _is_in(self.index, name)))
+        self.choice = (inputs, outputs), selection
         self._entered = frozenset(names.get(name, name) for name in self._entered)
         self.hidden = frozenset(names.get(name, name) for name in self.hidden)
         self.pinned = {names.get(name, name): place for name, place in self.pinned.items()}

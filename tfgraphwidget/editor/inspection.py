@@ -97,20 +97,20 @@ class Inspection:
             GraphEditError: It is not a variable or constant, or its value is unknown here.
             SessionRefused: The variable has no value.
         """
-        found = self._read(None)
-        if found is None:
+        typed_value = self._read(None)
+        if typed_value is None:
             raise GraphEditError(
                 f"{self.name!r} is no variable or constant; run the graph: editor.probe({self.name!r})."
             )
-        return found[1]
+        return typed_value[1]
 
     @cached_property
     def _value(self) -> tuple[Stats | None, str]:
         try:
-            found = self._read(current_values.LARGEST)
+            typed_value = self._read(current_values.LARGEST)
         except GraphEditError as error:
             return None, error.why
-        return (None, "") if found is None else (Stats(self.name, *found), "")
+        return (None, "") if typed_value is None else (Stats(self.name, *typed_value), "")
 
     def _read(self, largest: int | None) -> tuple[str, Any] | None:
         """The dtype and value of its variable or constant, up to some bytes; None for other ops."""

@@ -135,11 +135,11 @@ def join(command: Add, context: PlanContext) -> tuple[Patch, Joined]:
 
 def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dict[str, str]:
     """The names of the placeholders of further arguments, by the tensors of what is added."""
-    taken = {name.lower() for name in index.names} | index.reserved
+    names_in_use = {name.lower() for name in index.names} | index.reserved
     names: dict[str, str] = {}
     for name in tensors:
-        names[name] = free_name(f"{identifier(into)}_{identifier(split_tensor(name)[0])}", taken)
-        taken.add(names[name].lower())
+        names[name] = free_name(f"{identifier(into)}_{identifier(split_tensor(name)[0])}", names_in_use)
+        names_in_use.add(names[name].lower())
     return names
 
 
@@ -170,8 +170,8 @@ def _joining(command: Add) -> _Joining:
         by_key = dict(zip(_keys_of(source, tensors), tensors, strict=True))
         return _Joining(view.index, state, by_key, returns, "current", _fresh(source))
     index = target.index
-    chosen = [each for each in signatures if source.signature is not None and each.name == source.signature.name]
-    signature = next(iter(chosen or signatures), None)
+    matches = [each for each in signatures if source.signature is not None and each.name == source.signature.name]
+    signature = next(iter(matches or signatures), None)
     state = function_bodies.graph_state(source, index, patches)
     return _of_graph(source, index, state, signature or apparent_signature(index))
 
@@ -313,8 +313,8 @@ def _names(
     joining: _Joining, into: str, ops: Sequence[str], sources: Mapping[str, str], outputs: Mapping[str, str]
 ) -> dict[str, str]:
     """The names in the function by those of what was added, and by the keys of its arguments and results."""
-    made = set(ops)
-    names = {name: f"{into}/{name}" for name in joining.index.names if f"{into}/{name}" in made}
+    op_names = set(ops)
+    names = {name: f"{into}/{name}" for name in joining.index.names if f"{into}/{name}" in op_names}
     names |= {name: source for name, source in sources.items() if source != f"{into}/{name}"}
     names |= {key: sources[name] for key, name in joining.arguments.items() if name in sources and key not in names}
     return names | {key: name for key, name in outputs.items() if key not in names}

@@ -177,9 +177,9 @@ def _variables(index: GraphIndex) -> frozenset[str]:
 
 def _add_members(collections: Members, stored: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
     """Collections with the entries that others have for variables of these names."""
-    held = {key: tuple(member for member in members if member.name in names) for key, members in stored.items()}
+    new_members = {key: tuple(member for member in members if member.name in names) for key, members in stored.items()}
     return dict(collections) | {
-        key: (*collections.get(key, ()), *members) for key, members in held.items() if members or not stored[key]
+        key: (*collections.get(key, ()), *members) for key, members in new_members.items() if members or not stored[key]
     }
 
 
@@ -187,7 +187,7 @@ def _without(patch: Patch, names: frozenset[str]) -> Patch:
     """The patch without entries of collections for variables of these names."""
 
     def rest(change: Change) -> Change:
-        return replace(change, members=tuple(held for held in change.members if held[1].name not in names))
+        return replace(change, members=tuple(entry for entry in change.members if entry[1].name not in names))
 
     return replace(patch, add=rest(patch.add), remove=rest(patch.remove))
 

@@ -174,8 +174,8 @@ class Patch:
         """The live variables and tensors that new ops stand for, by op."""
         there = {node.name for node in self.add.nodes}
         traced = {} if self.traced is None else self.traced.captured
-        found = {f"{self.scopes[0]}/{name}": live for name, live in traced.items()} if traced else {}
-        return {name: live for name, live in (*found.items(), *self.captured) if name in there}
+        objects_by_name = {f"{self.scopes[0]}/{name}": live for name, live in traced.items()} if traced else {}
+        return {name: live for name, live in (*objects_by_name.items(), *self.captured) if name in there}
 
     @property
     def new_shapes(self) -> dict[tuple[str, int], Shape]:

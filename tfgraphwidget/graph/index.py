@@ -139,14 +139,14 @@ class GraphIndex:
     @cached_property
     def defined_variables(self) -> dict[str, VariableDef]:
         """Handle name -> what the collections say of the variable; whether it is trainable, the one of that name."""
-        found = {v.handle: v for v in self.variable_defs}
+        by_handle = {v.handle: v for v in self.variable_defs}
         listed = self.collections.get(TRAINABLE)
         if listed is None:
-            return found
+            return by_handle
         names = {split_tensor(member.name)[0] for member in listed}
         return {
             name: v if v.trainable == (name in names) else replace(v, trainable=name in names)
-            for name, v in found.items()
+            for name, v in by_handle.items()
         }
 
     @cached_property
@@ -327,7 +327,7 @@ def build(
     ids: dict[str, int] = {}
     rows = read_nodes(list(nodes), ids, 0)
     edges = (rows.inputs, rows.ports, rows.controls)
-    built = GraphIndex(
+    index = GraphIndex(
         *(rows.names, rows.types, rows.nodes, *edges),
         collections=collections or {},
         variable_defs=variable_defs,
@@ -337,5 +337,5 @@ def build(
         extras=extras or NoExtras(),
         origin=origin or object(),
     )
-    built.__dict__["ids"] = ids
-    return built
+    index.__dict__["ids"] = ids
+    return index

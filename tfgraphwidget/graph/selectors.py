@@ -39,8 +39,8 @@ def ops(index: GraphIndex, *names: str) -> Selection:
     """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it."""
     tensors = dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None)
     check_ports(index, tensors)
-    chosen = Selection.of(index, [index.op(n) for n in names if n not in tensors], call("ops", names))
-    return replace(chosen, tensors=tuple(tensors))
+    selection = Selection.of(index, [index.op(n) for n in names if n not in tensors], call("ops", names))
+    return replace(selection, tensors=tuple(tensors))
 
 
 @with_recipe
@@ -82,8 +82,8 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
                 f"No op here is of type {op_type!r}.{did_you_mean(op_type, kinds)} The types are "
                 f"{', '.join(sorted(kinds))[:200]}."
             )
-    chosen = np.isin(code, [kinds.index(op_type) for op_type in types])
-    return Selection(index, chosen, call("of_type", types))
+    mask = np.isin(code, [kinds.index(op_type) for op_type in types])
+    return Selection(index, mask, call("of_type", types))
 
 
 @with_recipe

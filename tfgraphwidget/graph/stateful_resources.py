@@ -236,24 +236,22 @@ def users(index: GraphIndex, handle: int) -> list[int]:
     return sorted(readers)
 
 
-def new_keys(
-    index: GraphIndex, chosen: Iterable[int], into: str, reserved_keys: Collection[str] = ()
-) -> dict[str, str]:
-    """For each key among the ops `chosen` one for their copies; equal ones stay equal.
+def new_keys(index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Collection[str] = ()) -> dict[str, str]:
+    """For each key among `ops` one for their copies; equal ones stay equal.
 
     A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other.
     `reserved_keys` are keys that are no longer free, beside those of the index.
 
     Args:
         index: The graph.
-        chosen: The ops.
+        ops: The ops.
         into: The name scope of the copies.
         reserved_keys: Further keys that are not free.
 
     Returns:
         Key -> new key.
     """
-    names, among = _shared_names(index), mask_of(index, chosen)
+    names, among = _shared_names(index), mask_of(index, ops)
     old = dict.fromkeys(names[i] for i in np.flatnonzero(among & persistent_state(index)).tolist() if names[i])
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
     attributes = (index.nodes[i].attr for i in temporary)

@@ -30,7 +30,7 @@ def handles(index: GraphIndex) -> list[int]:
 
 def listed_variables(index: GraphIndex) -> frozenset[str]:
     """The handle ops of the variables that the collections of a graph list."""
-    members = (member for held in index.collections.values() for member in held)
+    members = (member for entries in index.collections.values() for member in entries)
     listed = (split_tensor(member.name)[0] for member in members if member.kind == "variable")
     return frozenset((*index.defined_variables, *listed))
 

@@ -33,9 +33,9 @@ def check_cios(
         TypeError: `control_outputs` or `control_ios` is neither None nor a ControlOutputs.
         ValueError: Both of them are given.
     """
-    for given in (control_outputs, control_ios):
-        if given is not None:
-            check_type(given, (ControlOutputs,))
+    for argument in (control_outputs, control_ios):
+        if argument is not None:
+            check_type(argument, (ControlOutputs,))
     if control_ios is None:
         return control_inputs, control_outputs
     if control_outputs is not None:
@@ -62,13 +62,13 @@ def get_ops_ios(
         ValueError: The ops are of several graphs, or see `check_cios`.
     """
     control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
-    found: list[Operation] = []
+    neighbors: list[Operation] = []
     for op in make_list_of_op(ops):
-        found += (t.op for t in op.inputs)
-        found += (reader for t in op.outputs for reader in t.consumers())
-        found += control_outputs.get(op) if control_outputs else ()
-        found += op.control_inputs if control_inputs else ()
-    return unique(found)
+        neighbors += (t.op for t in op.inputs)
+        neighbors += (reader for t in op.outputs for reader in t.consumers())
+        neighbors += control_outputs.get(op) if control_outputs else ()
+        neighbors += op.control_inputs if control_inputs else ()
+    return unique(neighbors)
 
 
 def compute_boundary_ts(ops: object) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
@@ -86,13 +86,13 @@ def compute_boundary_ts(ops: object) -> tuple[list[Tensor], list[Tensor], list[T
         TypeError: `ops` is something else.
         ValueError: The ops are of several graphs.
     """
-    held = dict.fromkeys(make_list_of_op(ops))
-    read = unique(t for op in held for t in op.inputs)
-    inside = [t for t in read if t.op in held]
-    among = frozenset(held)
+    inside_ops = dict.fromkeys(make_list_of_op(ops))
+    read = unique(t for op in inside_ops for t in op.inputs)
+    inside = [t for t in read if t.op in inside_ops]
+    among = frozenset(inside_ops)
     only_inside = {id(t) for t in inside if among.issuperset(t.consumers())}
-    outputs = [t for op in held for t in op.outputs if id(t) not in only_inside]
-    return [t for t in read if t.op not in held], outputs, inside
+    outputs = [t for op in inside_ops for t in op.outputs if id(t) not in only_inside]
+    return [t for t in read if t.op not in inside_ops], outputs, inside
 
 
 def get_within_boundary_ops(
@@ -131,6 +131,6 @@ def get_within_boundary_ops(
     index = index_of(graph)
     wall = traversal.mask_of(index, numbers(index, (op for op in boundary if op.graph is graph)))
     waits = control_outputs is not None and control_outputs.graph is graph
-    found = traversal.flood(index, numbers(index, seeds), wall, controls_in=control_inputs, controls_out=waits)
-    reached = set(live_ops(graph, found if inclusive else found & ~wall))
+    within = traversal.flood(index, numbers(index, seeds), wall, controls_in=control_inputs, controls_out=waits)
+    reached = set(live_ops(graph, within if inclusive else within & ~wall))
     return [op for op in ops if op in reached]

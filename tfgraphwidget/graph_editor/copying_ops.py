@@ -48,11 +48,13 @@ class Copier:
     def _anew(self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]) -> dict[str, str]:
         """For each value that the nodes have of an attribute one that the destination lacks; the same if it may be."""
         wanted = dict.fromkeys(_attribute_values(attribute, nodes))
-        taken = {value.lower() for value in _attribute_values(attribute, others)} if wanted else set()
+        names_in_use = {value.lower() for value in _attribute_values(attribute, others)} if wanted else set()
         new = {}
         for value in wanted:
-            new[value] = value if value.lower() not in taken else free_name(self.info.scope_ + value, taken)
-            taken.add(new[value].lower())
+            new[value] = (
+                value if value.lower() not in names_in_use else free_name(self.info.scope_ + value, names_in_use)
+            )
+            names_in_use.add(new[value].lower())
         return new
 
     def together(
@@ -74,22 +76,24 @@ class Copier:
         originals = {op: self.index.nodes[self.index.ids[op.name]] for op in ops}
         others = self._read_from_outside(originals.values())
         plain = waits and nodedef_fn is None
-        given: dict[Operation, Sequence[Tensor | None]] = {}
+        new_inputs: dict[Operation, Sequence[Tensor | None]] = {}
         drafts: dict[Operation, NodeDef] = {}
         for op, of in originals.items():
             if plain and others.isdisjoint(of.input):
                 self.names[of.name] = self.info.name_of(of.name)
             else:
-                given[op] = [outside(op, t) for t in op.inputs]
+                new_inputs[op] = [outside(op, t) for t in op.inputs]
                 drafts[op] = self._draft(of, nodedef_fn)
-        plain_ops = [op for op in ops if op not in given]
+        plain_ops = [op for op in ops if op not in new_inputs]
         copies = dict(zip(plain_ops, self._copies([originals[op] for op in plain_ops]), strict=True))
-        copies |= {op: self._node(op, drafts[op], given[op], waits=waits) for op in given}
+        copies |= {op: self._node(op, drafts[op], new_inputs[op], waits=waits) for op in new_inputs}
         nodes = {op: copies[op] for op in ops}
-        self._make(nodes, given)
-        made = [find_operation(self.info.graph_, node.name) for node in nodes.values()]
-        self.info.transformed_ops.update(zip(ops, made, strict=True))
-        self.info.transformed_ts.pair((t for op in ops for t in op.outputs), (t for op_ in made for t in op_.outputs))
+        self._make(nodes, new_inputs)
+        new_ops = [find_operation(self.info.graph_, node.name) for node in nodes.values()]
+        self.info.transformed_ops.update(zip(ops, new_ops, strict=True))
+        self.info.transformed_ts.pair(
+            (t for op in ops for t in op.outputs), (t for op_ in new_ops for t in op_.outputs)
+        )
 
     def alone(
         self, op: Operation, new_inputs: list[Tensor], nodedef_fn: Callable[[NodeDef], NodeDef] | None
@@ -124,14 +128,14 @@ class Copier:
     def _is_outside(self, op: str, port: int) -> bool:
         return port >= 0 and op not in self._own
 
-    def _make(self, nodes: dict[Operation, NodeDef], given: Mapping[Operation, Sequence[Tensor | None]]) -> None:
+    def _make(self, nodes: dict[Operation, NodeDef], new_inputs: Mapping[Operation, Sequence[Tensor | None]]) -> None:
         """Make the copies, all in one import unless one is to be named as a scope of the destination is."""
-        shaped = self._as_shaped(list(nodes), given)
+        shaped = self._as_shaped(list(nodes), new_inputs)
         shown_again = record_of(self.info.graph_).hidden
-        taken = scopes_among({node.name for node in nodes.values()} - shown_again, self.info.graph_)
+        scope_names = scopes_among({node.name for node in nodes.values()} - shown_again, self.info.graph_)
         waiting: list[Operation] = []
         for op, node in nodes.items():
-            if node.name in taken:
+            if node.name in scope_names:
                 self._import(nodes, waiting, shaped)
                 find = operation_finder(self.info.graph_)
                 ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
@@ -157,14 +161,14 @@ class Copier:
         self.names[of.name] = node.name
         return node
 
-    def _node(self, op: Operation, draft: NodeDef, given: Sequence[Tensor | None], *, waits: bool) -> NodeDef:
-        """The NodeDef of an op's copy; None in `given` stands for the copy of what the original reads there."""
+    def _node(self, op: Operation, draft: NodeDef, new_inputs: Sequence[Tensor | None], *, waits: bool) -> NodeDef:
+        """The NodeDef of an op's copy; None in `new_inputs` stands for the copy of what the original reads there."""
         draft.name = op.name
         draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
         (node,) = self._copies([draft])
         read = [
             as_input(self.names[t.op.name], t.value_index) if t_ is None else as_input(t_.op.name, t_.value_index)
-            for t, t_ in zip(op.inputs, given, strict=True)
+            for t, t_ in zip(op.inputs, new_inputs, strict=True)
         ]
         node.input[:] = [*read, *node.input]
         return node
@@ -177,9 +181,11 @@ class Copier:
                 node.attr["shared_name"].s = b""  # its state goes by the op's name, which is new
         return copies
 
-    def _as_shaped(self, ops: list[Operation], given: Mapping[Operation, Sequence[Tensor | None]]) -> set[Operation]:
+    def _as_shaped(
+        self, ops: list[Operation], new_inputs: Mapping[Operation, Sequence[Tensor | None]]
+    ) -> set[Operation]:
         """The ops whose copies have the originals' static shapes: no input behind them has another shape."""
-        other = [self.index.ids[op.name] for op, read in given.items() if _reads_another_shape(op, read)]
+        other = [self.index.ids[op.name] for op, read in new_inputs.items() if _reads_another_shape(op, read)]
         if not other:
             return set(ops)
         reached = traversal.forward(self.index, other)
@@ -192,15 +198,15 @@ class Copier:
         info.side_effects = [self.index.names[i] for i in acting]
         for node in self.copying.copy_nodes(self._beside, ""):
             set_attribute(find_operation(info.graph_, node.name), "_class", node.attr["_class"])
-        made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
+        copies = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
         own = {name: self.names[name] for name in self._own if name in self.names}
         runners = rename_runners(self.index.extras.runners(), own)
-        change = Change(variables=tuple(made.values()), runners=runners)
+        change = Change(variables=tuple(copies.values()), runners=runners)
         apply_live(Patch(add=change), info.graph_, origin=info.graph)
-        found = record_of(info.graph_).variables
-        items = {id(item): item for held in info.collections.values() for item in held}.values()
+        live_variables = record_of(info.graph_).variables
+        items = {id(item): item for collection in info.collections.values() for item in collection}.values()
         originals = ((item, member.name) for item in items if (member := Member.of(item)) and member.kind == "variable")
-        return [(item, found[made[name].name]) for item, name in originals if name in made]
+        return [(item, live_variables[copies[name].name]) for item, name in originals if name in copies]
 
     def rebuild_contexts(self) -> None:
         """Give copies the contexts of the loops and conditionals that they are in; the last that can fail."""
@@ -209,9 +215,9 @@ class Copier:
             return
         info = self.info
         names = self.names | {t.name: t_.name for t, t_ in info.inputs.items()}
-        told = rename_contexts(contexts, names, self.copying.frames, stays=info.same_graph)
+        new_contexts = rename_contexts(contexts, names, self.copying.frames, stays=info.same_graph)
         nodes = tuple(op_.node_def for op_ in info.transformed_ops.values())
-        change = Change(nodes=nodes, contexts=told)
+        change = Change(nodes=nodes, contexts=new_contexts)
         try:
             rebuild_contexts(info.graph_, change, info.graph)
         except BaseException:
@@ -221,8 +227,8 @@ class Copier:
     def _is_copied(self, variable: VariableDef) -> bool:
         """Whether a variable's copy can be made: the handle, how it is initialised and how it is read are copied."""
         named = (variable.name, variable.initializer, variable.snapshot)
-        made = all(name and split_tensor(name)[0] in self.names for name in named)
-        return made and variable.handle in self._own
+        has_ops = all(name and split_tensor(name)[0] in self.names for name in named)
+        return has_ops and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:
         """What the copy of a variable is; an initial value from outside is what the copied assign reads."""
@@ -238,9 +244,9 @@ class Copier:
         return copy
 
 
-def _reads_another_shape(op: Operation, given: Sequence[Tensor | None]) -> bool:
-    """Whether a copy of the op that reads the tensors `given` reads one of another static shape; None is none."""
-    pairs = zip(op.inputs, given, strict=False)
+def _reads_another_shape(op: Operation, new_inputs: Sequence[Tensor | None]) -> bool:
+    """Whether a copy of the op that reads the tensors `new_inputs` reads one of another static shape; None is none."""
+    pairs = zip(op.inputs, new_inputs, strict=False)
     return any(t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto() for t, t_ in pairs)
 
 

@@ -168,10 +168,10 @@ def connect(sgv0: object, sgv1: object, disconnect_first: bool = False) -> tuple
     plan = Rewiring(sgv0.graph or sgv1.graph)
     if disconnect_first:
         _cut_outputs(plan, sgv0, sgv0.outputs)
-    given = SubGraphView(passthrough_ts=sgv0.outputs)
-    plan_inputs(plan, given, sgv1, swap=False)
+    source_view = SubGraphView(passthrough_ts=sgv0.outputs)
+    plan_inputs(plan, source_view, sgv1, swap=False)
     plan.carry_out()
-    take_inputs(given, sgv1, swap=False)
+    take_inputs(source_view, sgv1, swap=False)
     return sgv0, sgv1
 
 
@@ -220,28 +220,28 @@ def _cut_outputs(plan: Rewiring, view: SubGraphView, outputs: Iterable[End]) -> 
 def _cut_control_inputs(plan: Rewiring, view: SubGraphView) -> None:
     inside = set(view.ops)
     for op in view.ops:
-        held = plan.control_inputs(op)
-        if not inside.issuperset(held):
-            plan.wait(op, [waited for waited in held if waited in inside])
+        control_inputs = plan.control_inputs(op)
+        if not inside.issuperset(control_inputs):
+            plan.wait(op, [waited for waited in control_inputs if waited in inside])
 
 
 def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: Any) -> None:
     inside = set(view.ops)
-    found = unique(w for op in view.ops for w in control_outputs.get(op)) if control_outputs is not None else ()
-    for waiting in found:
+    successors = unique(w for op in view.ops for w in control_outputs.get(op)) if control_outputs is not None else ()
+    for waiting in successors:
         if waiting not in inside:
             plan.wait(waiting, [op for op in plan.control_inputs(waiting) if op not in inside])
 
 
-def _outputs_after(view: SubGraphView, given: Iterable[End]) -> list[End]:
+def _outputs_after(view: SubGraphView, new_inputs: Iterable[End]) -> list[End]:
     """The outputs of a view that is given other inputs: a passthrough becomes what stands for it."""
-    through = {id(t): new for t, new in zip(view.inputs, given, strict=True) if view.is_passthrough(t)}
+    through = {id(t): new for t, new in zip(view.inputs, new_inputs, strict=True) if view.is_passthrough(t)}
     return [through.get(id(t), t) for t in view.outputs]
 
 
 def _take(view: SubGraphView, holes: list[Hole]) -> list[Tensor]:
     """Give a view the placeholders that have been made for its inputs, in place."""
-    made = list(map(live, holes))
-    view._output_ts = list(map(live, _outputs_after(view, made)))
-    view._input_ts, view._passthrough_ts = list(made), list(made)
-    return made
+    placeholders = list(map(live, holes))
+    view._output_ts = list(map(live, _outputs_after(view, placeholders)))
+    view._input_ts, view._passthrough_ts = list(placeholders), list(placeholders)
+    return placeholders

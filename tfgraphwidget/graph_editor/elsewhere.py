@@ -58,12 +58,14 @@ def copy_variable_to_graph(
     if not isinstance(variable, tf.Variable) or not isinstance(getattr(variable, "graph", None), tf.Graph):
         raise TypeError(f"{value_text(variable)} is not a Variable of a graph; copy_to_graph copies ops and tensors.")
     check_scope(namespace)
-    held = {} if copied_variables is None else copied_variables
+    copies = {} if copied_variables is None else copied_variables
     name = scope_finalize(namespace) + variable.name
-    if name not in held:
-        found = _variable_named(name, to_graph)
-        held[name] = _Copying(variable.graph, to_graph, namespace, held).variable(variable) if found is None else found
-    copied: Variable = held[name]
+    if name not in copies:
+        existing = _variable_named(name, to_graph)
+        copies[name] = (
+            _Copying(variable.graph, to_graph, namespace, copies).variable(variable) if existing is None else existing
+        )
+    copied: Variable = copies[name]
     return copied
 
 
@@ -84,14 +86,14 @@ def copy_to_graph(
     """
     check_type(to_graph, (tf.Graph,))
     check_scope(namespace)
-    held = {} if copied_variables is None else copied_variables
+    copies = {} if copied_variables is None else copied_variables
     if isinstance(op_or_tensor, tf.Variable):
-        return to_graph.get_tensor_by_name(copy_variable_to_graph(op_or_tensor, to_graph, namespace, held).name)
+        return to_graph.get_tensor_by_name(copy_variable_to_graph(op_or_tensor, to_graph, namespace, copies).name)
     check_type(op_or_tensor, (tf.Operation, tf.Tensor))
     name = scope_finalize(namespace) + op_or_tensor.name
-    if name in held:
-        return to_graph.get_tensor_by_name(held[name].name)
-    return _Copying(op_or_tensor.graph, to_graph, namespace, held).element(op_or_tensor)
+    if name in copies:
+        return to_graph.get_tensor_by_name(copies[name].name)
+    return _Copying(op_or_tensor.graph, to_graph, namespace, copies).element(op_or_tensor)
 
 
 def get_copied(original: Any, graph: Graph, copied_variables: Copied | None = None, namespace: str = "") -> Any:
@@ -112,11 +114,11 @@ def get_copied(original: Any, graph: Graph, copied_variables: Copied | None = No
     name = scope_finalize(namespace) + original.name
     if name in (copied_variables or {}):
         return copied_variables[name]  # type: ignore[index]
-    found = _variable_named(name, graph) if isinstance(original, tf.Variable) else None
+    existing = _variable_named(name, graph) if isinstance(original, tf.Variable) else None
     try:
         if split_tensor(name)[0] in record_of(graph).hidden:
             raise KeyError(name)
-        return graph.as_graph_element(name) if found is None else found
+        return graph.as_graph_element(name) if existing is None else existing
     except KeyError as error:
         raise KeyError(f"The graph has no {name!r}; copy {original.name!r} there with copy_to_graph first.") from error
 
@@ -125,28 +127,32 @@ def _variable_named(name: str, graph: Graph) -> Variable | None:
     """The variable of that name in a graph, copied there or made there; None if there is none."""
     check_type(graph, (tf.Graph,))
     record = record_of(graph)
-    made = {} if split_tensor(name)[0] in record.hidden else record.variables
+    variables = {} if split_tensor(name)[0] in record.hidden else record.variables
     items = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
-    return made[name] if name in made else next((i for i in items if Member.of(i) == Member("variable", name)), None)
+    return (
+        variables[name]
+        if name in variables
+        else next((i for i in items if Member.of(i) == Member("variable", name)), None)
+    )
 
 
 class _Copying:
     """From one graph into the namespace of another."""
 
-    def __init__(self, source: Graph, to_graph: Graph, namespace: str, held: Copied) -> None:
+    def __init__(self, source: Graph, to_graph: Graph, namespace: str, copies: Copied) -> None:
         check_type(to_graph, (tf.Graph,))
-        self.source, self.to_graph, self.held = source, to_graph, held
+        self.source, self.to_graph, self.copies = source, to_graph, copies
         self.scope = scope_finalize(namespace)
         self.index = read(source)
-        self.variables = {v.removeprefix(self.scope): variable for v, variable in held.items()}
+        self.variables = {v.removeprefix(self.scope): variable for v, variable in copies.items()}
 
     def variable(self, variable: Variable) -> Variable:
         """The copy of a variable, whether or not it is in a collection."""
-        told = variable_definition(variable)
-        if told.handle not in self.index.defined_variables:
-            self.index = replace(self.index, variable_defs=(*self.index.variable_defs, told))
-        self._copy([told.handle])
-        return record_of(self.to_graph).variables[self.scope + told.name]
+        definition = variable_definition(variable)
+        if definition.handle not in self.index.defined_variables:
+            self.index = replace(self.index, variable_defs=(*self.index.variable_defs, definition))
+        self._copy([definition.handle])
+        return record_of(self.to_graph).variables[self.scope + definition.name]
 
     def element(self, top: Any) -> Any:
         """The copy of an op or tensor."""
@@ -166,34 +172,34 @@ class _Copying:
             setattr(copier, kind, lambda _, t: there(already[t.op.name]).outputs[t.value_index])
         ops = self.source.get_operations()
         copier([ops[i] for i in wanted], self.to_graph, self.scope, reuse_dst_scope=True)
-        made = record_of(self.to_graph).variables
+        variables = record_of(self.to_graph).variables
         for variable in self.index.variable_defs:
-            if self.index.ids[variable.handle] in copied and (new := self.scope + variable.name) in made:
-                self.held[new] = made[new]
+            if self.index.ids[variable.handle] in copied and (new := self.scope + variable.name) in variables:
+                self.copies[new] = variables[new]
 
     def _ops_to_copy(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
         """The ops to copy, in graph order, and those that are there already, by their names here and there."""
         index, filling = self.index, StateWriters(self.index)
         states = persistent_state(index)
-        found, already = set[int](), dict[str, str]()
+        ops, already = set[int](), dict[str, str]()
         stack = list(first)
         while stack:
             at = stack.pop()
             name = index.names[at]
-            if at in found or name in already:
+            if at in ops or name in already:
                 continue
             if there := self._there(name):
                 already[name] = there
                 continue
-            found.add(at)
+            ops.add(at)
             stack += index.input_lists[at] + index.control_lists[at]
             if index.types[at] in HANDLES:
                 stack += self._makes_whole(at)
             elif states[at]:
                 stack += filling.ops(at)
             if not stack:
-                stack += enclosing_ops(index, found) - found
-        return sorted(found), already
+                stack += enclosing_ops(index, ops) - ops
+        return sorted(ops), already
 
     def _makes_whole(self, handle: int) -> set[int]:
         """What a variable needs to be initialised and read."""
@@ -206,29 +212,29 @@ class _Copying:
 
         What a copy left that failed is no such op: TensorFlow cannot remove it, but the next try shows it again.
         """
-        given = self.variables.get(f"{name}:0")
-        new = self.scope + name if given is None else str(given.op.name)
+        variable = self.variables.get(f"{name}:0")
+        new = self.scope + name if variable is None else str(variable.op.name)
         record = record_of(self.to_graph)
         if new in record.hidden and new not in record.failed:
             raise ValueError(
                 f"The name {new!r} is taken in the other graph by an edit that was undone, since TensorFlow cannot "
                 "remove ops; redo that edit, or give another namespace."
             )
-        if given is not None:
+        if variable is not None:
             return new
         if new in record.hidden:
             return None
         try:
-            found = self.to_graph.get_operation_by_name(new)
+            op = self.to_graph.get_operation_by_name(new)
         except KeyError:
             return None
         original = self.source.get_operation_by_name(name)
-        same = found.type == original.type
-        if same and found.type in CONSTANTS:
-            same = found.node_def.attr["value"] == original.node_def.attr["value"]
+        same = op.type == original.type
+        if same and op.type in CONSTANTS:
+            same = op.node_def.attr["value"] == original.node_def.attr["value"]
         if not same:
             raise ValueError(
-                f"The other graph has another op {found.name!r}, a {found.type}, which is no copy of {name!r}; "
+                f"The other graph has another op {op.name!r}, a {op.type}, which is no copy of {name!r}; "
                 "give a namespace of your own."
             )
-        return str(found.name)
+        return str(op.name)

@@ -42,7 +42,9 @@ class ListView:
 
     def __contains__(self, item: object) -> bool:
         # `==` on two tensors of a FuncGraph would add an op to it.
-        return any(item is held for held in self._list) or (not isinstance(item, tf.Tensor) and item in self._list)
+        return any(item is element for element in self._list) or (
+            not isinstance(item, tf.Tensor) and item in self._list
+        )
 
     def __add__(self, other: Iterable[object]) -> list[Any]:
         return [*self._list, *other]
@@ -61,10 +63,10 @@ def unique(items: Iterable[T]) -> list[T]:
 
 def concatenate_unique(la: list[T], lb: Iterable[T]) -> list[T]:
     """Append to `la`, in order, what of `lb` it does not hold yet; returns `la`."""
-    seen = {_key(item) for item in la}
+    keys = {_key(item) for item in la}
     for item in lb:
-        if _key(item) not in seen:
-            seen.add(_key(item))
+        if _key(item) not in keys:
+            keys.add(_key(item))
             la.append(item)
     return la
 
@@ -246,11 +248,11 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
         raise TypeError(f"Expected a list of ops or tensors, got {_description(tops)}; put it into a list.")
     types = check_types or (tf.Operation, tf.Tensor)
     types = tuple(types) if is_iterable(types) else (types,)
-    meant = as_op if tf.Operation in types else as_tensor if tf.Tensor in types else None
+    convert = as_op if tf.Operation in types else as_tensor if tf.Tensor in types else None
     first = graph = None
     right: set[type] = set()
-    for given in tops:
-        top = given if meant is None else meant(given)
+    for element in tops:
+        top = element if convert is None else convert(element)
         if type(top) not in right:
             check_type(top, types)
             right.add(type(top))
@@ -373,17 +375,17 @@ def _allow(allowed: bool, what: str) -> None:
         raise TypeError(f"A whole tf.Graph is not taken here; name the {what}, or give graph.get_operations().")
 
 
-def _list_items(items: object, kept: Any, check_graph: bool, types: Any) -> list[Any]:
+def _list_items(items: object, element_type: Any, check_graph: bool, types: Any) -> list[Any]:
     # A list first: the original let a generator run out in the check, and found nothing in it after.
-    found = [one for item in as_list(items) for one in parts_of(item)]
-    found = list(map(as_op if kept is tf.Operation else as_tensor, found))
+    elements = [one for item in as_list(items) for one in parts_of(item)]
+    elements = list(map(as_op if element_type is tf.Operation else as_tensor, elements))
     if check_graph:
-        get_unique_graph(found, check_types=types, none_if_empty=True)
-        if types is kept:
-            return found
-    return [item for item in found if isinstance(item, kept)]
+        get_unique_graph(elements, check_types=types, none_if_empty=True)
+        if types is element_type:
+            return elements
+    return [item for item in elements if isinstance(item, element_type)]
 
 
 def _key(item: object) -> Hashable:
-    held: Hashable = item.ref() if isinstance(item, tf.Tensor) else item
-    return held
+    key: Hashable = item.ref() if isinstance(item, tf.Tensor) else item
+    return key

@@ -47,12 +47,12 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
     """
     check_open(graph)
     known, named = len(graph.get_operations()), dict(used_names(graph))
-    held, own = collections_of(graph), set[str]()
+    collections, own = collections_of(graph), set[str]()
     try:
         with track_new_ops(graph) as own:
             yield
     except BaseException as error:
-        restore_collections(graph, held, is_entry_of(own))
+        restore_collections(graph, collections, is_entry_of(own))
         if own:
             hide_failed(graph, [find_operation(graph, name).node_def for name in own])
         if len(graph.get_operations()) == known:
@@ -73,21 +73,21 @@ def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[O
         return ops
     index = read(ops[0].graph)
     grown = enclosing_ops(index, [index.ids[op.name] for op in ops])
-    held = set(ops)
+    members = set(ops)
     for t in replaced:
-        if index.ids[t.op.name] in grown and t.op not in held and t.op.type not in EXIT:
+        if index.ids[t.op.name] in grown and t.op not in members and t.op.type not in EXIT:
             raise ValueError(
                 f"{t.name!r} lies inside a while loop, which can only be copied whole; replace what enters the loop."
             )
-    found = ops[0].graph.get_operations()
-    return [found[i] for i in sorted(grown)]
+    graph_ops = ops[0].graph.get_operations()
+    return [graph_ops[i] for i in sorted(grown)]
 
 
 def scopes_among(names: set[str], graph: Graph) -> set[str]:
     """Those of the names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
-    held = sorted(op.name for op in graph.get_operations())
-    ends = ((name, bisect_left(held, f"{name}/")) for name in names)
-    return {name for name, k in ends if k < len(held) and held[k].startswith(f"{name}/")}
+    op_names = sorted(op.name for op in graph.get_operations())
+    ends = ((name, bisect_left(op_names, f"{name}/")) for name in names)
+    return {name for name, k in ends if k < len(op_names) and op_names[k].startswith(f"{name}/")}
 
 
 def make_op(graph: Graph, node: NodeDef, read: list[Tensor], original: Operation | None = None) -> Operation:

@@ -139,11 +139,11 @@ def add_control_inputs(op: Operation, cops: object) -> None:
         GraphFinalized: The graph is finalized.
     """
     op = as_op(op)
-    added, held = _control_inputs(op, cops)
+    added, control_inputs = _control_inputs(op, cops)
     for waited in added:
-        if waited in held:
+        if waited in control_inputs:
             raise ValueError(f"{waited.name} is already a control_input of {op.name}; leave it out.")
-    _wait(op, [*held, *added])
+    _wait(op, [*control_inputs, *added])
 
 
 def remove_control_inputs(op: Operation, cops: object) -> None:
@@ -159,11 +159,11 @@ def remove_control_inputs(op: Operation, cops: object) -> None:
         GraphFinalized: The graph is finalized.
     """
     op = as_op(op)
-    removed, held = _control_inputs(op, cops)
+    removed, control_inputs = _control_inputs(op, cops)
     for waited in removed:
-        if waited not in held:
+        if waited not in control_inputs:
             raise ValueError(f"{waited.name} is not a control_input of {op.name}; leave it out.")
-    _wait(op, [waited for waited in held if waited not in removed])
+    _wait(op, [waited for waited in control_inputs if waited not in removed])
 
 
 def plan_inputs(plan: Rewiring, sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:

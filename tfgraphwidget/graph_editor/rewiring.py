@@ -74,12 +74,12 @@ class Rewiring:
         """The ops that read a tensor or a hole, each once."""
         t = self._plain(t)
         known = [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
-        found = unique([*known, *self._gained.get(id(t), ())])
-        return [op for op in found if any(read is t for read in self.inputs(op))]
+        consumers = unique([*known, *self._gained.get(id(t), ())])
+        return [op for op in consumers if any(read is t for read in self.inputs(op))]
 
-    def read(self, op: Operation, held: Iterable[End]) -> None:
+    def read(self, op: Operation, inputs: Iterable[End]) -> None:
         """Let an op read these tensors and holes, one for each of its inputs."""
-        self._read[op] = list(map(self._plain, held))
+        self._read[op] = list(map(self._plain, inputs))
         for t in self._read[op]:
             self._gained.setdefault(id(t), []).append(op)
 
@@ -93,10 +93,10 @@ class Rewiring:
         """
         new, old, moved = self._plain(new), self._plain(old), 0
         for op in readers:
-            held = self.inputs(op)
-            edges = sum(t is old for t in held)
+            inputs = self.inputs(op)
+            edges = sum(t is old for t in inputs)
             if edges:
-                self._read[op] = [new if t is old else t for t in held]
+                self._read[op] = [new if t is old else t for t in inputs]
                 self._gained.setdefault(id(new), []).append(op)
             moved += edges
         return moved
@@ -177,9 +177,9 @@ class Rewiring:
                     yield op, k, now, then
 
     def _check_cycles(self, new: set[Edge]) -> None:
-        found = cycle_of(self.graph, new, self._feeding)
-        if found:
-            names = [repr(op.name) for op in found]
+        cycle = cycle_of(self.graph, new, self._feeding)
+        if cycle:
+            names = [repr(op.name) for op in cycle]
             if len(names) > _SHOWN:
                 names[_SHOWN - 2 : -1] = [f"... {len(names) - _SHOWN + 1} more ..."]
             raise ValueError(

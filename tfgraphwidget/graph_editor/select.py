@@ -83,9 +83,9 @@ def filter_ts(ops: object, positive_filter: Any) -> list[Tensor]:
         TypeError: `ops` is something else.
         ValueError: The ops are of several graphs.
     """
-    held = make_list_of_op(ops)
-    found = unique([t for op in held for t in op.inputs] + [t for op in held for t in op.outputs])
-    return found if positive_filter is True else [t for t in found if positive_filter(t)]
+    all_ops = make_list_of_op(ops)
+    tensors = unique([t for op in all_ops for t in op.inputs] + [t for op in all_ops for t in op.outputs])
+    return tensors if positive_filter is True else [t for t in tensors if positive_filter(t)]
 
 
 def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
@@ -115,8 +115,8 @@ def filter_ops(ops: object, positive_filter: Any) -> list[Operation]:
         TypeError: `ops` is something else.
         ValueError: The ops are of several graphs.
     """
-    held = make_list_of_op(ops)
-    return held if positive_filter is True else [op for op in held if positive_filter(op)]
+    all_ops = make_list_of_op(ops)
+    return all_ops if positive_filter is True else [op for op in all_ops if positive_filter(op)]
 
 
 def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
@@ -166,9 +166,9 @@ def select_ops(*args: object, **kwargs: Any) -> list[Operation]:
         ValueError: A keyword is unknown, an expression comes without `graph`, or ops of one list are of several graphs.
         re.error: A string is no regular expression.
     """
-    chosen = _Choice("select_ops", kwargs)
-    heeds = chosen.heeds(_FOR_OPS, _FOR_TS, "restrict_ops_regex")
-    return chosen.select(args, heeds, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
+    choice = _Choice("select_ops", kwargs)
+    heeds = choice.heeds(_FOR_OPS, _FOR_TS, "restrict_ops_regex")
+    return choice.select(args, heeds, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
 
 
 def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
@@ -186,9 +186,9 @@ def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
             graphs.
         re.error: A string is no regular expression.
     """
-    chosen = _Choice("select_ts", kwargs)
-    heeds = chosen.heeds(_FOR_TS, _FOR_OPS, "restrict_ts_regex")
-    return chosen.select(args, heeds, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
+    choice = _Choice("select_ts", kwargs)
+    heeds = choice.heeds(_FOR_TS, _FOR_OPS, "restrict_ts_regex")
+    return choice.select(args, heeds, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
 
 
 def select_ops_and_ts(*args: object, **kwargs: Any) -> tuple[list[Operation], list[Tensor]]:
@@ -237,13 +237,13 @@ class _Choice:
         listed: Callable[[Any], list[Any]],
     ) -> list[Any]:
         """What the arguments give, less what the filter refuses."""
-        found: list[Any] = []
+        elements: list[Any] = []
         for arg in args:
             if not can_be_regex(arg):
-                found += listed(arg)
+                elements += listed(arg)
             elif self.graph is None:
                 raise ValueError(f"A regular expression needs a graph to look in: add graph=... beside {arg!r}.")
             elif heeds(regex := make_regex(arg)):
-                found += search(self.graph, regex)
+                elements += search(self.graph, regex)
         keep = self.kwargs.get("positive_filter")
-        return unique(found if keep is None else filter(keep, found))
+        return unique(elements if keep is None else filter(keep, elements))

@@ -49,11 +49,11 @@ class SubGraphView(Checked, refusal=TypeError):
 
     def __init__(self, inside_ops: object = (), passthrough_ts: object = ()) -> None:
         self._ops = make_list_of_op(inside_ops)
-        given = make_list_of_t(passthrough_ts)
-        self._graph: Graph | None = get_unique_graph([*self._ops, *given], none_if_empty=True)
+        passthroughs = make_list_of_t(passthrough_ts)
+        self._graph: Graph | None = get_unique_graph([*self._ops, *passthroughs], none_if_empty=True)
         inputs, outputs, inside = compute_boundary_ts(self._ops)
         connected = {id(t) for t in (*inputs, *outputs, *inside)}
-        self._passthrough_ts = [t for t in given if id(t) not in connected]
+        self._passthrough_ts = [t for t in passthroughs if id(t) not in connected]
         self._input_ts = inputs + self._passthrough_ts
         self._output_ts = outputs + self._passthrough_ts
 
@@ -171,12 +171,12 @@ class SubGraphView(Checked, refusal=TypeError):
             ValueError: The view has none.
             AssertionError: The view has it more than once.
         """
-        found = [op for op in self._ops if op.name == op_name]
-        if not found:
+        matches = [op for op in self._ops if op.name == op_name]
+        if not matches:
             raise ValueError(f"{op_name!r} is not in this view of {len(self._ops)} ops; see its ops.")
-        if len(found) > 1:
-            raise AssertionError(f"{op_name!r} is {len(found)} times in this view; make it with each op once.")
-        return found[0]
+        if len(matches) > 1:
+            raise AssertionError(f"{op_name!r} is {len(matches)} times in this view; make it with each op once.")
+        return matches[0]
 
     def op(self, op_id: int) -> Operation:
         """The op at a position of `ops`."""
@@ -185,7 +185,7 @@ class SubGraphView(Checked, refusal=TypeError):
     def is_passthrough(self, t: Tensor) -> bool:
         """Whether a tensor goes through the view as it is."""
         t = as_tensor(t)
-        return any(t is held for held in self._passthrough_ts)
+        return any(t is passthrough for passthrough in self._passthrough_ts)
 
     def input_index(self, t: Tensor) -> int:
         """The position of a tensor in `inputs`.

@@ -192,7 +192,9 @@ class _Replacements:
     def __init__(self, replacement_ts: Mapping[Any, object]) -> None:
         self.by, self.inputs, self.whole = TensorMap(), TensorMap(), list[Any]()
         for key, value in replacement_ts.items():
-            old, new = (parts_of(given.deref() if hasattr(given, "deref") else given) for given in (key, value))
+            old, new = (
+                parts_of(reference.deref() if hasattr(reference, "deref") else reference) for reference in (key, value)
+            )
             if len(old) > 1 and isinstance(value, list | tuple):
                 new = list(value)
             if len(old) != len(new):

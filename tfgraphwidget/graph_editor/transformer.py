@@ -122,8 +122,8 @@ class Transformer(Checked, refusal=TypeError):
             info.transformed_ops[op] = op_
             info.transformed_ts.update(zip(op.outputs, outputs_, strict=False))
         for t, _, reader in info.tmp_cyclic_ts:
-            for slot, held in enumerate(reader.inputs):
-                if held is t:
+            for slot, tensor in enumerate(reader.inputs):
+                if tensor is t:
                     update_input(info.transformed_ops[reader], slot, info.transformed_ts[t])
         self._connect_control_inputs(info)
 
@@ -131,14 +131,16 @@ class Transformer(Checked, refusal=TypeError):
         for op, op_ in info.transformed_ops.items():
             waited = [self.transform_control_input_handler(info, other) for other in op.control_inputs]
             if waited:
-                held = set(op_.control_inputs)
-                add_control_inputs(op_, unique(w for w in waited if w is not None and w not in held))
+                control_inputs = set(op_.control_inputs)
+                add_control_inputs(op_, unique(w for w in waited if w is not None and w not in control_inputs))
 
     def _assign_collections(self, info: Transforming, variables: list[tuple[Variable, Variable]]) -> None:
-        told: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
+        op_pairs: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
         if self.assign_collections_handler is assign_renamed_collections_handler:
-            told = [(op, op_) for op, op_ in told if op.name in info.ops_in_collections]  # most are in no collection
-        for op, op_ in told:
+            op_pairs = [
+                (op, op_) for op, op_ in op_pairs if op.name in info.ops_in_collections
+            ]  # most are in no collection
+        for op, op_ in op_pairs:
             self.assign_collections_handler(info, op, op_)
             for t in op.outputs:
                 if t in info.transformed_ts:
@@ -215,5 +217,5 @@ def _view_of(info: Transforming) -> SubGraphView:
     view = SubGraphView(list(info.transformed_ops.values()))
     inputs = (info.inputs.get(t) for t in info.sgv.inputs)
     outputs = (info.transformed_ts.get(t) for t in info.sgv.outputs)
-    held, made = TensorMap((t, t) for t in view.inputs), TensorMap((t, t) for t in view.outputs)
-    return view.remap(unique(t for t in inputs if t in held), [t for t in outputs if t in made])
+    input_map, output_map = TensorMap((t, t) for t in view.inputs), TensorMap((t, t) for t in view.outputs)
+    return view.remap(unique(t for t in inputs if t in input_map), [t for t in outputs if t in output_map])

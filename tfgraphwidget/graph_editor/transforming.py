@@ -166,8 +166,8 @@ class Transforming:
     @cached_property
     def _keys(self) -> Mapping[Member, list[str]]:
         keys: defaultdict[Member, list[str]] = defaultdict(list)
-        for key, held in self.collections.items():
-            for member in dict.fromkeys(map(Member.of, held)):
+        for key, entries in self.collections.items():
+            for member in dict.fromkeys(map(Member.of, entries)):
                 if member is not None:
                     keys[member].append(key)
         return dict(keys)
@@ -221,8 +221,8 @@ class TransformerInfo:
         return _both_ways(((copy, original) for original, copy in reversed(pairs)), back)
 
     @staticmethod
-    def _find(top: Any, held: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[Any], object] | None) -> Any:
-        by_object, by_name = held
+    def _find(top: Any, tables: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[Any], object] | None) -> Any:
+        by_object, by_name = tables
         if isinstance(top, tf.Variable) and top not in by_object:
             top = as_tensor(top)
         check_type(top, (tf.Operation, tf.Tensor, tf.Variable, str))

@@ -66,10 +66,10 @@ def find_corresponding_elem(target: object, dst_graph: Graph, dst_scope: str = "
         raise ValueError(f"{target.name!r} does not lie in the scope {src_scope!r}; give a scope around it, or none.")
     name = scope_finalize(dst_scope) + target.name[len(inner) :]
     try:
-        found = dst_graph.as_graph_element(name)
+        element = dst_graph.as_graph_element(name)
     except (KeyError, ValueError) as error:
         raise KeyError(f"The other graph has no {name!r}, wanted for {target.name!r}; check the scopes.") from error
-    return found
+    return element
 
 
 def find_corresponding(targets: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:

@@ -97,8 +97,8 @@ class ControlOutputs(Checked, refusal=TypeError):
 def get_predefined_collection_names() -> list[str]:
     """The names of the collections that TensorFlow itself defines."""
     # The class's own dict, because asking for GraphKeys.VARIABLES logs that it is deprecated.
-    held = vars(tf.compat.v1.GraphKeys).items()
-    return sorted({value for key, value in held if isinstance(value, str) and not key.startswith("__")})
+    attributes = vars(tf.compat.v1.GraphKeys).items()
+    return sorted({value for key, value in attributes if isinstance(value, str) and not key.startswith("__")})
 
 
 def _waiting(op: Operation) -> list[Operation]:

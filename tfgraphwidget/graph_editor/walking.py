@@ -191,9 +191,9 @@ def _walk(
     mask = None if within is None else traversal.mask_of(index, numbers(index, within))
     if limits.within_ops_fn is not None:
         mask = _filter_ops(go, mask, limits.within_ops_fn, graph.get_operations(), set(first))
-    found = go(within=mask)
-    found[first] = inclusive
-    return live_ops(graph, found)
+    reachable = go(within=mask)
+    reachable[first] = inclusive
+    return live_ops(graph, reachable)
 
 
 def _filter_ops(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Operation], seeds: set[int]) -> Mask:
@@ -228,12 +228,12 @@ def _backward_by_gradients(
     allowed = np.ones(len(index), dtype=bool) if within is None else within
     first = [i for i in seeds if passing[i]]
     passed = traversal.backward(index, first, stop=stop, within=passing & allowed, controls=controls)
-    found = passed | traversal.mask_of(index, seeds)
+    reachable = passed | traversal.mask_of(index, seeds)
     for reader in np.flatnonzero(passed).tolist():
         row = slice(index.inputs.start[reader], index.inputs.start[reader + 1])
         read = zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True)
-        found[[op for op, port in read if allowed[op] and (op, port) not in stop]] = True
-    return found
+        reachable[[op for op, port in read if allowed[op] and (op, port) not in stop]] = True
+    return reachable
 
 
 def _has_gradient(kind: str) -> bool:

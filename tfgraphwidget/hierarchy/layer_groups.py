@@ -210,14 +210,14 @@ def _group_by_prefix(
     longer = [(name_words, thing) for thing, name_words in words.items() if len(name_words) > depth]
     for _, some in groupby(sorted(longer), key=lambda pair: pair[0][depth]):
         part = {thing: name_words for name_words, thing in some}
-        seen = [thing for thing in part if boxes[thing]]
-        if len(seen) > _MOST:
+        members = [thing for thing in part if boxes[thing]]
+        if len(members) > _MOST:
             yield from _group_by_prefix(container, part, boxes, depth + 1)
-        elif len(seen) >= _LEAST:
+        elif len(members) >= _LEAST:
             # Of tuples, the least and the greatest have in common what all have.
             ends = zip(min(part.values()), max(part.values()), strict=False)
             common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], ends)]
-            yield _Block(container, "_".join(common) + BEGUN, [*part], seen)
+            yield _Block(container, "_".join(common) + BEGUN, [*part], members)
 
 
 def _select_wired(blocks: list[_Block], edges: SiblingEdges) -> list[_Block]:

@@ -132,10 +132,10 @@ class OpFacts:
 
 def find_op_facts(index: GraphIndex) -> OpFacts:
     """Return the properties of the ops of an index, cached as long as the index lives."""
-    found = _cache.get(index)
-    if found is None:
-        found = _cache[index] = _compute_facts(index)
-    return found
+    facts = _cache.get(index)
+    if facts is None:
+        facts = _cache[index] = _compute_facts(index)
+    return facts
 
 
 def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
@@ -231,15 +231,15 @@ def _classify_constants(index: GraphIndex, handle: Mask, captured: Mask) -> npt.
 
 def _find_calls(index: GraphIndex) -> Mask:
     """Which ops call a function: only the types that do are looked at one by one."""
-    found = np.zeros(len(index), dtype=bool)
+    is_call = np.zeros(len(index), dtype=bool)
     if not index.functions or not len(index):
-        return found
+        return is_call
     names, codes = index.kinds
     first = np.unique(codes, return_index=True)[1].tolist()
     calling = frozenset(names[code] for code, op in enumerate(first) if _may_call(index.nodes[op], index))
     for op in np.flatnonzero(of_types(index, calling)).tolist():
-        found[op] = bool(called_functions(index.nodes[op], index.functions))
-    return found
+        is_call[op] = bool(called_functions(index.nodes[op], index.functions))
+    return is_call
 
 
 def _may_call(node: NodeDef, index: GraphIndex) -> bool:

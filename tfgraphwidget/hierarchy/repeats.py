@@ -100,15 +100,15 @@ class _RepeatFinder:
 
     def parallel(self, chains: list[list[int]]) -> list[list[int]]:
         """Alike siblings with the same neighbors; a chain is one neighbor."""
-        stands_for, taken = contract(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
-        taken[[thing for run in chains for thing in run]] = True
+        stands_for, in_chain = contract(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
+        in_chain[[thing for run in chains for thing in run]] = True
         a, b = stands_for[self.source], stands_for[self.target]
         sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
         once = np.unique(a * len(self.color) + b)
         a, b = once // len(self.color), once % len(self.color)
         np.add.at(sign, b, mix(a.astype(np.uint64) * np.uint64(2)))
         np.add.at(sign, a, mix(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
-        things = np.flatnonzero(self.may & ~taken)
+        things = np.flatnonzero(self.may & ~in_chain)
         things = things[np.lexsort((self.first[things], sign[things]))]
         cuts = np.flatnonzero(np.diff(sign[things])) + 1
         groups = [part.tolist() for part in np.split(things, cuts)] if len(things) else []
@@ -120,7 +120,7 @@ class _RepeatFinder:
 
     def name_groups(self, groups: list[list[int]]) -> list[SiblingGroup]:
         """The folds, less those whose name is taken and those that would be all there is to see."""
-        nodes, shown = len(self.outline), self._count_shown(groups)
+        nodes, item_counts = len(self.outline), self._count_shown(groups)
         names = [*self.outline.names, *self.index.names]
         for block in np.flatnonzero(self.outline.blocks).tolist():  # a fold of blocks is none itself
             names[block] = names[block].removesuffix(BEGUN).replace(UP_TO, "")
@@ -129,9 +129,9 @@ class _RepeatFinder:
             container = int(self.edges.around[part[0]])
             ends, label = _last_name(names[part[0]], names[part[-1]])
             name = f"{names[part[0]]} … {ends}"
-            bare = shown[container] == 1 and len(part) <= _MOST_BARE
-            taken = name in groups_by_name or name in self.index.ids or name in self.outline.ids
-            if not bare and not taken:
+            bare = item_counts[container] == 1 and len(part) <= _MOST_BARE
+            exists = name in groups_by_name or name in self.index.ids or name in self.outline.ids
+            if not bare and not exists:
                 scopes = part[0] < nodes
                 ops = () if scopes else [thing - nodes for thing in part]
                 groups_by_name[name] = SiblingGroup(name, container, part if scopes else (), ops, label)
@@ -140,10 +140,10 @@ class _RepeatFinder:
     def _count_shown(self, groups: list[list[int]]) -> Ints:
         """How many boxes that matter each container shows when it is folded."""
         stands_for = contract(groups, len(self.color))
-        seen = (stands_for == np.arange(len(stands_for))) & self.depends_on_input
-        seen |= np.isin(np.arange(len(stands_for)), [part[0] for part in groups])
-        seen[0] = False
-        counts: Ints = np.bincount(self.edges.around[seen], minlength=len(self.outline)).astype(np.int32)
+        is_shown = (stands_for == np.arange(len(stands_for))) & self.depends_on_input
+        is_shown |= np.isin(np.arange(len(stands_for)), [part[0] for part in groups])
+        is_shown[0] = False
+        counts: Ints = np.bincount(self.edges.around[is_shown], minlength=len(self.outline)).astype(np.int32)
         return counts
 
 

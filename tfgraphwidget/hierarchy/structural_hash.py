@@ -90,13 +90,13 @@ def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) 
 def _mix_with_neighbors(color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints) -> Hashes:
     """The numbers of some things mixed with their neighbors'."""
     a, b = np.searchsorted(members, source), np.searchsorted(members, target)
-    seen = color[members]
+    hashes = color[members]
     for _ in range(_ROUNDS):
-        total = mix(seen)
-        np.add.at(total, b, mix(seen[a] + np.uint64(3)))
-        np.add.at(total, a, mix(seen[b] + np.uint64(7)))
-        seen = mix(total)
-    return seen
+        total = mix(hashes)
+        np.add.at(total, b, mix(hashes[a] + np.uint64(3)))
+        np.add.at(total, a, mix(hashes[b] + np.uint64(7)))
+        hashes = mix(total)
+    return hashes
 
 
 def mix(values: Hashes) -> Hashes:

@@ -48,11 +48,11 @@ def find_gradient_support(index: GraphIndex, known: OpFacts, seeds: npt.NDArray[
     late[: seeds[0]] = False
     blank = _find_unread_zeros(index, seeds)
     other_ops = late & (np.diff(index.consumers.start) == 0) & ~blank
-    found = late & ~_connected_with(index, late, seeds, other_ops)
-    if found.any():
-        other_ops |= _precede_their_gradient(index, seeds, after, found)
-        found = late & ~_connected_with(index, late, seeds, other_ops)
-    return found | (blank & ~known.depends_on_input)
+    factors = late & ~_connected_with(index, late, seeds, other_ops)
+    if factors.any():
+        other_ops |= _precede_their_gradient(index, seeds, after, factors)
+        factors = late & ~_connected_with(index, late, seeds, other_ops)
+    return factors | (blank & ~known.depends_on_input)
 
 
 def _find_unread_zeros(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
@@ -225,12 +225,12 @@ def _include_nested(outline: Outline, nodes: Mask) -> Mask:
 
 def _find_gradient_scopes(index: GraphIndex, outline: Outline, known: Mask) -> dict[int, list[int]]:
     """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for those known."""
-    found: dict[int, list[int]] = {}
+    ops_by_scope: dict[int, list[int]] = {}
     for node, name in enumerate(outline.names):
         if not name.endswith(_GRAD) or known[node]:
             continue
         around, prefixes = outline.ancestors(node)[::-1], [""]
-        if found.keys() & around:
+        if ops_by_scope.keys() & around:
             continue
         for scope in around:
             before = f"{outline.names[scope]}/"
@@ -238,10 +238,10 @@ def _find_gradient_scopes(index: GraphIndex, outline: Outline, known: Mask) -> d
             # A graph may have been put under a prefix, which both names have then.
             ops = [index.ids[prefix + inner] for prefix in prefixes if prefix + inner in index.ids]
             if ops:
-                found[scope] = ops
+                ops_by_scope[scope] = ops
                 break
             prefixes.append(before)
-    return found
+    return ops_by_scope
 
 
 def _find_waiting(index: GraphIndex, known: OpFacts, trains: Mask) -> Mask:

@@ -194,8 +194,8 @@ class Panel:
 
         `opening` is the line that creates the editor again after a restart of the kernel; `count` counts the edits.
         """
-        done = {"dirty": bool(self._last_commands), "count": len(self._last_commands), "line": self._line}
-        return {"title": self.title, "variable": self.variable, "opening": self._opening_line(), **done}
+        edit_state = {"dirty": bool(self._last_commands), "count": len(self._last_commands), "line": self._line}
+        return {"title": self.title, "variable": self.variable, "opening": self._opening_line(), **edit_state}
 
     def _opening_line(self) -> str:
         is_imported = self._variables.get("tgw") is sys.modules["tfgraphwidget"]

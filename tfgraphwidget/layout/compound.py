@@ -202,11 +202,11 @@ class CompoundLayout:
         a, b = self.first[item], self.first[item + 1]
         edges = self.edges[self.edge_start[item] : self.edge_start[item + 1]]
         key = edges.tobytes() + b"|" + self.auxiliary[a:b].tobytes()
-        found = self.cache.structures.get(key)
-        if found is None:
+        structure = self.cache.structures.get(key)
+        if structure is None:
             typed = [Edge(s, t, bool(f & 1), bool(f & 2), sp, tp) for s, t, f, sp, tp in edges.tolist()]
-            found = self.cache.structures[key] = build_structure(self.auxiliary[a:b].tolist(), typed)
-        return key, found
+            structure = self.cache.structures[key] = build_structure(self.auxiliary[a:b].tolist(), typed)
+        return key, structure
 
     def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
         """Return the shape of each open scope, from the outermost inwards; once known by name it stays."""
@@ -223,13 +223,13 @@ class CompoundLayout:
             a, b = self.first[item], self.first[item + 1]
             inner = is_open[a:b]
             levels_key = LevelsKey(key, rough[a:b].tobytes(), inner.tobytes(), int(levels[item]))
-            found = self.cache.child_levels.get(levels_key)
-            if found is None:
+            level_array = self.cache.child_levels.get(levels_key)
+            if level_array is None:
                 child_levels = choose_child_levels(
                     structure, area[a:b].tolist(), inner.tolist(), aspect_of(int(levels[item]))
                 )
-                found = self.cache.child_levels[levels_key] = np.array(child_levels, dtype=np.int8)
-            levels[a:b] = found
+                level_array = self.cache.child_levels[levels_key] = np.array(child_levels, dtype=np.int8)
+            levels[a:b] = level_array
             for child in (a + inner.nonzero()[0]).tolist():
                 scope = ScopeKey(self.frame.right, visible.names[child])
                 levels[child] = self.cache.scope_levels.setdefault(scope, int(levels[child]))
@@ -250,12 +250,12 @@ class CompoundLayout:
         placed = self.frame.fill(item, record.layout)
         # The drawing is of these sizes and lines alone; a scope of a longer name may be wider than it.
         pinned_key = PinnedKey(record.layout, placed.width, placed.height, tuple(pinned.items()))
-        found = self.cache.pinned.get(pinned_key)
-        if found is None:
-            found = self.cache.pinned[pinned_key] = apply_pins(
+        container = self.cache.pinned.get(pinned_key)
+        if container is None:
+            container = self.cache.pinned[pinned_key] = apply_pins(
                 placed, pinned, sizes, self.edges[self.edge_start[item] : self.edge_start[item + 1]]
             )
-        return found
+        return container
 
     def _external_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
         """Return the layout by the user's callable, which runs once per container: it may be slow, or random."""
@@ -275,26 +275,26 @@ class CompoundLayout:
         if known is not None:
             return known
         similar = most_similar(previous, structure, names)
-        found: LayoutRecord | None = None
+        record: LayoutRecord | None = None
         if similar is not None:
             derived = DerivedKey(previous[-1].key, layout_key, tuple(similar.number))
-            found = self.cache.layouts.get(derived)
-            if found is None:
-                found = self.cache.layouts[derived] = self._compute(item, structure, level, similar)
-        if found is None or is_too_distorted(
-            found, aspect_of(level), lambda: self._fresh_layout(item, structure, level, layout_key)
+            record = self.cache.layouts.get(derived)
+            if record is None:
+                record = self.cache.layouts[derived] = self._compute(item, structure, level, similar)
+        if record is None or is_too_distorted(
+            record, aspect_of(level), lambda: self._fresh_layout(item, structure, level, layout_key)
         ):
-            found = self._fresh_layout(item, structure, level, layout_key)
+            record = self._fresh_layout(item, structure, level, layout_key)
         elif similar is not None and similar.has_same_lines(structure):
-            return found  # other sizes or ports alone: what comes next is made after the same drawing
-        remember(previous, CachedLayout(layout_key, names, found))
-        return found
+            return record  # other sizes or ports alone: what comes next is made after the same drawing
+        remember(previous, CachedLayout(layout_key, names, record))
+        return record
 
     def _fresh_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
-        found = self.cache.layouts.get(layout_key)
-        if found is None:
-            found = self.cache.layouts[layout_key] = self._compute(item, structure, level)
-        return found
+        record = self.cache.layouts.get(layout_key)
+        if record is None:
+            record = self.cache.layouts[layout_key] = self._compute(item, structure, level)
+        return record
 
     def _compute(
         self, item: int, structure: Structure, level: int, similar: PreviousLayout | None = None

@@ -65,14 +65,14 @@ def layout_container(
 
 def _previous_graph(previous: PreviousLayout | None, component: Component, base: int) -> PreviousGraph | None:
     """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they are the same."""
-    found = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
-    if not previous or not found:
+    layered_graph = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
+    if not previous or not layered_graph:
         return None
     old = previous.drawing.structure.components[base]
     if old is component:
-        return (*found, None)
+        return (*layered_graph, None)
     number = {node: i for i, node in enumerate(old.nodes)}
-    return (*found, [number.get(previous.number[node], -1) for node in component.nodes])
+    return (*layered_graph, [number.get(previous.number[node], -1) for node in component.nodes])
 
 
 def _layout_component(
@@ -92,9 +92,9 @@ def _layout_component(
     if main is not None:
         record.layered_graphs.append(None)
         return main(problem)
-    drawn = (before and _relayout_component(problem, *before)) or run_layout(problem)
-    record.layered_graphs.append((drawn.graph, drawn.columns))
-    return drawn.to_layout()
+    assembly = (before and _relayout_component(problem, *before)) or run_layout(problem)
+    record.layered_graphs.append((assembly.graph, assembly.columns))
+    return assembly.to_layout()
 
 
 def _relayout_component(
@@ -104,8 +104,8 @@ def _relayout_component(
     if number is None:
         graph = replace(before, problem=problem)
         return ColumnAssembly(graph, stretch_columns(before, columns, graph))
-    found = update_layered_graph(before, problem, number)
-    return found and ColumnAssembly(found[0], stretch_columns(before, columns, *found))
+    update = update_layered_graph(before, problem, number)
+    return update and ColumnAssembly(update[0], stretch_columns(before, columns, *update))
 
 
 def _combine(
@@ -148,8 +148,8 @@ def _previous_packing(previous: PreviousLayout | None, kind: str, members: Seque
     if not previous or not pack:
         return None
     at = {member: i for i, member in enumerate(pack.members)}
-    found = [at.get(member, -1) for member in members]
-    return (pack, found) if 2 * sum(i >= 0 for i in found) >= max(len(members), len(at)) else None
+    positions = [at.get(member, -1) for member in members]
+    return (pack, positions) if 2 * sum(i >= 0 for i in positions) >= max(len(members), len(at)) else None
 
 
 def _pack_boxes(

@@ -20,31 +20,31 @@ _LARGEST = 2_500  # boxes of a drawing that may never be shown: 500 KB
 _ALL = 12_000  # and of all such drawings together
 
 
-def candidates(scene: scenes.Scene, shown: ViewSpec) -> tuple[str, ...]:
+def candidates(scene: scenes.Scene, view_spec: ViewSpec) -> tuple[str, ...]:
     """Return the closed scopes and groups whose insides take a while to lay out, the largest first."""
     if len(scene) + _FEWEST > _LARGEST:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
-    boxes = dict(zip(names, _count_boxes(scene.index, shown, names), strict=True))
+    boxes = dict(zip(names, _count_boxes(scene.index, view_spec, names), strict=True))
     large = sorted((-boxes[name], name) for name in names if _FEWEST <= boxes[name] <= _MOST)
     drawings = accumulate(len(scene) - inside for inside, _ in large)
     return tuple(name for (_, name), so_far in zip(large, drawings, strict=True) if so_far <= _ALL)
 
 
-def _count_boxes(index: GraphIndex, shown: ViewSpec, scopes: Iterable[str]) -> list[int]:
+def _count_boxes(index: GraphIndex, view_spec: ViewSpec, scopes: Iterable[str]) -> list[int]:
     """How many boxes stand in each scope or group, once it is open."""
-    outline = outline_of(index, fold=shown.fold)[0]
+    outline = outline_of(index, fold=view_spec.fold)[0]
     own = np.bincount(outline.home, minlength=len(outline))
     nodes = [outline.ids[name] for name in scopes]
     return [int(own[node]) + len(outline.children[node]) for node in nodes]
 
 
-def prefetch(index: GraphIndex, shown: ViewSpec, after: ViewSpec, cache: LayoutCache) -> scenes.Scene | None:
+def prefetch(index: GraphIndex, view_spec: ViewSpec, after: ViewSpec, cache: LayoutCache) -> scenes.Scene | None:
     """Build the scene as it will be with more scopes open.
 
     Args:
         index: the graph.
-        shown: what is drawn now.
+        view_spec: what is drawn now.
         after: what will be drawn.
         cache: the layout cache; results are added, its history does not change.
 
@@ -52,16 +52,16 @@ def prefetch(index: GraphIndex, shown: ViewSpec, after: ViewSpec, cache: LayoutC
         The scene; None if that takes too long, or if it is too large to send.
     """
     if (
-        sum(_count_boxes(index, after, after.opened - shown.opened)) > _MOST
+        sum(_count_boxes(index, after, after.opened - view_spec.opened)) > _MOST
         or len(build_visible_graph(index, after)) > _LARGEST
     ):
         return None
     return _build_ahead(index, after, cache)
 
 
-def _build_ahead(index: GraphIndex, shown: ViewSpec, cache: LayoutCache) -> scenes.Scene:
+def _build_ahead(index: GraphIndex, view_spec: ViewSpec, cache: LayoutCache) -> scenes.Scene:
     """A drawing that may come; what it is made of is put into the cache, and drawings to come stay the same."""
     fork = cache.fork()
-    scene = scenes.build(index, shown, cache=fork)
+    scene = scenes.build(index, view_spec, cache=fork)
     cache.add_results(fork)
     return scene

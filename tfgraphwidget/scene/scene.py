@@ -176,24 +176,34 @@ class Paint:
 
 
 def build(
-    index: GraphIndex, shown: ViewSpec, *, layout: Layout | None = None, cache: LayoutCache | None = None
+    index: GraphIndex, view_spec: ViewSpec, *, layout: Layout | None = None, cache: LayoutCache | None = None
 ) -> Scene:
     """Build the scene of a graph.
 
     Args:
         index: the graph.
-        shown: what is to be drawn.
+        view_spec: what is to be drawn.
         layout: a callable like those of networkx, or None for the layered layout.
         cache: the layout cache of the earlier scene, see `layout.compound.place`.
 
     Returns:
         The scene.
     """
-    seen = build_visible_graph(index, shown)
+    visible_graph = build_visible_graph(index, view_spec)
     positions = place(
-        seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache, aspect=shown.aspect
+        visible_graph,
+        direction=view_spec.direction,
+        pinned=view_spec.pinned,
+        layout=layout,
+        cache=cache,
+        aspect=view_spec.aspect,
     )
-    texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
+    texts = {
+        "name": visible_graph.names,
+        "type": visible_graph.types,
+        "label": visible_graph.labels,
+        "edge_label": visible_graph.edge_labels,
+    }
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
@@ -201,19 +211,21 @@ def build(
     bits = ("aside", "door", "part", "loop", "isolated", "back")
     return Scene(
         box=positions.box,
-        **{name: getattr(seen, name) for name in same},
-        **{name: getattr(seen, name).astype(np.uint8) for name in bits},
-        **{name: getattr(seen, name).astype(np.uint32) for name in counts},
+        **{name: getattr(visible_graph, name) for name in same},
+        **{name: getattr(visible_graph, name).astype(np.uint8) for name in bits},
+        **{name: getattr(visible_graph, name).astype(np.uint32) for name in counts},
         **coded,
-        source_port=(seen.source_port + 1).astype(np.uint8),
-        target_port=(seen.target_port + 1).astype(np.uint8),
-        pinned=np.isin(np.arange(len(seen)), [*pinned_items(seen, shown.pinned)]).astype(np.uint8),
+        source_port=(visible_graph.source_port + 1).astype(np.uint8),
+        target_port=(visible_graph.target_port + 1).astype(np.uint8),
+        pinned=np.isin(np.arange(len(visible_graph)), [*pinned_items(visible_graph, view_spec.pinned)]).astype(
+            np.uint8
+        ),
         route_start=positions.route_start,
         route=positions.route,
-        names=seen.names,
-        types=seen.types,
-        labels=seen.labels,
-        edge_labels=seen.edge_labels,
+        names=visible_graph.names,
+        types=visible_graph.types,
+        labels=visible_graph.labels,
+        edge_labels=visible_graph.edge_labels,
         index=index,
     )
 
@@ -324,20 +336,20 @@ def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str])
     return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])
 
 
-def _coverage(scene: Scene, chosen: Mask) -> npt.NDArray[np.uint8]:
+def _coverage(scene: Scene, op_mask: Mask) -> npt.NDArray[np.uint8]:
     """0, 1 or 2 per item: none, some or all of its ops are chosen.
 
     An op is counted where it belongs: one that is a badge at its readers counts in the scope of its name.
     """
     n = len(scene)
-    chosen_ops = np.bincount(scene.home_of_op, weights=chosen, minlength=n)
+    chosen_ops = np.bincount(scene.home_of_op, weights=op_mask, minlength=n)
     # Items are breadth first, so a level is a slice; from the deepest on, each adds to the one above.
     bounds = [0, 1]
     while bounds[-1] < n:
         bounds.append(int(np.searchsorted(scene.parent, bounds[-1])))
     for first, stop in zip(bounds[-2:0:-1], bounds[:1:-1], strict=True):
         chosen_ops += np.bincount(scene.parent[first:stop], weights=chosen_ops[first:stop], minlength=n)
-    badges = np.bincount(scene.badge_item, weights=chosen[scene.badge_op], minlength=n)
+    badges = np.bincount(scene.badge_item, weights=op_mask[scene.badge_op], minlength=n)
     of_badge = np.bincount(scene.badge_item, minlength=n)
     chosen_ops, count = np.where(of_badge > 0, badges, chosen_ops), np.where(of_badge > 0, of_badge, scene.count)
     return np.where(chosen_ops == 0, 0, np.where(chosen_ops == count, 2, 1)).astype(np.uint8)

@@ -228,14 +228,14 @@ def _pairs(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, item
     op, reader = producer[wanted], reader[wanted]
     item = items.item[reader]
     saver = _in_saver(outline, sums)[outline.home]
-    seen = items.is_drawn[op] & items.is_drawn[reader] & (item != items.item[op]) & (~saver[reader] | saver[op])
+    is_visible = items.is_drawn[op] & items.is_drawn[reader] & (item != items.item[op]) & (~saver[reader] | saver[op])
     is_constant = known.constant_kind[op] == CONSTANT
     at_op = items.op[item] >= 0
     # A variable's own ops (its Assign, what saves it) stand beside it; a badge says what a network is made of.
-    seen &= np.where(
+    is_visible &= np.where(
         at_op, is_constant | known.depends_on_input[reader], ~is_constant & _layers(outline, sums, items)[item]
     )
-    item, op = item[seen], op[seen]
+    item, op = item[is_visible], op[is_visible]
     once = np.sort(np.unique(item.astype(np.int64) * len(index) + op, return_index=True)[1])
     item, op = item[once], op[once]
     few = (items.op[item] >= 0) | (np.bincount(item, minlength=len(items))[item] <= _MOST_AT_LAYER)

@@ -64,33 +64,33 @@ class EdgeBundles:
     port: Ints
 
 
-def data_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> EdgePairs:
+def data_pairs(index: GraphIndex, item_of_op: Ints, is_drawn: Mask) -> EdgePairs:
     """Find the data edges between different items.
 
     Args:
         index: The graph.
         item_of_op: The item of each op.
-        drawn: Which ops have edges in the drawing.
+        is_drawn: Which ops have edges in the drawing.
     """
-    return _pairs(index, index.inputs.start, index.inputs.values, index.ports, item_of_op, drawn)
+    return _pairs(index, index.inputs.start, index.inputs.values, index.ports, item_of_op, is_drawn)
 
 
-def control_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> EdgePairs:
+def control_pairs(index: GraphIndex, item_of_op: Ints, is_drawn: Mask) -> EdgePairs:
     """Find the control edges between different items.
 
     Args:
         index: The graph.
         item_of_op: The item of each op.
-        drawn: Which ops have edges in the drawing.
+        is_drawn: Which ops have edges in the drawing.
     """
     none = np.zeros_like(index.controls.values)
-    return _pairs(index, index.controls.start, index.controls.values, none, item_of_op, drawn)
+    return _pairs(index, index.controls.start, index.controls.values, none, item_of_op, is_drawn)
 
 
-def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, drawn: Mask) -> EdgePairs:
+def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, is_drawn: Mask) -> EdgePairs:
     reader = np.repeat(np.arange(len(item_of_op), dtype=np.int32), np.diff(start))
     source, target = item_of_op[producer], item_of_op[reader]
-    apart = np.flatnonzero((source != target) & drawn[producer] & drawn[reader])
+    apart = np.flatnonzero((source != target) & is_drawn[producer] & is_drawn[reader])
     back = of_types(index, NEXT)[producer[apart]] & of_types(index, MERGE)[reader[apart]]
     tensor = producer[apart].astype(np.int64) * (int(port.max(initial=0)) + 1) + port[apart]
     _, once, edges = np.unique(tensor * len(item_of_op) * 2 + target[apart], return_index=True, return_counts=True)
@@ -197,13 +197,13 @@ def _assign_ports(ends: tuple[Ints, Ints], row: Ints, data: EdgePairs, borders: 
     group, first = _group_crossings(border, data, of)
     start = np.searchsorted(border[first], np.arange(borders + 1))
     number = np.minimum(np.arange(len(first)) - start[border[first]], MOST_PORTS - 1)
-    found = []
+    ports = []
     for end in ends:
         at = np.full(len(end), -1, dtype=np.int32)
         here = end >= 0
         at[here] = number[group[np.searchsorted(crossings, end[here].astype(np.int64) * count + row[here])]]
-        found.append(at)
-    return found[0], found[1], np.minimum(np.diff(start), MOST_PORTS).astype(np.int32)
+        ports.append(at)
+    return ports[0], ports[1], np.minimum(np.diff(start), MOST_PORTS).astype(np.int32)
 
 
 def _group_crossings(border: Longs, data: EdgePairs, row: Longs) -> tuple[Longs, Longs]:
@@ -290,11 +290,11 @@ def find_training_lines(
     Returns:
         bool per edge.
     """
-    drawn: Mask = part[pairs.source] == part[pairs.target]
-    drawn |= (part[pairs.target] == 0) & depends_on_input[pairs.op]
-    into = np.flatnonzero(~drawn & depends_on_input[pairs.op])
+    is_drawn: Mask = part[pairs.source] == part[pairs.target]
+    is_drawn |= (part[pairs.target] == 0) & depends_on_input[pairs.op]
+    into = np.flatnonzero(~is_drawn & depends_on_input[pairs.op])
     if not len(into):
-        return drawn
+        return is_drawn
     op, entry = pairs.op[into], _siblings(parent, depth, pairs.source[into], pairs.target[into])[1]
     entries, number = np.unique(entry, return_inverse=True)
     search, last = np.minimum(number, _MOST_ENTRIES - 1), np.zeros(len(into), dtype=bool)
@@ -305,8 +305,8 @@ def find_training_lines(
     latest = np.full(len(entries), -1, dtype=np.int64)
     np.maximum.at(latest, number, op)
     none = np.bincount(number, weights=last, minlength=len(entries)) == 0
-    drawn[into[last | (none[number] & (latest[number] == op))]] = True
-    return drawn
+    is_drawn[into[last | (none[number] & (latest[number] == op))]] = True
+    return is_drawn
 
 
 def _siblings(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
@@ -374,9 +374,9 @@ def _size(index: GraphIndex, op: int, port: int) -> tuple[float, str]:
 
 def _is_cheap(index: GraphIndex) -> bool:
     """Whether shapes can be had without TensorFlow reading the whole of a large file again."""
-    found = _cheap.get(index)
-    if found is None:
+    is_cheap = _cheap.get(index)
+    if is_cheap is None:
         some = [index.nodes[op] for op in range(0, len(index), max(len(index) // _ASKED, 1))]
         with_shapes = sum("_output_shapes" in node.attr for node in some)
-        found = _cheap[index] = len(index) <= _MOST_INFERRED or 2 * with_shapes > len(some)
-    return found
+        is_cheap = _cheap[index] = len(index) <= _MOST_INFERRED or 2 * with_shapes > len(some)
+    return is_cheap

@@ -51,17 +51,17 @@ class Items:
         return np.where(self.parent < 0, -1, numbers[self.parent]).astype(np.int32)
 
 
-def select_items(index: GraphIndex, outline: Outline, shown: ViewSpec) -> Items:
+def select_items(index: GraphIndex, outline: Outline, view_spec: ViewSpec) -> Items:
     """Find the items to draw, without badges.
 
     Args:
         index: The graph.
         outline: Its outline.
-        shown: What is visible.
+        view_spec: What is visible.
     """
     is_open = np.zeros(len(outline), dtype=bool)
-    is_open[[0, *(outline.ids[name] for name in shown.opened if name in outline.ids)]] = True
-    hidden_node, hidden_op = _hidden_masks(index, outline, shown.hidden)
+    is_open[[0, *(outline.ids[name] for name in view_spec.opened if name in outline.ids)]] = True
+    hidden_node, hidden_op = _hidden_masks(index, outline, view_spec.hidden)
     item_of_node = np.full(len(outline), -1, dtype=np.int32)
     item_of_node[0], count = 0, 1
     none = np.full(1, -1, dtype=np.int32)
@@ -82,7 +82,7 @@ def select_items(index: GraphIndex, outline: Outline, shown: ViewSpec) -> Items:
         item_of_node[nodes] = np.where(item_of_node[nodes] < 0, item_of_node[around], item_of_node[nodes])
     item = item_of_node[outline.home]
     item[op[op >= 0]] = np.flatnonzero(op >= 0)
-    return Items(node, op, outer, depth, opened, item, find_shown_ops(index, outline, shown.hidden))
+    return Items(node, op, outer, depth, opened, item, find_shown_ops(index, outline, view_spec.hidden))
 
 
 def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:
@@ -120,9 +120,9 @@ def _hidden_masks(index: GraphIndex, outline: Outline, names: frozenset[str]) ->
     for level in outline.levels[:0:-1]:
         groups = level[outline.members[level] > 0]
         if len(groups):
-            seen = np.bincount(outline.parent[~nodes], minlength=len(outline))
-            seen += np.bincount(outline.home[~ops], minlength=len(outline))
-            nodes[groups] |= seen[groups] == 0
+            visible_count = np.bincount(outline.parent[~nodes], minlength=len(outline))
+            visible_count += np.bincount(outline.home[~ops], minlength=len(outline))
+            nodes[groups] |= visible_count[groups] == 0
     return nodes, ops
 
 
@@ -130,12 +130,12 @@ def _level_below(
     outline: Outline, above: Ints, item_of_node: Ints, hidden_node: Mask, hidden_op: Mask
 ) -> tuple[Ints, Ints, Ints]:
     """The children of the nodes `above`, as columns node, op, parent of Items."""
-    shown = np.zeros(len(outline), dtype=bool)
-    shown[above] = True
-    below = shown[outline.parent] & ~hidden_node & ~outline.is_collapsed
+    is_above = np.zeros(len(outline), dtype=bool)
+    is_above[above] = True
+    below = is_above[outline.parent] & ~hidden_node & ~outline.is_collapsed
     below[0] = False
     inner = np.flatnonzero(below).astype(np.int32)
-    own = np.flatnonzero(shown[outline.home] & ~hidden_op).astype(np.int32)
+    own = np.flatnonzero(is_above[outline.home] & ~hidden_op).astype(np.int32)
     outer = item_of_node[np.concatenate([outline.parent[inner], outline.home[own]])]
     order = np.lexsort((np.concatenate([outline.first[inner], own]), outer))
     node = np.concatenate([inner, np.full(len(own), -1, dtype=np.int32)])

@@ -124,8 +124,8 @@ LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 def item_sizes(visible: VisibleGraph) -> Sizes:
     """Return width and height per item in pixels, float64 (n, 2), for its texts and badges; 0 for open scopes."""
-    written = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
-    letters = text_widths(written)
+    texts = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
+    letters = text_widths(texts)
     wide = TEXT * (letters + text_width(LOOP_SIGN) * visible.loop)
     closed = np.flatnonzero(visible.kind == CLOSED)
     count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()

@@ -130,7 +130,7 @@ class VisibleGraph:
         return np.searchsorted(self.parent, np.arange(len(self) + 1)).astype(np.int32)
 
 
-def build_visible_graph(index: GraphIndex, shown: ViewSpec) -> VisibleGraph:
+def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     """Return the items and bundled edges of what is to be drawn.
 
     A scope that is open inside a closed one is not visible. Unknown names are ignored: a scope may be gone after an
@@ -138,18 +138,18 @@ def build_visible_graph(index: GraphIndex, shown: ViewSpec) -> VisibleGraph:
 
     Args:
         index: the graph.
-        shown: what is open and hidden; `opened` has names without a trailing slash.
+        view_spec: what is open and hidden; `opened` has names without a trailing slash.
 
     Returns:
         The items, breadth first, and the edges between them.
     """
-    known, (outline, sums) = find_op_facts(index), outline_of(index, fold=shown.fold)
-    boxes = select_items(index, outline, shown)
-    badges = assign_badges(index, known, outline, sums, boxes) if shown.badges else no_badges()
+    known, (outline, sums) = find_op_facts(index), outline_of(index, fold=view_spec.fold)
+    boxes = select_items(index, outline, view_spec)
+    badges = assign_badges(index, known, outline, sums, boxes) if view_spec.badges else no_badges()
     has_badge = ops_with_badges(badges, len(index))
-    drawn = boxes.is_drawn & ~has_badge
+    is_drawn = boxes.is_drawn & ~has_badge
     part = boxes.per_item(outline.op_part, outline.part).astype(np.uint8)
-    data, control = data_pairs(index, boxes.item, drawn), control_pairs(index, boxes.item, drawn)
+    data, control = data_pairs(index, boxes.item, is_drawn), control_pairs(index, boxes.item, is_drawn)
     has_line = find_training_lines(index, data, boxes.parent, boxes.depth, part, known.depends_on_input)
     aside = _find_auxiliary(known, sums, boxes, data.select(has_line))
     outer = _outermost_auxiliary(aside, boxes)

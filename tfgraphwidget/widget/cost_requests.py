@@ -39,14 +39,14 @@ class CostRequests:
         else:
             names, types = list(index.names), list(index.types)
         order = _order(names, columns, request)
-        shown = order[: max(0, min(request.limit, _MOST_ROWS))]
+        top_rows = order[: max(0, min(request.limit, _MOST_ROWS))]
         current = self._row_of(request, names)
         ranks = {row: rank for rank, row in enumerate(order, 1)}
-        if current is not None and current in ranks and current not in shown:
-            shown = [*shown, current]
+        if current is not None and current in ranks and current not in top_rows:
+            top_rows = [*top_rows, current]
         measured = self._editor.core.evaluator.measured
         times = "" if measured is None else measured.summary or "one run"
-        rows = tuple(p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row]) for row in shown)
+        rows = tuple(p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row]) for row in top_rows)
         whole = {by: np.array([_total(column)]) for by, column in self._columns().items()}
         total = p.CostRow("", "", *_numbers(whole, 0), 0)
         return p.Costed(rows, total, len(order), times, self._editor.core.coloring.batch_notice)
@@ -67,8 +67,8 @@ class CostRequests:
         ordered = column[scopes.order]
         known = np.concatenate([[0], np.cumsum(~np.isnan(ordered))])
         sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(ordered))])
-        found = sums[scopes.stop] - sums[scopes.start]
-        return np.where(known[scopes.stop] > known[scopes.start], found, np.nan)
+        totals = sums[scopes.stop] - sums[scopes.start]
+        return np.where(known[scopes.stop] > known[scopes.start], totals, np.nan)
 
     def _row_of(self, request: p.Costs, names: list[str]) -> int | None:
         """The row of the current op or scope; among scopes that of the scope around an op."""

@@ -49,8 +49,8 @@ def _with_whole_scopes(names: Iterable[str], edited: Iterable[str]) -> list[str]
     """
     some = Counter(scope for name in edited for scope in _scopes(name))
     whole = Counter(scope for name in names for scope in _scopes(name) if scope in some)
-    found = (next((scope for scope in _scopes(name) if some[scope] == whole[scope]), name) for name in edited)
-    return list(dict.fromkeys(found))
+    entries = (next((scope for scope in _scopes(name) if some[scope] == whole[scope]), name) for name in edited)
+    return list(dict.fromkeys(entries))
 
 
 def _scopes(name: str) -> Iterator[str]:

@@ -95,22 +95,22 @@ class Exporter:
             FileExists: For an existing file or directory, without `replace`.
             GraphEditError: If it cannot be written; all files are unchanged then.
         """
-        found = _format_named(kind)
-        target = self._target(check_name(name, found), found.suffix)
-        if found.kind == "frozen" and target == self.path:
+        save_format = _format_named(kind)
+        target = self._target(check_name(name, save_format), save_format.suffix)
+        if save_format.kind == "frozen" and target == self.path:
             raise GraphEditError(
                 f"{target.name} is the graph that is edited here, and a frozen one is less of it; give another name."
             )
         if os.path.lexists(target) and not replace:
             what = "The folder" if target.is_dir() else "A file"
             raise FileExists(f"{what} {target.name!r} is there already in {str(target.parent)!r}.")
-        written, notices = self._write(target, found, colors)
+        path, notices = self._write(target, save_format, colors)
         if self._saved is not None:
-            self._saved(written, found)
-        ending = "/" if found.suffix == "/" else ""
-        relative = f"{_relative_name(written, self.folder)}{ending}"
-        about = " ".join([f"Saved as {relative}, {_size(written)}.", *notices])
-        return SavedFile(written, relative, about)
+            self._saved(path, save_format)
+        ending = "/" if save_format.suffix == "/" else ""
+        relative = f"{_relative_name(path, self.folder)}{ending}"
+        about = " ".join([f"Saved as {relative}, {_size(path)}.", *notices])
+        return SavedFile(path, relative, about)
 
     def download(self, kind: object) -> tuple[str, bytes, str]:
         """Save the current graph in a temporary folder.
@@ -124,15 +124,15 @@ class Exporter:
         Raises:
             GraphEditError: If it cannot be written, or is too large for a browser.
         """
-        found = _format_named(kind)
-        name = next((one.name for one in self.formats() if one.kind == found.kind), f"graph{found.suffix}")
+        save_format = _format_named(kind)
+        name = next((one.name for one in self.formats() if one.kind == save_format.kind), f"graph{save_format.suffix}")
         with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder:
-            written, notices = self._write(Path(folder, name.rstrip("/")), found)
+            path, notices = self._write(Path(folder, name.rstrip("/")), save_format)
             files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
             if sum(file.stat().st_size for file in files) > _MOST_BYTES:
                 raise GraphEditError(f"{name} is too large to be downloaded; save it in the folder of the kernel.")
-            if files == [written]:
-                data = written.read_bytes()
+            if files == [path]:
+                data = path.read_bytes()
             else:
                 name, data = f"{Path(name).stem}.zip", _archive(files, Path(folder))
         return name, data, " ".join([f"Downloaded {name}, {format_size(len(data))}.", *notices])
@@ -151,8 +151,8 @@ class Exporter:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
-            written = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen)
-        return written, [str(warning.message) for warning in caught if warning.category is UserWarning]
+            path = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen)
+        return path, [str(warning.message) for warning in caught if warning.category is UserWarning]
 
     def _target(self, name: str, suffix: str) -> Path:
         bare = name.rstrip("/") if suffix == "/" else name
@@ -165,10 +165,10 @@ class Exporter:
 
 
 def _format_named(kind: object) -> SaveFormat:
-    found = find_save_format(kind)
-    if found is None:
+    save_format = find_save_format(kind)
+    if save_format is None:
         raise GraphEditError("This format is unknown; choose one of the list.")
-    return found
+    return save_format
 
 
 def _archive(files: list[Path], folder: Path) -> bytes:
@@ -180,10 +180,10 @@ def _archive(files: list[Path], folder: Path) -> bytes:
     return data.getvalue()
 
 
-def _relative_name(written: Path, folder: Path) -> str:
-    return written.relative_to(folder).as_posix() if written.is_relative_to(folder) else str(written)
+def _relative_name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
 
 
-def _size(written: Path) -> str:
-    files = [file for file in written.rglob("*") if file.is_file()] if written.is_dir() else [written]
+def _size(path: Path) -> str:
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     return format_size(sum(file.stat().st_size for file in files))

@@ -88,8 +88,8 @@ def _boundary(tensors: Iterable[str]) -> tuple[p.Tensor, ...]:
     return tuple(p.Tensor(name, "", "", (split_tensor(name)[0],)) for name in list(tensors)[:_MOST_NAMES])
 
 
-def _tensor(facts: TensorDescription, seen: p.Seen | None = None) -> p.Tensor:
-    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
+def _tensor(facts: TensorDescription, value: p.Seen | None = None) -> p.Tensor:
+    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], value)
 
 
 def _around(frame: control_flow.Loop | control_flow.Conditional) -> p.Around:

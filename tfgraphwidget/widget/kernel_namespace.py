@@ -73,8 +73,8 @@ class KernelNamespace:
     def functions(self) -> tuple[str, ...]:
         """The names of functions, Keras layers and models of the notebook, the newest first."""
         hidden = _hidden_names()
-        found = (name for name, value in self._variables() if _is_function(value) and name not in hidden)
-        return tuple(found)[::-1]
+        names = (name for name, value in self._variables() if _is_function(value) and name not in hidden)
+        return tuple(names)[::-1]
 
     def arrays(self) -> tuple[str, ...]:
         """The names of variables that can be fed, the newest first."""

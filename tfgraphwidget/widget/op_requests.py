@@ -45,8 +45,8 @@ class OpRequests:
         for name in self._namespace.functions():
             if text in name.lower():
                 summary = first_line(self._namespace.value(name))
-                found = p.OpType(name, "function", _short(summary), fits=True)
-                ranked.append(((-1, *_rank(name, text, is_fit=True)), found))
+                op_type = p.OpType(name, "function", _short(summary), fits=True)
+                ranked.append(((-1, *_rank(name, text, is_fit=True)), op_type))
         for name in op_types():
             summary = ""
             if text not in name.lower():
@@ -67,12 +67,12 @@ class OpRequests:
         dtypes = self._dtypes(request.verb, request.what)
         function: Any = self._namespace.value(request.name) if request.function else request.name
         if request.function:
-            summary, found = first_line(function), function_parameters(function, max(len(dtypes), 1))
+            summary, options = first_line(function), function_parameters(function, max(len(dtypes), 1))
         else:
             docs = documentation(request.name, definition_of(request.name))
-            summary, found = docs.summary, parameters(request.name, max(len(dtypes), 1))
+            summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
         scope = self._editor.core.arguments.free_scope_for(function, self._beside(request.verb, request.what))
-        return p.Described(request.name, summary, tuple(map(_parameter, found)), scope)
+        return p.Described(request.name, summary, tuple(map(_parameter, options)), scope)
 
     def _beside(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The ops, or the tensor, that new ops follow or replace."""
@@ -113,11 +113,11 @@ def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]
     return lower != text, text not in lower, not is_fit, not lower.startswith(text), len(name) if text else 0, lower
 
 
-def _with_summary(found: p.OpType) -> p.OpType:
-    if found.kind == "function":
-        return found
-    text = found.summary or documentation(found.name, definition_of(found.name)).summary
-    return dataclasses.replace(found, summary=_short(text))
+def _with_summary(op_type: p.OpType) -> p.OpType:
+    if op_type.kind == "function":
+        return op_type
+    text = op_type.summary or documentation(op_type.name, definition_of(op_type.name)).summary
+    return dataclasses.replace(op_type, summary=_short(text))
 
 
 def _short(text: str) -> str:

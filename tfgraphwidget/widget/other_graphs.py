@@ -62,8 +62,8 @@ class OtherGraphs:
     def names(self) -> p.Sources:
         """The variables of the notebook that hold another graph than this one."""
         own = (self._editor, self._editor.core.source.graph, self._editor.core.source.session)
-        found = [p.Source(name, kind) for name, thing, kind in graphs_in(user_namespace()) if thing not in own]
-        return p.Sources(tuple(found[-_MOST:]))
+        sources = [p.Source(name, kind) for name, thing, kind in graphs_in(user_namespace()) if thing not in own]
+        return p.Sources(tuple(sources[-_MOST:]))
 
     def inputs(self, name: str) -> p.Joints:
         """The inputs of another graph, each with the tensor of this one that may be read in its place.
@@ -92,7 +92,7 @@ class OtherGraphs:
         """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError."""
         source, session = self._find(request.source)
         pairs = dict(zip(request.inputs, request.tensors, strict=False))
-        connect = {tensor: given for tensor, given in pairs.items() if given}
+        connect = {tensor: other_tensor for tensor, other_tensor in pairs.items() if other_tensor}
         copy = self._editor.add(source, request.into or None, connect, session=session)
         report: Preview = copy.report
         joined = f", {len(connect)} of its inputs joined" if connect else ""

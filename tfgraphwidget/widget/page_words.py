@@ -60,14 +60,18 @@ def in_page_words(why: str) -> str:
         return why
     # A way out of which nothing else is known to the page.
     clauses = [clause for clause in re.split(r"(?<=;) ", why.rstrip(".")) if not PYTHON.search(clause)]
-    said = " ".join(clauses).rstrip(";")
-    return f"{said}; a cell of the notebook can do it." if said else "This can be done in a cell of the notebook only."
+    sentence = " ".join(clauses).rstrip(";")
+    return (
+        f"{sentence}; a cell of the notebook can do it."
+        if sentence
+        else "This can be done in a cell of the notebook only."
+    )
 
 
 def _choice(match: re.Match[str]) -> str:
-    chosen = " or ".join(_CHOICES.get(each, repr(each)) for each in match.groups()[2:] if each)
+    options = " or ".join(_CHOICES.get(each, repr(each)) for each in match.groups()[2:] if each)
     way = "or " if match[1] == "or " else ""
-    return f"{way}choose {chosen} under {_FIELDS[match[2]]}" if match[1] else chosen
+    return f"{way}choose {options} under {_FIELDS[match[2]]}" if match[1] else options
 
 
 def _control(match: re.Match[str]) -> str:

@@ -97,17 +97,17 @@ class SelectionRequests:
         item = self._select_item(name)
         if not name.endswith("/"):
             return (name,) if side == "outputs" else item.ends[0] or (name,)
-        found = item.ends[side == "outputs"]
-        if not found:
+        tensors = item.ends[side == "outputs"]
+        if not tensors:
             how = "No value enters" if side == "inputs" else "No value goes through"
             raise NoPath(f"{how} {name[:-1]!r}; mark an op inside it.")
-        return found
+        return tensors
 
     def _select_item(self, name: str) -> Selection:
         """The ops of an item, by its key: with a slash at its end a scope or a group."""
-        found = self._combine("set", *((), (name,)) if name.endswith("/") else ((name,), ()))
-        assert found is not None
-        return found
+        selection = self._combine("set", *((), (name,)) if name.endswith("/") else ((name,), ()))
+        assert selection is not None
+        return selection
 
     def derive(self, verb: str) -> None:
         """Make a new selection from the present one."""

@@ -48,9 +48,9 @@ class ValueForms:
         """
         needed = self._editor.core.evaluator.placeholders(None if name is None else self._tensors(name))
         last = {tensor: self._last[tensor] for tensor in needed if tensor in self._last}
-        chosen = {**last, **{feed.tensor: feed for feed in feeds}}
-        values = {tensor: self._value(feed) for tensor, feed in chosen.items()}
-        self._last |= chosen
+        feeds_by_tensor = {**last, **{feed.tensor: feed for feed in feeds}}
+        values = {tensor: self._value(feed) for tensor, feed in feeds_by_tensor.items()}
+        self._last |= feeds_by_tensor
         return values
 
     def assign(self, request: p.Assign) -> p.Assigned:
@@ -112,10 +112,10 @@ _MOST_NAMES = 100
 def _shape(feed: p.Feed, static: Shape) -> tuple[int, ...]:
     """The shape that a form asks for."""
     try:
-        found = ast.literal_eval(feed.shape.strip() or "()")
+        literal = ast.literal_eval(feed.shape.strip() or "()")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        found = None
-    sizes = (found,) if isinstance(found, int) else found
+        literal = None
+    sizes = (literal,) if isinstance(literal, int) else literal
     if not isinstance(sizes, list | tuple) or not all(type(size) is int and size >= 0 for size in sizes):
         raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.shape[:80]!r} is not a shape; write it as [1, 4].")
     if np.prod([float(size) for size in sizes]) > _MOST_ELEMENTS:

@@ -80,13 +80,13 @@ def check_modes(variables: object) -> None:
             raise GraphEditError(f"variables={value_text(mode)} is not known; it is one of 'own', 'shared'.")
 
 
-def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> frozenset[int]:
+def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> frozenset[int]:
     """Find the state that a copy shares with the original.
 
     Args:
         index: The graph.
         variables: The modes.
-        chosen: The ops of the part.
+        members: The ops of the part.
 
     Returns:
         The ops that hold the state.
@@ -95,7 +95,7 @@ def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> fro
         GraphEditError: `variables` names no state of the part.
     """
     persistent = persistent_state(index)  # a stack of a loop lives for one step, and is each loop's own
-    handles = [op for op, _ in resources(index, frozenset(chosen)) if persistent[op]]
+    handles = [op for op, _ in resources(index, frozenset(members)) if persistent[op]]
     if isinstance(variables, str):
         return frozenset(handles if variables == "shared" else ())
     mode: dict[int, str] = {}
@@ -164,10 +164,10 @@ class Clone(Command):
     def sentence(self) -> str:
         """What the edit has done, in words."""
         part = f"{subject_text(self.inputs)} … {subject_text(self.outputs)}" if self.selection is None else ""
-        chosen = subject_text(self.selection).replace(" ops", " selected ops")
+        subject = subject_text(self.selection).replace(" ops", " selected ops")
         copies = f", {self.times} copies" if self.times else ""
         shared = ", with shared variables" if self.variables == "shared" else ""
-        return f"Cloned {part or chosen} as {self.into or 'the graph'}{copies}{shared}"
+        return f"Cloned {part or subject} as {self.into or 'the graph'}{copies}{shared}"
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -274,10 +274,10 @@ class _CloneSource:
     def preview(self, clone: Clone, copied: _Copy) -> Preview:
         """Its notice, once a copy was made."""
         index, names = self.index, self.index.names
-        chosen = frozenset(self.ops)
+        op_set = frozenset(self.ops)
         selection = Selection.of(index, self.ops, "")
         boundary_ops = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
-        kinds = dict(shared_state(index, chosen, boundary_ops))
+        kinds = dict(shared_state(index, op_set, boundary_ops))
         persistent, first = (
             persistent_state(index),
             needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
@@ -290,22 +290,22 @@ class _CloneSource:
             control_inputs=selection.control_inputs if stays else (),
             placeholders=self.inputs.placeholders,
             replaced=clone.replace,
-            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen) if persistent[i])
+            new=tuple(State(kind, names[i]) for i, kind in resources(index, op_set) if persistent[i])
             + (inner if own else ()),
             shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner)) if stays else (),
-            stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen) if not first[i]),
+            stateful=tuple((index.types[i], names[i]) for i in side_effects(index, op_set) if not first[i]),
             dropped=tuple(copied.losses()),
         )
 
 
 def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _CloneSource:
-    chosen, shared = copied_ops(index, clone)
+    op_set, shared = copied_ops(index, clone)
     if shared and index.origin is not target.origin:
         first = index.names[min(shared)]
         raise NotClonable(f'{first!r} cannot be shared with another graph; use variables="own".', [first])
-    if not chosen:
+    if not op_set:
         raise NotClonable('The part holds variables only, so variables="shared" leaves nothing to copy; use "own".')
-    ops = tuple(sorted(chosen))
+    ops = tuple(sorted(op_set))
     check_size(len(ops), len(clone.scopes))
     variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())
     return _CloneSource(index, ops, variables, boundary_inputs(clone, index, target, ops, shared))
@@ -328,18 +328,18 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
         if clone.variables != "shared":
             inside = with_state(index, inside, boundary_ops)
     inside = complete_blocks(index, inside, cut, grow=clone.selection is None)
-    chosen = complete_state(index, inside, boundary_ops)
-    shared = shared_handles(index, clone.variables, chosen)
+    op_set = complete_state(index, inside, boundary_ops)
+    shared = shared_handles(index, clone.variables, op_set)
     if not shared:
-        copied = complete_blocks(index, chosen, cut)
-        while not copied <= chosen:  # a loop may bring state along, too
-            chosen = complete_state(index, copied, boundary_ops)
-            copied = complete_blocks(index, chosen, cut)
+        copied = complete_blocks(index, op_set, cut)
+        while not copied <= op_set:  # a loop may bring state along, too
+            op_set = complete_state(index, copied, boundary_ops)
+            copied = complete_blocks(index, op_set, cut)
         return copied, frozenset()
     none_own = clone.variables == "shared"
     rest = without_shared(index, inside, shared) if none_own else complete_state(index, inside, boundary_ops, shared)
     copied = complete_blocks(index, rest, cut)
-    return copied, frozenset(chosen) - copied
+    return copied, frozenset(op_set) - copied
 
 
 class _Copy:

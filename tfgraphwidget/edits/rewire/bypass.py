@@ -61,17 +61,17 @@ class Bypass(Rewire):
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
-        chosen = as_part(index, self.what)
-        moves, boundary = EdgeMoves(index, self.names), Boundary(index, chosen.mask)
+        part = as_part(index, self.what)
+        moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)
         if self.gradients:
-            backward = gradients_of(index, chosen.mask)
+            backward = gradients_of(index, part.mask)
             _leave_out(boundary, backward.mask)
-            self._bypass_gradients(moves, chosen, backward)
+            self._bypass_gradients(moves, part, backward)
         _add_external(context, boundary)
         if not boundary.leaving and not boundary.waiting:
             raise GraphEditError(
                 f"{self.what!r} has no consumers, so there is nothing to bypass; choose ops that are read.",
-                chosen.ops[:3],
+                part.ops[:3],
             )
         ways = self._ways(moves, boundary)
         for tensor, way in ways.items():
@@ -88,7 +88,7 @@ class Bypass(Rewire):
                     "What reads it comes after; if these are gradients, compute them again before you train with them."
                 )
         else:
-            self._go_round(moves, boundary, chosen, {op for op, _ in ways.values()})
+            self._go_round(moves, boundary, part, {op for op, _ in ways.values()})
             moves.notes.append(f"{self.what!r} stays in the graph, without consumers outside.")
         return moves
 
@@ -117,10 +117,10 @@ class Bypass(Rewire):
             return dict(pairs)
         return {tensor: self._only_way(moves, tensor, entering) for tensor in leaving}
 
-    def _bypass_gradients(self, moves: EdgeMoves, chosen: Selection, backward: GradientOps) -> None:
+    def _bypass_gradients(self, moves: EdgeMoves, part: Selection, backward: GradientOps) -> None:
         """Connect the consumers of the gradient of the part's input to the gradient of its output."""
         for scope in backward.scopes:
-            boundary = Boundary(moves.index, chosen.mask | backward.mask)
+            boundary = Boundary(moves.index, part.mask | backward.mask)
             leaving = _input_gradients(boundary, backward.mask, scope)
             entering = [tensor for tensor in boundary.entering if moves.name(tensor[0]).startswith(scope)]
             fitting = [way for way in entering if leaving and _fits(moves, leaving[0], way)]
@@ -169,11 +169,11 @@ class Bypass(Rewire):
             ops,
         )
 
-    def _go_round(self, moves: EdgeMoves, boundary: Boundary, chosen: Selection, ways: set[int]) -> None:
+    def _go_round(self, moves: EdgeMoves, boundary: Boundary, part: Selection, ways: set[int]) -> None:
         """Let who waits for an op of the part wait for what comes before the part."""
         around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.waited})
         for op in boundary.waiting:
-            waits = [waited for waited in moves.current_control_inputs(op) if waited not in chosen.ids]
+            waits = [waited for waited in moves.current_control_inputs(op) if waited not in part.ids]
             moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *(other for other in around if other != op)]))
         if boundary.waited and ways:
             before = names_text([moves.name(op) for op in boundary.waited])
@@ -215,25 +215,25 @@ class Detach(Rewire):
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet."""
         index = context.index
-        chosen = as_part(index, self.what)
-        moves, boundary = EdgeMoves(index, self.names), Boundary(index, chosen.mask)
+        part = as_part(index, self.what)
+        moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)
         for tensor, slots in (boundary.entering if self.inputs else {}).items():
             self._stand_in(moves, tensor, slots)
         for tensor, slots in (boundary.leaving if self.outputs else {}).items():
             self._stand_in(moves, tensor, slots)
         if self.control:
-            for op in np.flatnonzero(chosen.mask).tolist() if boundary.waited else ():
+            for op in np.flatnonzero(part.mask).tolist() if boundary.waited else ():
                 moves.control_inputs[op] = tuple(
-                    waited for waited in moves.current_control_inputs(op) if waited in chosen.ids
+                    waited for waited in moves.current_control_inputs(op) if waited in part.ids
                 )
             for op in boundary.waiting:
                 moves.control_inputs[op] = tuple(
-                    waited for waited in moves.current_control_inputs(op) if waited not in chosen.ids
+                    waited for waited in moves.current_control_inputs(op) if waited not in part.ids
                 )
         if not moves.inputs and not moves.control_inputs:
             raise GraphEditError(
                 f"Nothing of {self.what!r} is there to cut; choose ops that have edges, or cut edges of another kind.",
-                chosen.ops[:3],
+                part.ops[:3],
             )
         return moves
 

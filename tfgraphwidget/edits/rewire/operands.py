@@ -100,11 +100,11 @@ def members(index: GraphIndex, what: Ops) -> frozenset[int]:
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:
     """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op."""
-    chosen = what.on(index) if isinstance(what, Selection) else None
+    selection = what.on(index) if isinstance(what, Selection) else None
     ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
     if not ops:
         raise GraphEditError(f"{what!r} holds no ops; select some.")
-    return Selection.of(index, sorted(ops), "" if chosen is None else chosen.expression)
+    return Selection.of(index, sorted(ops), "" if selection is None else selection.expression)
 
 
 def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:

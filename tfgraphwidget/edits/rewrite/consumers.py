@@ -106,13 +106,13 @@ def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> l
     edges = index.readers
     row = slice(int(edges.start[of[0]]), int(edges.start[of[0] + 1]))
     reader_ops = sorted({int(to) for to, port in zip(edges.to[row], edges.port[row], strict=True) if port == of[1]})
-    chosen, barred = members(index, only), members(index, never)
-    if chosen and chosen.isdisjoint(reader_ops):
-        name, reader = tensor_name(index, of), index.names[min(chosen)]
+    candidates, barred = members(index, only), members(index, never)
+    if candidates and candidates.isdisjoint(reader_ops):
+        name, reader = tensor_name(index, of), index.names[min(candidates)]
         raise GraphEditError(
             f"Op {reader!r} does not read {name!r}; name ops in only= that do, or leave it out.", [reader]
         )
-    return [op for op in reader_ops if (not only or op in chosen) and op not in barred]
+    return [op for op in reader_ops if (not only or op in candidates) and op not in barred]
 
 
 def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str, dtype: str) -> None:

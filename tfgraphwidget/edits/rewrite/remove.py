@@ -119,8 +119,11 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
     lost = [key for key in results if key not in left]
     if not lost or not left or any(split_tensor(name)[0] in removed for name in arguments):
         return patch
-    said = {*_lost_signature_notes([results[key] for key in lost])}
-    notes = (*(note for note in patch.notes if note not in said), f"The function no longer returns {names_text(lost)}.")
+    obsolete_notes = {*_lost_signature_notes([results[key] for key in lost])}
+    notes = (
+        *(note for note in patch.notes if note not in obsolete_notes),
+        f"The function no longer returns {names_text(lost)}.",
+    )
     return replace(patch, ends=(arguments, left), notes=notes)
 
 

@@ -33,15 +33,15 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
     ops = [op for op in ops if not index.consumer_lists[op] and not index.waiting_lists[op]]
     if not ops:
         return ()
-    kept = unprunable_ops(index, {split_tensor(name)[0] for name in external})
+    is_needed = unprunable_ops(index, {split_tensor(name)[0] for name in external})
     state = persistent_state(index)
     ends = {index.ids[op] for op in (split_tensor(name)[0] for name in external) if op in index.ids}
     members = {split_tensor(member.name)[0] for some in index.collections.values() for member in some}
-    for op in np.flatnonzero(kept & ~state).tolist():
+    for op in np.flatnonzero(is_needed & ~state).tolist():
         if _DRAWS.fullmatch(index.types[op]) and op not in ends and index.names[op] not in members:
-            kept[op] = False
-    unused = {op for op in ops if not kept[op]}
-    return tuple(sorted(unused | no_longer_needed(index, unused, kept)))
+            is_needed[op] = False
+    unused = {op for op in ops if not is_needed[op]}
+    return tuple(sorted(unused | no_longer_needed(index, unused, is_needed)))
 
 
 def _abandoned_ops(patches: Iterable[Patch]) -> set[str]:

@@ -212,11 +212,11 @@ def _rename_nodes(nodes: Sequence[NodeDef], names: Iterable[str], used_names: It
 
     A frozen variable is a constant of the variable's name, and the objects of a SavedModel restore the variable itself.
     """
-    taken = {name.lower() for name in used_names}
+    names_in_use = {name.lower() for name in used_names}
     new_names: dict[str, str] = {}
     for name in names:
-        new_names[name] = free_name(f"{name}_frozen", taken)
-        taken.add(new_names[name].lower())
+        new_names[name] = free_name(f"{name}_frozen", names_in_use)
+        names_in_use.add(new_names[name].lower())
     if not new_names:
         return list(nodes)
     renamed = []
@@ -280,7 +280,7 @@ def _set_collections(meta: MetaGraphDef, edited: EditedSavedModel, names: set[st
 
 def _set_trainable(meta: MetaGraphDef, index: GraphIndex) -> None:
     """Let the variables in the collections be trainable, or not, as the edited graph has them."""
-    defined, found = index.defined_variables, dict[str, bytes]()
+    defined, variable_protos = index.defined_variables, dict[str, bytes]()
     for key in list(meta.collection_def):
         if tf_protos.collection_message(key) is not tf_protos.VariableDef:
             continue
@@ -290,10 +290,12 @@ def _set_trainable(meta: MetaGraphDef, index: GraphIndex) -> None:
             name = split_tensor(proto.variable_name)[0]
             if name in defined:
                 proto.trainable = defined[name].trainable
-                found[name] = proto.SerializeToString()
+                variable_protos[name] = proto.SerializeToString()
         collection[:] = [proto.SerializeToString() for proto in protos]
     names = (split_tensor(member.name)[0] for member in index.collections.get(TRAINABLE, ()))
-    meta.collection_def[TRAINABLE].bytes_list.value[:] = [found[name] for name in names if name in found]
+    meta.collection_def[TRAINABLE].bytes_list.value[:] = [
+        variable_protos[name] for name in names if name in variable_protos
+    ]
 
 
 def _is_there(key: str, entry: bytes, names: set[str]) -> bool:

@@ -66,17 +66,19 @@ def new_variables(
         CannotHold: A variable is one of TensorFlow 1, or has no value.
     """
     known = {node.name for node in meta.graph_def.node} | set(before.names)
-    found = definitions(after, [i for i in handles(after) if after.names[i] not in known]).values()
+    variable_defs = definitions(after, [i for i in handles(after) if after.names[i] not in known]).values()
     nodes = meta.object_graph_def.nodes
-    taken = {child.local_name.lower() for child in nodes[0].children} if nodes else set()
-    made: list[NewVariable] = []
-    for variable in found:
+    names_in_use = {child.local_name.lower() for child in nodes[0].children} if nodes else set()
+    saved_variables: list[NewVariable] = []
+    for variable in variable_defs:
         if not variable.resource or not variable.initializer:
             raise CannotHold(f"{variable.handle!r} is a new variable without an initial value of its own")
-        attribute = free_name(_NO_NAME.sub("_", variable.handle), taken)
-        taken.add(attribute.lower())
-        made.append(NewVariable(variable, attribute, len(nodes) + len(made), _value(after, variable, session)))
-    return made
+        attribute = free_name(_NO_NAME.sub("_", variable.handle), names_in_use)
+        names_in_use.add(attribute.lower())
+        saved_variables.append(
+            NewVariable(variable, attribute, len(nodes) + len(saved_variables), _value(after, variable, session))
+        )
+    return saved_variables
 
 
 def _value(index: GraphIndex, variable: VariableDef, session: Session | None) -> Any:
@@ -120,9 +122,9 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
         return list(nodes)
     if init not in {node.name for node in nodes}:
         raise CannotHold(f"{variables[0].definition.handle!r} is a new variable, and the model has no init op")
-    taken = {node.name.lower() for node in nodes}
+    names_in_use = {node.name.lower() for node in nodes}
     assigns = {new.definition.initializer: new for new in variables}
-    found = []
+    new_nodes = []
     for node in nodes:
         changed = type(node)()
         changed.CopyFrom(node)
@@ -130,14 +132,14 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
             changed.input.extend(f"^{name}" for name in assigns)
         elif node.name in assigns:
             value = assigns[node.name].value
-            name = free_name(f"{assigns[node.name].definition.handle}/saved_value", taken)
+            name = free_name(f"{assigns[node.name].definition.handle}/saved_value", names_in_use)
             const = type(node)(name=name, op="Const")
             const.attr["dtype"].type = node.attr["dtype"].type
             const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape))
             changed.input[1] = name
-            found.append(const)
-        found.append(changed)
-    return found
+            new_nodes.append(const)
+        new_nodes.append(changed)
+    return new_nodes
 
 
 def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, object]:

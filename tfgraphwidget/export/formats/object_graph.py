@@ -418,7 +418,7 @@ class ObjectGraphEdit:
     def _given_objects(self) -> dict[str, list[int | None]]:
         """The saved objects that calls give the arguments of each function; None for other arguments."""
         known = self._object_tensors
-        found: dict[str, list[int | None]] = {}
+        arguments: dict[str, list[int | None]] = {}
         stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
             (self._after.nodes, {**known, **{name.removesuffix(":0"): number for name, number in known.items()}})
         ]
@@ -426,14 +426,14 @@ class ObjectGraphEdit:
             nodes, objects = stack.pop()
             for node in nodes:
                 name = called_function(node)
-                if node.op not in FUNCTION_CALLS or name not in self._after.functions or name in found:
+                if node.op not in FUNCTION_CALLS or name not in self._after.functions or name in arguments:
                     continue
                 definition = self._after.extras.function(name)
-                found[name] = [objects.get(text) for text in node.input if text[:1] != "^"]
-                pairs_of_arguments = zip(definition.signature.input_arg, found[name], strict=False)
+                arguments[name] = [objects.get(text) for text in node.input if text[:1] != "^"]
+                pairs_of_arguments = zip(definition.signature.input_arg, arguments[name], strict=False)
                 inner = {argument.name: number for argument, number in pairs_of_arguments if number is not None}
                 stack.append((definition.node_def, inner))
-        return found
+        return arguments
 
     def _move(self, moves: Mapping[str, str]) -> None:
         """Let objects name other functions."""

@@ -64,9 +64,9 @@ class OrthogonalRouter:
             passed |= met
         return way
 
-    def _beside(self, chosen: Mask, axis: int, more: set[float]) -> list[float]:
+    def _beside(self, mask: Mask, axis: int, more: set[float]) -> list[float]:
         """Where lines may run so that some boxes are beside them."""
-        return sorted(more.union(self.before[chosen, axis].tolist(), self.after[chosen, axis].tolist()))
+        return sorted(more.union(self.before[mask, axis].tolist(), self.after[mask, axis].tolist()))
 
     def _costs(self, xs: list[float], ys: list[float]) -> tuple[Costs, Costs]:
         """What it costs to go from x[i] to x[i + 1] at y[j], and from y[j] to y[j + 1] at x[i]."""

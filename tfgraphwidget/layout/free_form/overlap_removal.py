@@ -167,15 +167,15 @@ def _push_down(points: Points, sizes: Points) -> Points:
     """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where they are."""
     order = np.lexsort((points[:, 0], points[:, 1]))
     placed = points.copy()
-    done: list[int] = []
+    previous: list[int] = []
     for node in order.tolist():
         moved = True
-        while moved and done:
-            other = np.array(done)
+        while moved and previous:
+            other = np.array(previous)
             need = (sizes[other] + sizes[node]) / 2 + GAP
             near = (np.abs(placed[other] - placed[node]) < need - 1e-6).all(axis=1)
             moved = bool(near.any())
             if moved:
                 placed[node, 1] = float((placed[other, 1] + need[:, 1])[near].max())
-        done.append(node)
+        previous.append(node)
     return placed

@@ -47,24 +47,24 @@ class Pins:
 
 def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
     """The items by name, scopes and groups with a slash behind: an op may have the same name."""
-    found: dict[str, int] = {}
+    item_of_key: dict[str, int] = {}
     for item, (name, is_a) in enumerate(zip(names, kind.tolist(), strict=True)):
         if item:
-            found.setdefault(f"{name}/" if is_a in (CLOSED, OPEN) else name, item)
-    return found
+            item_of_key.setdefault(f"{name}/" if is_a in (CLOSED, OPEN) else name, item)
+    return item_of_key
 
 
 def pinned_items(visible: VisibleGraph, pinned: Mapping[str, Point]) -> Pinned:
     """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope."""
     known = keys(visible.names, visible.kind) if pinned else {}
-    found = {meant_key(name, known): at for name, at in pinned.items()}
-    return {known[key]: at for key, at in found.items() if key and visible.kind[known[key]] != BADGE}
+    points = {meant_key(name, known): at for name, at in pinned.items()}
+    return {known[key]: at for key, at in points.items() if key and visible.kind[known[key]] != BADGE}
 
 
 def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
     """Return the pins without those that a name means; none at all for ""."""
-    gone = meant_key(name, pinned)
-    return {key: place for key, place in pinned.items() if name and key != gone}
+    pin_key = meant_key(name, pinned)
+    return {key: place for key, place in pinned.items() if name and key != pin_key}
 
 
 def pins_in_sight(

@@ -66,14 +66,14 @@ class ObstacleAvoidance:
         first, stop = bisect_left(self._lefts, left - self._widest), bisect_left(self._lefts, right)
         some = slice(first, stop)
         near = (self._top[some] < max(b, d)) & (self._bottom[some] > min(b, d)) & (self._right[some] > left)
-        found = near.nonzero()[0] + first
-        if not len(found):
+        boxes = near.nonzero()[0] + first
+        if not len(boxes):
             return -1
-        beside, below = self._x[found] - (a + c) / 2, self._y[found] - (b + d) / 2
+        beside, below = self._x[boxes] - (a + c) / 2, self._y[boxes] - (b + d) / 2
         # Their frames meet; so they do if the normal of the piece does not tell them apart.
         off = np.abs((c - a) * below - (d - b) * beside)
-        hit = off < abs(c - a) * self._tall[found] + abs(d - b) * self._wide[found]
-        nodes = self._order[found[hit]].tolist()
+        hit = off < abs(c - a) * self._tall[boxes] + abs(d - b) * self._wide[boxes]
+        nodes = self._order[boxes[hit]].tolist()
         far = (np.abs(beside) + np.abs(below))[hit].tolist()
         return min(((d, node) for d, node in zip(far, nodes, strict=True) if node not in through), default=(0, -1))[1]
 

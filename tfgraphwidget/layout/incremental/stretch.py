@@ -49,8 +49,8 @@ def insert_into_rows(
             at = bisect_left(placed, hint[vertex], key=lambda v: hint[v])
             near = range(max(0, at - _NEAR), min(len(placed), at + _NEAR) + 1)
             slots = [(*_slot(graph, placed, vertex, hint, i), i) for i in near]
-            _, hint[vertex], chosen = min(slots, key=lambda slot: (slot[0], abs(slot[2] - at)))
-            placed.insert(chosen, vertex)
+            _, hint[vertex], position = min(slots, key=lambda slot: (slot[0], abs(slot[2] - at)))
+            placed.insert(position, vertex)
         row[:] = placed
     return hint
 

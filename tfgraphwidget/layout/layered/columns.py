@@ -46,12 +46,12 @@ class ColumnAssembly:
 
     def _choose_entries(self) -> dict[int, float]:
         """The x of each port of the upper border: where its first hyperedge enters the first column."""
-        found: dict[int, tuple[int, float]] = {}
+        entry_by_port: dict[int, tuple[int, float]] = {}
         for hyperedge, entries in self.entries.items():
             if hyperedge[0] == "start":
                 first = min(entries.items())
-                found[hyperedge[2]] = min(first, found.get(hyperedge[2], first))
-        return {port: x for port, (_, x) in found.items()}
+                entry_by_port[hyperedge[2]] = min(first, entry_by_port.get(hyperedge[2], first))
+        return {port: x for port, (_, x) in entry_by_port.items()}
 
     def _place_columns(self) -> float:
         """Give columns, gutter lanes, entries and exits their x; returns the whole width."""

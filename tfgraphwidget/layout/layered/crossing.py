@@ -173,12 +173,12 @@ def _gain(left: list[int], right: list[int]) -> int:
 
 def _inversions(ends: list[int]) -> int:
     """Return how many pairs are in the wrong order."""
-    seen = sorted(ends)
-    if seen == ends:
+    sorted_ends = sorted(ends)
+    if sorted_ends == ends:
         return 0
     total = 0
-    seen = []
+    sorted_ends = []
     for end in ends:
-        total += len(seen) - bisect_right(seen, end)
-        insort(seen, end)
+        total += len(sorted_ends) - bisect_right(sorted_ends, end)
+        insort(sorted_ends, end)
     return total

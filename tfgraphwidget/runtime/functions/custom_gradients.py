@@ -45,8 +45,8 @@ class Gradient:
                 return call_with_captures(self.function, output_gradients, captured)
             dtypes = [tensor.dtype for tensor in self.function.graph.outputs]
             call = tf.raw_ops.StatefulPartitionedCall
-            given = iter(call(args=[*output_gradients, *captured], Tout=dtypes, f=self.function))
-            return [next(given) if is_returned else None for is_returned in self.results]
+            input_gradients = iter(call(args=[*output_gradients, *captured], Tout=dtypes, f=self.function))
+            return [next(input_gradients) if is_returned else None for is_returned in self.results]
 
         tf.RegisterGradient(name)(gradient)
 

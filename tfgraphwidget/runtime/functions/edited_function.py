@@ -105,14 +105,14 @@ def new_handles(definition: FunctionDef, nodes: Iterable[NodeDef]) -> list[NewHa
         definition: The function.
         nodes: The handle ops in the body.
     """
-    taken = {argument.name for argument in (*definition.signature.input_arg, *definition.signature.output_arg)}
-    taken |= {node.name.lower() for node in definition.node_def}
-    found = []
+    names_in_use = {argument.name for argument in (*definition.signature.input_arg, *definition.signature.output_arg)}
+    names_in_use |= {node.name.lower() for node in definition.node_def}
+    handles = []
     for node in nodes:
-        name = free_name(_NO_ARGUMENT.sub("_", node.name.lower()).lstrip("_0123456789") or "handle", taken)
-        taken.add(name)
-        found.append(NewHandle(node.name, node, name))
-    return found
+        name = free_name(_NO_ARGUMENT.sub("_", node.name.lower()).lstrip("_0123456789") or "handle", names_in_use)
+        names_in_use.add(name)
+        handles.append(NewHandle(node.name, node, name))
+    return handles
 
 
 def _add_arguments(definition: FunctionDef, handles: Iterable[NewHandle]) -> None:
@@ -135,11 +135,11 @@ def _returning(definition: FunctionDef, handles: Sequence[NewHandle]) -> Functio
     """The body of a loop, which returns the handles that it takes too."""
     new = type(definition)()
     new.CopyFrom(definition)
-    taken = {argument.name for argument in new.signature.output_arg}
+    names_in_use = {argument.name for argument in new.signature.output_arg}
     for handle in handles:
         result = new.signature.output_arg.add()
         _describe(result, handle)
-        result.name = free_name(f"{handle.argument}_out", taken)
+        result.name = free_name(f"{handle.argument}_out", names_in_use)
         new.ret[result.name] = handle.argument
     return _name_function(new, definition.signature.name)
 
@@ -150,14 +150,18 @@ class _Calls:
     Args:
         index: The graph, whose library has the functions that are called now.
         handles: What the new functions take besides.
-        made: The new functions; those that follow come here too.
+        new_functions: The new functions; those that follow come here too.
         known: The new functions by name.
     """
 
     def __init__(
-        self, index: GraphIndex, handles: Sequence[NewHandle], made: list[FunctionDef], known: Mapping[str, FunctionDef]
+        self,
+        index: GraphIndex,
+        handles: Sequence[NewHandle],
+        new_functions: list[FunctionDef],
+        known: Mapping[str, FunctionDef],
     ) -> None:
-        self._index, self._handles, self._made = index, handles, made
+        self._index, self._handles, self._new_functions = index, handles, new_functions
         self._known = dict(known)
 
     def exchange(self, node: NodeDef, functions: Mapping[str, str], inputs: Sequence[str]) -> NodeDef:
@@ -166,7 +170,7 @@ class _Calls:
         Raises GraphEditError for an op that gives its functions no inputs of its own.
         """
         if not self._handles or not functions:
-            return _calling(node, functions, {f.signature.name for f in self._made if _acts(f)})
+            return _calling(node, functions, {f.signature.name for f in self._new_functions if _acts(f)})
         key = _TYPES.get(node.op)
         if key is None and "" not in functions:
             raise GraphEditError(
@@ -181,7 +185,7 @@ class _Calls:
             function = self._known[functions[door.label]] if is_edited else self._widen(door.function)
             function = self._with_results(function) if is_loop and door.label == "body" else function
             labels[door.label] = function.signature.name
-        new = _calling(node, labels, {f.signature.name for f in self._made if _acts(f)})
+        new = _calling(node, labels, {f.signature.name for f in self._new_functions if _acts(f)})
         data = [text for text in new.input if text[:1] != "^"]
         new.input[:] = [*data, *inputs, *(text for text in new.input if text[:1] == "^")]
         if key is not None:
@@ -199,8 +203,10 @@ class _Calls:
         definition = self._known.get(name) or self._index.extras.function(name)
         new = type(definition)()
         new.CopyFrom(definition)
-        taken = {argument.name for argument in definition.signature.input_arg} | {n.name for n in definition.node_def}
-        handles = [replace(handle, argument=free_name(handle.argument, taken)) for handle in self._handles]
+        names_in_use = {argument.name for argument in definition.signature.input_arg} | {
+            n.name for n in definition.node_def
+        }
+        handles = [replace(handle, argument=free_name(handle.argument, names_in_use)) for handle in self._handles]
         _add_arguments(new, handles)
         return self._keep(_name_function(new, name))
 
@@ -210,8 +216,8 @@ class _Calls:
         return self._keep(_returning(function, [replace(handle, argument=argument.name) for handle, argument in pairs]))
 
     def _keep(self, function: FunctionDef) -> FunctionDef:
-        if function.signature.name not in {made.signature.name for made in self._made}:
-            self._made.append(function)
+        if function.signature.name not in {other.signature.name for other in self._new_functions}:
+            self._new_functions.append(function)
         self._known[function.signature.name] = function
         return function
 
@@ -246,12 +252,12 @@ def call_instead(
             [op],
         )
     door = next(door for door in called_functions(node, index.functions) if label in ("", door.label, door.function))
-    made = [new]
-    calls = _Calls(index, handles, made, {new.signature.name: new})
+    new_functions = [new]
+    calls = _Calls(index, handles, new_functions, {new.signature.name: new})
     changed = NodeChange(
         node, calls.exchange(node, {door.label: new.signature.name}, [handle.op for handle in handles])
     )
-    add = replace(state or Change(), functions=tuple(_lacking(made, index, inner)))
+    add = replace(state or Change(), functions=tuple(_lacking(new_functions, index, inner)))
     return _with_shapes(index, Patch(add=add, changed=(changed,)))
 
 

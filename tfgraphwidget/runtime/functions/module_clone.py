@@ -200,8 +200,8 @@ def _make(
         return dict(zip(module.outputs, outputs, strict=True))
 
     def inline(*tensors: Any) -> list[Any]:
-        taken = {index.names[i].lower() for i in part.ops}
-        return add_ops(dict(zip(module.inputs, tensors, strict=True)), _capture_state(states, taken), "")
+        names_in_use = {index.names[i].lower() for i in part.ops}
+        return add_ops(dict(zip(module.inputs, tensors, strict=True)), _capture_state(states, names_in_use), "")
 
     infos = {
         id(variable.handle): CaptureInfo(name, variable.trainable) for name, variable in module.named_variables.items()
@@ -222,10 +222,10 @@ def _make(
     return module
 
 
-def _capture_state(states: States, taken: set[str] | None = None) -> dict[str, Any]:
+def _capture_state(states: States, names_in_use: set[str] | None = None) -> dict[str, Any]:
     """What stands for state in the function that is being traced, by the name of the original's tensor.
 
-    `taken` are names that no placeholder of it may have.
+    `names_in_use` are names that no placeholder of it may have.
     """
     graph = tf.compat.v1.get_default_graph()
     state_tensors: dict[str, object] = {**states.handles, **states.constants}
@@ -233,12 +233,12 @@ def _capture_state(states: States, taken: set[str] | None = None) -> dict[str, A
     for name, variable in (*states.variables.items(), *states.shared.items()):
         watch_variable(variable)  # else no tape watches it
         state_tensors[name] = variable.handle
-    if taken is None:
+    if names_in_use is None:
         return {f"{name}:0": graph.capture(tensor) for name, tensor in state_tensors.items()}
     captured = {}
     for name, tensor in state_tensors.items():
-        placeholder = free_name(f"{identifier(name)}_captured", taken)
-        taken.add(placeholder.lower())
+        placeholder = free_name(f"{identifier(name)}_captured", names_in_use)
+        names_in_use.add(placeholder.lower())
         captured[f"{name}:0"] = graph.capture(tensor, name=placeholder)
     return captured
 

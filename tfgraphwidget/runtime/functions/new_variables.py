@@ -79,25 +79,27 @@ def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_o
     Returns:
         The handles in the caller, and what it gains.
     """
-    taken = {name.lower() for name in (*caller.names, *caller.scopes.names)} | set(caller.reserved)
+    names_in_use = {name.lower() for name in (*caller.names, *caller.scopes.names)} | set(caller.reserved)
     known = {variable.handle: variable for variable in patch.add.variables}
     state, names, nodes, variables = patch.new_state, [], [], []
     for handle in handles:
         live, own = state[handle.node.name], handle.node.name
-        name = free_name(own, taken)
-        taken.add(name.lower())
+        name = free_name(own, names_in_use)
+        names_in_use.add(name.lower())
         names.append(name)
         if as_ops:
-            made, definition = _variable(name, live, trainable=known[own].trainable if own in known else live.trainable)
+            variable_nodes, definition = _variable(
+                name, live, trainable=known[own].trainable if own in known else live.trainable
+            )
         else:
             node = type(handle.node)()
             node.CopyFrom(handle.node)
             node.name = name
-            made = [node]
+            variable_nodes = [node]
             definition = replace(known[own], handle=name, snapshot=None) if own in known else VariableDef(
                 name, None, None, None, resource=True, trainable=live.trainable
             )  # fmt: skip
-        nodes += made
+        nodes += variable_nodes
         variables.append(definition)
     members = [("variables", Member("variable", v.name)) for v in variables]
     members += [("trainable_variables", Member("variable", v.name)) for v in variables if v.trainable]

@@ -386,10 +386,10 @@ class _Inference:
         """Infer every op that can have other shapes. Raises GraphEditError."""
         for name in self._after.own:
             self._enqueue(name)
-        done = 0
+        count = 0
         while self._queue:
-            done += 1
-            tell("Inferring shapes", done, done + len(self._queue))
+            count += 1
+            tell("Inferring shapes", count, count + len(self._queue))
             name = heapq.heappop(self._queue)[1]
             self._waiting.discard(name)
             slots = self._after.slots(name)

@@ -53,15 +53,15 @@ def match_variables(
     """
     ours, theirs = _by_name(source, source_scope), _by_name(target, target_scope)
     pairs_by_target = {b: a for a, b in _name_pairs(ours, theirs, names, source_scope, target_scope)}
-    chosen = [(a, b) for b, a in pairs_by_target.items()]
-    if not chosen:
+    pairs = [(a, b) for b, a in pairs_by_target.items()]
+    if not pairs:
         raise GraphEditError(
             f"None of the {len(ours)} variables has the name of one of the target's {len(theirs)}; say which belong "
             "together: names={'source': 'target'}, of variables or scopes, or by_order=True for models of one "
             "architecture."
         )
     places = {name: k for k, name in enumerate(ours)}
-    return tuple((ours[a], theirs[b]) for a, b in sorted(chosen, key=lambda pair: places[pair[0]]))
+    return tuple((ours[a], theirs[b]) for a, b in sorted(pairs, key=lambda pair: places[pair[0]]))
 
 
 def match_in_order(source: Iterable[A], target: Iterable[B]) -> tuple[tuple[A, B], ...]:

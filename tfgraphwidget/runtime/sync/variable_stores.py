@@ -306,8 +306,8 @@ def _named_variables(
 ) -> tuple[dict[str, tf.Variable], dict[str, str]]:
     """Variables by name, or by path where several have one name; and the paths by these."""
     count = Counter(name for name, _, _ in variables)
-    chosen = [(path if count[name] > 1 and path else name, path, v) for name, path, v in variables]
-    return {name: v for name, _, v in chosen}, {name: path for name, path, _ in chosen}
+    entries = [(path if count[name] > 1 and path else name, path, v) for name, path, v in variables]
+    return {name: v for name, _, v in entries}, {name: path for name, path, _ in entries}
 
 
 def store_of_source(source: Source, index: GraphIndex) -> VariableStore:

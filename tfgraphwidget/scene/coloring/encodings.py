@@ -95,11 +95,11 @@ def by_structure(index: GraphIndex) -> Categories:
     outline, sums = outline_of(index, fold=False)
     if not len(index):
         return Categories.of([])
-    built = structural_hashes(index, outline, sibling_edges(index, outline))[: len(outline)].tolist()
+    hashes = structural_hashes(index, outline, sibling_edges(index, outline))[: len(outline)].tolist()
     alike: dict[int, list[int]] = defaultdict(list)
     for node in range(1, len(outline)):
         if sums.compute_ops[node] and sums.ops[node] > 1:
-            alike[built[node]].append(node)
+            alike[hashes[node]].append(node)
     repeated = [nodes for nodes in alike.values() if len(nodes) > 1]
     repeated.sort(key=lambda nodes: -len(nodes) * int(sums.ops[nodes[0]]))
     names = _distinguishing_names([outline.names[nodes[0]] for nodes in repeated])
@@ -133,8 +133,8 @@ def by_difference(index: GraphIndex, difference: Difference) -> Categories:
     """What edits have done to each op."""
     masks = difference.ops(index)
     code = np.where(masks["added"], 0, np.where(masks["changed"], 1, -1)).astype(np.int32)
-    gone = len(difference.removed)
-    notice = f"{gone:,} op{'s' * (gone > 1)} removed" if gone else ""
+    count = len(difference.removed)
+    notice = f"{count:,} op{'s' * (count > 1)} removed" if count else ""
     return Categories(["added", "changed"], code, none="as it was opened", notice=notice)
 
 

@@ -172,10 +172,10 @@ def _css(color: _Rgb) -> str:
 def _parse(text: str) -> _Rgb:
     if re.fullmatch(r"#[0-9a-f]{6}", text):
         return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
-    found = re.fullmatch(r"rgb\((\d{1,3}), ?(\d{1,3}), ?(\d{1,3})\)", text)
-    if not found or max(map(int, found.groups())) > 255:
+    match = re.fullmatch(r"rgb\((\d{1,3}), ?(\d{1,3}), ?(\d{1,3})\)", text)
+    if not match or max(map(int, match.groups())) > 255:
         raise ValueError(f"{text!r} is not a color; give '#rrggbb' or 'rgb(255, 255, 255)'.")
-    return int(found[1]), int(found[2]), int(found[3])
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def ramp(*, dark: bool = False) -> tuple[str, ...]:

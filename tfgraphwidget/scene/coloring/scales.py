@@ -98,10 +98,10 @@ class Categories:
         rest = len(self.code) - sum(count)
         count = count if self.totals is None else list(self.totals)
         whole = len(self.labels) <= MOST
-        shown = len(self.labels) if whole else MOST - 1
-        entries = [LegendEntry(str(self.labels[k]), k + 1, count[k]) for k in range(shown) if count[k]]
+        entry_count = len(self.labels) if whole else MOST - 1
+        entries = [LegendEntry(str(self.labels[k]), k + 1, count[k]) for k in range(entry_count) if count[k]]
         if not whole:
-            entries.append(LegendEntry(f"{len(self.labels) - shown:,} others", MOST, sum(count[shown:])))
+            entries.append(LegendEntry(f"{len(self.labels) - entry_count:,} others", MOST, sum(count[entry_count:])))
         if rest and self.none:
             entries.append(LegendEntry(self.none, 0, rest))
         return Legend(by, tuple(entries), notice=self.notice)

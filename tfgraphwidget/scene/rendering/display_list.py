@@ -285,9 +285,9 @@ class _Painter:
             return
         x, y, w, h = self._boxes_of[item]
         differs, probed = int(self._paint.differs[item]), int(self._paint.probed[item])
-        found = [(x, "+~"[differs - 1], ("added", "changed")[differs - 1])] if differs else []
-        found += [(x + w, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
-        for at_x, sign, color in found:
+        signs = [(x, "+~"[differs - 1], ("added", "changed")[differs - 1])] if differs else []
+        signs += [(x + w, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
+        for at_x, sign, color in signs:
             yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)
             yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
 
@@ -350,10 +350,10 @@ class _Painter:
         places = _LabelPlaces(self._scene)
         for edge in self._edges:
             text = self._edge_text(edge)
-            found = text and places.take(edge, self._longest_pieces[edge], text_width(text) * 12 + 4)
-            if not text or not found:
+            place = text and places.take(edge, self._longest_pieces[edge], text_width(text) * 12 + 4)
+            if not text or not place:
                 continue
-            x, y, upright = found
+            x, y, upright = place
             scene, source, target = self._scene, int(self._scene.source[edge]), int(self._scene.target[edge])
             around = source if scene.parent[target] == source else int(scene.parent[source])
             rim = self._area_colors(max(around, 0)).fill
@@ -462,15 +462,15 @@ class _LabelPlaces:
         lying, standing = (x - half, y - low, x + half, y + low), (x - low, y - half, x + low, y + half)
         lies = across >= wide + self._ROOM or (across < 1 and down >= self._HEIGHT + self._ROOM)
         if lies and self._is_free(edge, lying):
-            found, upright = lying, False
+            corners, upright = lying, False
         elif across < 1 and down >= wide + self._ROOM and self._is_free(edge, standing):
-            found, upright = standing, True
+            corners, upright = standing, True
         else:
             return None
-        bands = self._bands(found)
-        free = not any(_overlap(found, other) for band in bands for other in self._taken.get(band, ()))
+        bands = self._bands(corners)
+        free = not any(_overlap(corners, other) for band in bands for other in self._taken.get(band, ()))
         for band in bands:  # of two that overlap the first has its text
-            self._taken.setdefault(band, []).append(found)
+            self._taken.setdefault(band, []).append(corners)
         return (x, y, upright) if free else None
 
     def _bands(self, corners: Area) -> range:
@@ -495,13 +495,13 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 def _overlaps(all_corners: npt.NDArray[Any], corners: Area) -> npt.NDArray[np.bool_]:
     left, top, right, bottom = corners
-    found: npt.NDArray[np.bool_] = (
+    overlaps: npt.NDArray[np.bool_] = (
         (all_corners[:, 0] < right)
         & (all_corners[:, 2] > left)
         & (all_corners[:, 1] < bottom)
         & (all_corners[:, 3] > top)
     )
-    return found
+    return overlaps
 
 
 def _overlap(a: Area, b: Area) -> bool:
@@ -526,14 +526,14 @@ def _touches(box: npt.NDArray[Any], area: Area) -> npt.NDArray[np.bool_]:
 
 def _edges_in(scene: Scene, area: Area) -> list[int]:
     """The edges with a line that touches the area."""
-    found = []
+    edges = []
     for edge in range(len(scene.source)):
         points = scene.route[scene.route_start[edge] : scene.route_start[edge + 1]]
         if len(points) > 1:
             low = points.min(axis=0)
             if _touches(np.array([[*low, *(points.max(axis=0) - low)]]), area)[0]:
-                found.append(edge)
-    return found
+                edges.append(edge)
+    return edges
 
 
 def _route(scene: Scene, edge: int) -> Points:

@@ -93,9 +93,9 @@ def _names(op_type: str) -> dict[str, str]:
     definition = tf_protos.registered_op(op_type)
     known = [name for name in inspect.signature(getattr(tf.raw_ops, op_type)).parameters if name != "name"]
     inputs, attributes = ([arg.name for arg in args] for args in (definition.input_arg, definition.attr))
-    found = {name: name for name in (*inputs, *attributes) if name in known}
-    renamed = iter([name for name in known if name not in found])
-    return {**found, **{name: new for name in inputs if name not in found and (new := next(renamed, ""))}}
+    same_names = {name: name for name in (*inputs, *attributes) if name in known}
+    renamed = iter([name for name in known if name not in same_names])
+    return {**same_names, **{name: new for name in inputs if name not in same_names and (new := next(renamed, ""))}}
 
 
 @functools.cache
@@ -113,13 +113,13 @@ def _inputs(op_type: str) -> tuple[_Input, ...]:
 
 
 @functools.cache
-def parameters(op_type: str, tensors: int = 1, given: tuple[str, ...] = ()) -> tuple[Parameter, ...]:
+def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) -> tuple[Parameter, ...]:
     """The parameters of an op type that is called on so many tensors: further inputs, then attributes.
 
     Args:
         op_type: The op type.
         tensors: How many tensors it is called on.
-        given: Names of inputs that are given as parameters, so that the tensors are the others.
+        options: Names of inputs that are given as parameters, so that the tensors are the others.
 
     Returns:
         The parameters, the required ones first.
@@ -131,7 +131,7 @@ def parameters(op_type: str, tensors: int = 1, given: tuple[str, ...] = ()) -> t
         return _ADAPTED[op_type]
     definition, names = definition_of(op_type), _names(op_type)
     texts = {name: text for _, name, text in documentation(op_type, definition).arguments}
-    called = set(_called_inputs(op_type, tensors, given))
+    called = set(_called_inputs(op_type, tensors, options))
     further = [
         Parameter(each.name, "tensor", many=each.is_list, required=True, about=texts.get(each.name, ""))
         for each in _inputs(op_type)
@@ -154,9 +154,9 @@ def definition_of(op_type: str) -> OpDef:
     return definition
 
 
-def _called_inputs(op_type: str, tensors: int, given: Collection[str] = ()) -> list[str]:
+def _called_inputs(op_type: str, tensors: int, options: Collection[str] = ()) -> list[str]:
     """The inputs that tensors are passed to, one name for each tensor: a list takes all that are left."""
-    free = [each for each in _inputs(op_type) if each.name not in given]
+    free = [each for each in _inputs(op_type) if each.name not in options]
     names: list[str] = []
     for each in free:
         names += [each.name] * (tensors - len(names) if each.is_list else 1)
@@ -182,14 +182,14 @@ def call_arguments(op_type: str, tensors: Sequence[object], options: Mapping[str
         InvalidArgument: It has no parameter of a name, or a value does not fit.
     """
     check_parameters(op_type, parameters(op_type, len(tensors), tuple(options)), options)
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     lists = {each.name for each in _inputs(op_type) if each.is_list}
     for name, tensor in zip(_called_inputs(op_type, len(tensors), options), tensors, strict=True):
         if name in lists:
-            found.setdefault(name, []).append(tensor)
+            arguments.setdefault(name, []).append(tensor)
         else:
-            found[name] = tensor
-    return {**found, **options}
+            arguments[name] = tensor
+    return {**arguments, **options}
 
 
 def fits(op_type: str, dtypes: Sequence[str]) -> bool:
@@ -228,19 +228,19 @@ def _attribute(attr: OpDef.AttrDef, name: str, about: str) -> Parameter | None:
 
 
 def _default_text(value: Any, kind: str, *, many: bool) -> str:
-    held = attr_value(value)
+    default = attr_value(value)
     if many:
-        return repr([_plain(item, kind) for item in held] if isinstance(held, list | tuple) else [])
-    return repr(_plain(held, kind))
+        return repr([_plain(item, kind) for item in default] if isinstance(default, list | tuple) else [])
+    return repr(_plain(default, kind))
 
 
-def _plain(held: Any, kind: str) -> object:
+def _plain(value: Any, kind: str) -> object:
     """A value of an AttrValue as Python has it."""
     if kind == "shape":
-        return shape_from_proto(held)
+        return shape_from_proto(value)
     if kind == "float":
-        return float(f"{held:.7g}")  # float32 in the OpDef
-    return held.decode(errors="replace") if isinstance(held, bytes) else held
+        return float(f"{value:.7g}")  # float32 in the OpDef
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 # Checks
@@ -356,11 +356,13 @@ def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...
     empty = inspect.Parameter.empty
     positional = [p for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     named = [p for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p not in positional[:tensors]]
-    found = []
+    parameter_list = []
     for each in named:
         kinds = {bool: "bool", int: "int", float: "float", str: "string"}
         kind = kinds.get(type(each.default), "any")
         if each.default is empty or kind != "any" or each.default is None:
             text = "" if each.default is empty else repr(each.default)
-            found.append(Parameter(each.name, cast("Kind", kind), required=each.default is empty, default=text))
-    return tuple(found)
+            parameter_list.append(
+                Parameter(each.name, cast("Kind", kind), required=each.default is empty, default=text)
+            )
+    return tuple(parameter_list)

@@ -55,11 +55,11 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     body = NodeBody(nodes, library, collections, saved_names=saved_names)
     if options.checkpoint is not None:
-        given = Checkpoint.of(options.checkpoint)
-        if checkpoint is None or checkpoint.missing() or given.missing():
-            checkpoint, folder = given, None
+        replacement = Checkpoint.of(options.checkpoint)
+        if checkpoint is None or checkpoint.missing() or replacement.missing():
+            checkpoint, folder = replacement, None
         else:
-            checkpoint = other_checkpoint(checkpoint, given, meta, body)
+            checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
     file = FileGraph(where, graph_def, meta, body, checkpoint, folder)
     obstacles = find_obstacles(file)
     return Source(

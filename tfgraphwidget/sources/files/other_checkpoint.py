@@ -25,17 +25,17 @@ class OtherCheckpoint(Checkpoint):
 
     Attributes:
         own: The checkpoint in the folder of the SavedModel.
-        given: The other one.
-        replaced: The name in `given` of each value that it has, by the name in `own`.
+        replacement: The other one.
+        replaced: The name in `replacement` of each value that it has, by the name in `own`.
     """
 
     own: Checkpoint
-    given: Checkpoint
+    replacement: Checkpoint
     replaced: Mapping[str, str]
 
     def missing(self) -> list[str]:
         """The paths of the files of both checkpoints that do not exist."""
-        return [*self.own.missing(), *self.given.missing()]
+        return [*self.own.missing(), *self.replacement.missing()]
 
     @cached_property
     def shapes(self) -> Mapping[str, Any]:
@@ -49,10 +49,10 @@ class OtherCheckpoint(Checkpoint):
 
     def value(self, name: str) -> Any:
         """The value of that name: the other checkpoint's, or the SavedModel's where that has none."""
-        return self.given.value(self.replaced[name]) if name in self.replaced else self.own.value(name)
+        return self.replacement.value(self.replaced[name]) if name in self.replaced else self.own.value(name)
 
 
-def other_checkpoint(own: Checkpoint, given: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> Checkpoint:
+def other_checkpoint(own: Checkpoint, replacement: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> Checkpoint:
     """The values of a SavedModel when a checkpoint is given for it.
 
     TensorFlow names values by the objects that have them. So the checkpoint of a model, of an object that has the model
@@ -61,33 +61,33 @@ def other_checkpoint(own: Checkpoint, given: Checkpoint, meta: MetaGraphDef, bod
 
     Args:
         own: The checkpoint in its folder.
-        given: The other one.
+        replacement: The other one.
         meta: Its MetaGraphDef.
         body: The graph.
 
     Raises:
         GraphEditError: The other checkpoint lacks a value that the graph needs, or has one of another shape or dtype.
     """
-    if given.prefix == own.prefix:
+    if replacement.prefix == own.prefix:
         return own
     needed = _needed_names(own, meta, body)
-    checkpoint = OtherCheckpoint(own.prefix, own, given, _matching(own, given, needed))
+    checkpoint = OtherCheckpoint(own.prefix, own, replacement, _matching(own, replacement, needed))
     for key, variable in needed.items():
         _check(checkpoint, key, variable)
     return checkpoint
 
 
 def _check(checkpoint: OtherCheckpoint, key: str, variable: str) -> None:
-    own, given, name = checkpoint.own, checkpoint.given, checkpoint.replaced.get(key)
-    start = f"checkpoint={shorten(given.prefix)}: variable {variable!r} of the SavedModel "
+    own, replacement, name = checkpoint.own, checkpoint.replacement, checkpoint.replaced.get(key)
+    start = f"checkpoint={shorten(replacement.prefix)}: variable {variable!r} of the SavedModel "
     if name is None:
-        there = sorted(other for other in given.shapes if other != OBJECTS)
+        there = sorted(other for other in replacement.shapes if other != OBJECTS)
         raise GraphEditError(
             f"{start}has the key {key!r}, and the checkpoint has no value for it (it has {_some(there)}); give a "
             "checkpoint of this model, or leave checkpoint= out.",
             [variable],
         )
-    before, after = value_type(own, key), value_type(given, name)
+    before, after = value_type(own, key), value_type(replacement, name)
     if before != after:
         raise GraphEditError(
             f"{start}is {before}, and the checkpoint has {after} under {name!r}; give a checkpoint of this model, or "
@@ -127,20 +127,22 @@ def _object_nodes(checkpoint: Checkpoint) -> Any:
         ) from error
 
 
-def _matching(own: Checkpoint, given: Checkpoint, needed: Collection[str]) -> dict[str, str]:
-    """The name in `given` of each value that both checkpoints have, by the name in `own`."""
-    mine, theirs = _object_nodes(own), _object_nodes(given)
+def _matching(own: Checkpoint, replacement: Checkpoint, needed: Collection[str]) -> dict[str, str]:
+    """The name in `replacement` of each value that both checkpoints have, by the name in `own`."""
+    mine, theirs = _object_nodes(own), _object_nodes(replacement)
     if not len(theirs) or not len(mine):
         names = {attribute.checkpoint_key: attribute.full_name for node in mine for attribute in node.attributes}
-        pairs = ((key, key if key in given.shapes else names.get(key, "")) for key in own.shapes if key != OBJECTS)
-        return {key: name for key, name in pairs if name in given.shapes}
-    found: list[dict[str, str]] = []
+        pairs = (
+            (key, key if key in replacement.shapes else names.get(key, "")) for key in own.shapes if key != OBJECTS
+        )
+        return {key: name for key, name in pairs if name in replacement.shapes}
+    matchings: list[dict[str, str]] = []
     for root in (0, *(child.node_id for child in theirs[0].children)):
-        found.append({key: name for key, name in _join_objects(mine, theirs, root) if name in given.shapes})
-        if found[-1].keys() >= set(needed):
-            return found[-1]
+        matchings.append({key: name for key, name in _join_objects(mine, theirs, root) if name in replacement.shapes})
+        if matchings[-1].keys() >= set(needed):
+            return matchings[-1]
     named = _by_full_name(mine, theirs)
-    return named if named.keys() >= set(needed) else found[0]
+    return named if named.keys() >= set(needed) else matchings[0]
 
 
 def _join_objects(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]]:

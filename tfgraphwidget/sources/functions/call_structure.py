@@ -115,8 +115,8 @@ class CallStructure:
 
     def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
         """The same with further tensors as keyword arguments, which an edit has added, by their names."""
-        taken = {parameter.name for parameter in self.parameters}
-        names = {name: free_name(name, taken) for name in specs}
+        names_in_use = {parameter.name for parameter in self.parameters}
+        names = {name: free_name(name, names_in_use) for name in specs}
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters = (*self.parameters, *(inspect.Parameter(names[name], kind) for name in specs))
         return CallStructure(parameters, {**self.specs, **{names[n]: spec for n, spec in specs.items()}}, self.results)

@@ -311,17 +311,17 @@ class EditedState:
 
     def live(self, name: str) -> Variable | Tensor | None:
         """The live variable or tensor; a variable that an edit made trainable, or not, is another one of its value."""
-        found = self.new[name] if name in self.new else self.original.live(name)
+        element = self.new[name] if name in self.new else self.original.live(name)
         now = self.index.defined_variables.get(name)
         if (
             now is None
             or self._trainable_before.get(name) == now.trainable
-            or getattr(found, "trainable", None) in (None, now.trainable)
+            or getattr(element, "trainable", None) in (None, now.trainable)
         ):
-            variable: Variable | Tensor | None = found
+            variable: Variable | Tensor | None = element
             return variable
         if name not in self._same:
-            self._same[name] = variable_view(found, trainable=now.trainable)
+            self._same[name] = variable_view(element, trainable=now.trainable)
         return self._same[name]
 
     @cached_property
