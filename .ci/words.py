@@ -70,6 +70,27 @@ PARTICIPLES = {
     "widget.protocol.replies": "replies to the page are named by what was done; the names are in saved pages",
 }
 
+# Locals and parameters say what they are: `matches`, not `found`. Adjectives of the field (`known_shapes`) may stay.
+PARTICIPLE_VARIABLES = frozenset(
+    (
+        "told",
+        "held",
+        "made",
+        "given",
+        "found",
+        "asked",
+        "kept",
+        "gone",
+        "said",
+        "taken",
+        "seen",
+        "shown",
+        "meant",
+        "known",
+    )
+)
+VARIABLES: dict[str, str] = {}  # "module.function.name": the reason why it stays
+
 PATTERN = re.compile("|".join(rf"(?P<w{k}>\b(?:{word})\b)" for k, word in enumerate(WORDS)), re.IGNORECASE)
 
 
@@ -87,15 +108,15 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 def plain(text: str) -> str:
     """The text without what is quoted as code: names between backticks and quotation marks, and examples."""
     text = re.sub(r"^\s*(?:>>>|\.\.\.) .*$", "", text, flags=re.MULTILINE)
-    return re.sub(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)", lambda found: " " * len(found[0]), text)
+    return re.sub(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)", lambda quoted: " " * len(quoted[0]), text)
 
 
 def script_prose(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of the comments and sentences of a TypeScript module."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        for found in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]*`|\"[^\"]*\"", line):
-            if " " in found[0]:
-                yield number, found[0].strip('`"')
+        for match in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]*`|\"[^\"]*\"", line):
+            if " " in match[0]:
+                yield number, match[0].strip('`"')
 
 
 def findings() -> Iterator[tuple[str, int, str, str]]:
@@ -108,9 +129,9 @@ def findings() -> Iterator[tuple[str, int, str, str]]:
             continue
         for line, text in read(path):
             bare = plain(text)
-            for found in PATTERN.finditer(bare):
-                at = line + bare.count("\n", 0, found.start())
-                yield str(path.relative_to(ROOT)), at, found[0], advice[int((found.lastgroup or "w0")[1:])]
+            for match in PATTERN.finditer(bare):
+                at = line + bare.count("\n", 0, match.start())
+                yield str(path.relative_to(ROOT)), at, match[0], advice[int((match.lastgroup or "w0")[1:])]
 
 
 def participles() -> Iterator[tuple[str, int, str, str]]:
@@ -125,16 +146,44 @@ def participles() -> Iterator[tuple[str, int, str, str]]:
                 yield str(path.relative_to(ROOT)), line, name, "a verb for what is done, a noun for what there is"
 
 
+def variables(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
+    """(function, name, line) of each parameter and each local variable of the functions of a module."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.arg):
+                yield function.name, node.arg, node.lineno
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield function.name, node.id, node.lineno
+            elif isinstance(node, ast.MatchAs | ast.MatchStar | ast.ExceptHandler) and node.name:
+                yield function.name, node.name, node.lineno
+
+
+def participle_variables() -> Iterator[tuple[str, int, str, str]]:
+    """(file, line, name, what to write) of each local variable and parameter that a bare participle names."""
+    package = ROOT / "tfgraphwidget"
+    for path in sorted(package.rglob("*.py")):
+        module = ".".join(path.relative_to(package).with_suffix("").parts)
+        names = {
+            (name, line)
+            for function, name, line in variables(ast.parse(path.read_text("utf-8")))
+            if name.strip("_") in PARTICIPLE_VARIABLES and f"{module}.{function}.{name}" not in VARIABLES
+        }
+        for name, line in sorted(names, key=lambda each: each[1]):
+            yield str(path.relative_to(ROOT)), line, name, "a noun for what it is: `matches`, `members`, `new_ops`"
+
+
 def main() -> int:
     """Print the findings."""
-    found = [*findings(), *participles()]
+    rows = [*findings(), *participles(), *participle_variables()]
     if "--count" in sys.argv:
-        for word, count in Counter(word.lower() for _, _, word, _ in found).most_common():
+        for word, count in Counter(word.lower() for _, _, word, _ in rows).most_common():
             print(count, word)  # noqa: T201
-        return bool(found)
-    for file, line, word, advice in found:
+        return bool(rows)
+    for file, line, word, advice in rows:
         print(f"{file}:{line}: {word!r}: {advice}")  # noqa: T201
-    return bool(found)
+    return bool(rows)
 
 
 if __name__ == "__main__":

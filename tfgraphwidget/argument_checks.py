@@ -73,13 +73,13 @@ def check_arguments(
         if meanings:
             _check_options(function.__name__, list(signature.parameters), options, refusal)
         try:
-            bound = signature.bind(*positional, **options).arguments
+            arguments = signature.bind(*positional, **options).arguments
         except TypeError:
             return  # the call itself says so, in Python's own words
         for name, hint in hints().items():
-            if name in bound:
+            if name in arguments:
                 several = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
-                for value in bound[name] if several else (bound[name],):
+                for value in arguments[name] if several else (arguments[name],):
                     check(function.__name__, name, value, hint, refusal, meanings.get(name))
 
     def call(*positional: Any, **options: Any) -> Any:

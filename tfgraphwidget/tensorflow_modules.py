@@ -70,9 +70,9 @@ class _Lazy:
 
     def __call__(self, *args: object, **kwargs: Any) -> Any:
         """Return a new instance of the class."""
-        bound = self.resolve()
+        function = self.resolve()
         bind()
-        return bound(*args, **kwargs)
+        return function(*args, **kwargs)
 
     def __instancecheck__(self, thing: object) -> bool:
         bind()

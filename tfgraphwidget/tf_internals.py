@@ -596,22 +596,22 @@ def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
     operation._update_input(k, tensor)
 
 
-def set_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
+def set_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Operation]) -> None:
     """Set the control inputs of an op, in place of those that it has.
 
     Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API cannot change an
     edge.
     """
     operation._remove_all_control_inputs()
-    operation._add_control_inputs(waited)
+    operation._add_control_inputs(control_inputs)
 
 
-def add_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
+def add_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Operation]) -> None:
     """Add control inputs to an op.
 
     Private: `Operation._add_control_inputs`. The public API cannot change an edge.
     """
-    operation._add_control_inputs(waited)
+    operation._add_control_inputs(control_inputs)
 
 
 def set_device(operation: tf.Operation, device: str) -> None:
@@ -872,10 +872,15 @@ def deleted_variable(handle: Tensor) -> tf.Variable | None:
     Private: `Tensor._handle_data`, and `resource_variable_ops.BaseResourceVariable`. Public ways all make a new handle.
     Whether the variable was trainable is gone with the object: one of floating point numbers is taken to be.
     """
-    known = getattr(handle, "_handle_data", None)
-    if known is None or not known.is_set or len(known.shape_and_type) != 1 or "tensorflow::Var" not in str(handle):
+    handle_data = getattr(handle, "_handle_data", None)
+    if (
+        handle_data is None
+        or not handle_data.is_set
+        or len(handle_data.shape_and_type) != 1
+        or "tensorflow::Var" not in str(handle)
+    ):
         return None
-    shape_and_type = known.shape_and_type[0]
+    shape_and_type = handle_data.shape_and_type[0]
     dtype = tf.as_dtype(shape_and_type.dtype)
     match = re.search(r'name="(.*?)(/\d+)?"', str(handle))
     name = match[1] if match is not None and match[1] else "variable"
@@ -1032,12 +1037,12 @@ def check_placement(session: Session, graph: Any) -> None:
     """
     unchecked = cast("Any", session)
     options = c_api.TF_NewSessionOptions(target=unchecked._target, config=unchecked._config)
-    opened = c_api.TF_NewSessionRef(graph, options)
+    session_ref = c_api.TF_NewSessionRef(graph, options)
     try:
-        c_api.ExtendSession(opened)
+        c_api.ExtendSession(session_ref)
     finally:
-        c_api.TF_CloseSession(opened)
-        c_api.TF_DeleteSession(opened)
+        c_api.TF_CloseSession(session_ref)
+        c_api.TF_DeleteSession(session_ref)
         c_api.TF_DeleteSessionOptions(options)
 
 

@@ -77,8 +77,8 @@ class BodyTarget:
     def edition(self) -> edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function
-        known = self._editions.pop(name) if name in self._editions else self._open(name)
-        edition = self._set_trainable(known)
+        opening = self._editions.pop(name) if name in self._editions else self._open(name)
+        edition = self._set_trainable(opening)
         self._editions[name] = edition  # behind those that were used before
         if len(self._editions) > _MOST_KNOWN:
             del self._editions[next(iter(self._editions))]
@@ -186,19 +186,19 @@ class BodyTarget:
             return change
         graph, origins = self.root.index, self.edition.body.origins or {}
         member_ops = [split_tensor(member.name)[0] for _, member in patch.add.members]
-        known = listed_variables(graph)
-        lost = [name for name in member_ops if origins.get(name) not in known]
-        if lost:
+        variable_names = listed_variables(graph)
+        missing = [name for name in member_ops if origins.get(name) not in variable_names]
+        if missing:
             raise GraphEditError(
-                f"set_trainable: no variable of the graph that was opened is known to be {lost[0]!r} here; enter "
+                f"set_trainable: no variable of the graph that was opened is known to be {missing[0]!r} here; enter "
                 "the function by the op that calls it.",
-                lost,
+                missing,
             )
-        ours = {name for name in origins.values() if name in known}
-        wanted = {origins[name] for name in member_ops}
+        ours = {name for name in origins.values() if name in variable_names}
+        handles = {origins[name] for name in member_ops}
         now = graph.collections.get(TRAINABLE, ())
         names = {split_tensor(member.name)[0] for member in now} - set(handles_of_one(graph, ours))
-        names |= set(handles_of_one(graph, wanted))
+        names |= set(handles_of_one(graph, handles))
         new = (Member("variable", f"{name}:0") for name in sorted(names, key=graph.op))
         add = Change(members=tuple((TRAINABLE, member) for member in new))
         return replace(change, add=add, remove=Change(members=tuple((TRAINABLE, member) for member in now)))

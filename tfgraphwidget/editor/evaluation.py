@@ -356,9 +356,9 @@ def navigator_of(model: Any) -> Navigator | None:
 
 def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:
     """The body of a function that an op of `index` calls; `body` is what the graph was read from."""
-    opened = open_function(reference.function, body, index, op)
-    context: dict[str, Any] = {"typing": opened.typing, "functions": opened.functions(), "extras": opened}
-    return build(opened.nodes(), *opened.collections(), **context)
+    node_body = open_function(reference.function, body, index, op)
+    context: dict[str, Any] = {"typing": node_body.typing, "functions": node_body.functions(), "extras": node_body}
+    return build(node_body.nodes(), *node_body.collections(), **context)
 
 
 def original_name(name: str, renames: Iterable[Renames]) -> str:
@@ -422,9 +422,9 @@ def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tupl
 
 def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dict[str, str]:
     """{tensor now: tensor before} where there is one; ops are matched by name, else by the ops around them."""
-    lost = [name for name, old in names.items() if split_tensor(old)[0] not in before.ids]
+    missing = [name for name, old in names.items() if split_tensor(old)[0] not in before.ids]
     alike: dict[str, str] = {}
-    if lost and before is not now:
+    if missing and before is not now:
         alike = {new: old for old, new in difference(before, now).renamed}
     pairs = {}
     for name, old in names.items():

@@ -201,8 +201,8 @@ class EditExecutor:
 
     def edited_module(self, name: str) -> ModuleCopy:
         """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
-        opened = self.source.signature
-        signature = next((s for s in self.signatures if opened is not None and s.name == opened.name), None)
+        default = self.source.signature
+        signature = next((s for s in self.signatures if default is not None and s.name == default.name), None)
         source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
         return function_bodies.edited_module(source, self.state(), self.view, self.function_ends(), name)
 
@@ -543,12 +543,12 @@ class EditExecutor:
             other.graph()
             ends, own = other.graph_session().ends, other.index.ids
             connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
-            whole, opened = replace(command, connect=connect), other.source
+            whole, source = replace(command, connect=connect), other.source
 
             def plan(index: GraphIndex, target: GraphIndex) -> Patch:
-                signed = (name for s in opened.signatures for _, name in (*s.inputs, *s.outputs))
+                signed = (name for s in source.signatures for _, name in (*s.inputs, *s.outputs))
                 external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
-                context = IndexContext(index, target, has_values=opened.has_values, external_tensors=external)
+                context = IndexContext(index, target, has_values=source.has_values, external_tensors=external)
                 renames = self.target.imported_names
                 read = tuple((name, rename_tensor(tensor, renames)) for name, tensor in connect)
                 return replace(whole, connect=read).plan(context)

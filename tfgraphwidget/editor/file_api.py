@@ -69,8 +69,8 @@ class FileAPI(Checked):
         >>> editor.selection is None, len(editor.notices)
         (True, 1)
         """
-        lost = self._core.view.selection_notice
-        return (*self._core.source.notices, *self._core.save_notices, *([lost] if lost else []))
+        selection_notice = self._core.view.selection_notice
+        return (*self._core.source.notices, *self._core.save_notices, *([selection_notice] if selection_notice else []))
 
     def refresh(self) -> None:
         """Read the graph again; needed only after other code changed edges in place, which TensorFlow does not report.

@@ -252,11 +252,13 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
     """
     command.check_options()
     if command.selection is None:
-        lost: tuple[str, ...] = ()
+        unused: tuple[str, ...] = ()
         if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
-            lost = unused_inputs(view.index, command.inputs, between(view.index, command.inputs, command.outputs).mask)
-        used = tuple(name for name in command.inputs if name not in lost)
-        return used, command.outputs, (), unused_inputs_notice(lost, command.outputs)
+            unused = unused_inputs(
+                view.index, command.inputs, between(view.index, command.inputs, command.outputs).mask
+            )
+        used_inputs = tuple(name for name in command.inputs if name not in unused)
+        return used_inputs, command.outputs, (), unused_inputs_notice(unused, command.outputs)
     selection = command.selection.on(view.index)
     inputs, outputs = selection.ends
     return inputs, outputs, selection.ids, ()

@@ -118,9 +118,9 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
         from tfgraphwidget.scene.rendering import svg
 
         view = self._core.view
-        for opened in (view.view_spec.opened, default_open(view.index), frozenset[str]()):
-            if len(build_visible_graph(view.index, view.shown_with(opened))) <= _MOST_PICTURED:
-                scene = view.scene(opened)
+        for scopes in (view.view_spec.opened, default_open(view.index), frozenset[str]()):
+            if len(build_visible_graph(view.index, view.shown_with(scopes))) <= _MOST_PICTURED:
+                scene = view.scene(scopes)
                 return svg(scene, paint=self._core.paint(scene))
         return ""
 

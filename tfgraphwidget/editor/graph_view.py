@@ -129,8 +129,8 @@ class GraphView:
         """Where the inputs of the boundary are drawn: before these ops that read them, and after these ops."""
         before, after = [], []
         entered = {index.ids[name] for name in self._entered if name in index.ids}
-        known = [name for name in self.boundary[0] if _is_in(index, name)]
-        for op, port in pairs(index, known):
+        names = [name for name in self.boundary[0] if _is_in(index, name)]
+        for op, port in pairs(index, names):
             readers = entered.intersection(traversal.readers_of(index, [(op, port)]).tolist())
             before += sorted(readers)
             after += [] if readers else [op]
@@ -159,14 +159,14 @@ class GraphView:
     def _between(self, index: GraphIndex) -> tuple[Selection | None, str]:
         inputs, outputs = self.boundary
         missing = [name for side in self._marked for name in side if not _is_in(index, name)]
-        lost = _missing_text(missing)
+        notice = _missing_text(missing)
         if not (inputs and outputs):
-            return None, _loss_text(lost, nothing=all(self._marked))
+            return None, _loss_text(notice, nothing=all(self._marked))
         try:
-            return between(index, inputs, outputs) or None, _loss_text(lost)
+            return between(index, inputs, outputs) or None, _loss_text(notice)
         except NoPath as error:
             why = error.why.partition(";")[0]
-            return None, _loss_text(lost or f"{why[0].lower()}{why[1:]} any more", nothing=True)
+            return None, _loss_text(notice or f"{why[0].lower()}{why[1:]} any more", nothing=True)
 
     def _still_selected(self, index: GraphIndex) -> tuple[Selection | None, str]:
         if self._chosen is None:

@@ -226,9 +226,9 @@ def _module(
 def _keys_of(source: Source, tensors: Sequence[str]) -> list[str]:
     """The names of a function's parameters for its tensors."""
     structure = source.structure
-    known = [] if structure is None else list(structure.tensor_parameters)
-    known = known if len(known) == len(tensors) else [""] * len(tensors)
-    return [name or split_tensor(tensor)[0] for name, tensor in zip(known, tensors, strict=True)]
+    keys = [] if structure is None else list(structure.tensor_parameters)
+    keys = keys if len(keys) == len(tensors) else [""] * len(tensors)
+    return [name or split_tensor(tensor)[0] for name, tensor in zip(keys, tensors, strict=True)]
 
 
 def _inputs(joining: _Joining, connected: Mapping[str, str]) -> tuple[str, ...]:

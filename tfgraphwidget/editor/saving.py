@@ -131,8 +131,12 @@ def signature_or_apparent(core: EditorCore) -> Signature:
         GraphEditError: Nothing in the graph looks like a result.
     """
     signatures = requested_signatures(core, None, None, None)
-    opened = core.source.signature
-    own = [signature for signature in signatures if opened is not None and signature.name == opened.name]
+    signature_of_source = core.source.signature
+    own = [
+        signature
+        for signature in signatures
+        if signature_of_source is not None and signature.name == signature_of_source.name
+    ]
     return next(iter(own or signatures), None) or apparent_signature(core.index)
 
 

@@ -274,7 +274,7 @@ class LiveTarget:
         if self.source.graph is not None:
             return _nothing
         source, draft = self.source, self._draft
-        opened = source.body, source.notices, source.has_values
+        state = source.body, source.notices, source.has_values
         saved = None if draft is None else draft.copy(), self._reading, dict(self._shapes), set(self._built_on_hidden)
         objectless = self._objectless
 
@@ -284,7 +284,7 @@ class LiveTarget:
             if source.session is not None:
                 source.session.close()
             source.graph = source.session = None
-            source.body, source.notices, source.has_values = opened
+            source.body, source.notices, source.has_values = state
             self._draft, self._reading, self._shapes, self._built_on_hidden = saved
             self._fitted, self._members, self._form, self._objectless = {}, {}, None, objectless
             self._imported_names = {}

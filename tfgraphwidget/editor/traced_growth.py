@@ -108,10 +108,10 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
     except GraphEditError:
         raise
     except Exception as error:
-        called = function_name(command.function, "The function")
+        name = function_name(command.function, "The function")
         what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise GraphEditError(
-            f"{called} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
+            f"{name} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
         ) from error
     return patch, result
 

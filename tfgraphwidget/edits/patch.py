@@ -299,9 +299,9 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
     add, removed_members = patch.add, set(patch.remove.members)
     if patch.renamed and patch.remove.nodes:
         return _apply_renames(index, patch)
-    lost = {function.signature.name for function in patch.remove.functions}
-    if add.nodes or add.members or removed_members or add.functions or lost:
-        functions = (index.functions - lost) | {function.signature.name for function in add.functions}
+    function_names = {function.signature.name for function in patch.remove.functions}
+    if add.nodes or add.members or removed_members or add.functions or function_names:
+        functions = (index.functions - function_names) | {function.signature.name for function in add.functions}
         removed_handles = {v.handle for v in patch.remove.variables}
         variables = (*(v for v in index.variable_defs if v.handle not in removed_handles), *add.variables)
         index = index.with_new_nodes(add.nodes, _collections(index, patch, removed_members), variables, functions)
@@ -310,7 +310,11 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
             if add.functions
             else index
         )
-        index = replace(index, reserved=index.reserved | {name.lower() for name in lost}) if lost else index
+        index = (
+            replace(index, reserved=index.reserved | {name.lower() for name in function_names})
+            if function_names
+            else index
+        )
     index = _apply_node_changes(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))

@@ -155,12 +155,12 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
     read = traversal.mask_of(index, index.inputs.values[path[index.inputs.owner]])
     parameters = traversal.backward(index, np.flatnonzero(free & read), within=free, controls=False)
     waiting = (path | parameters)[index.controls.owner]
-    waited = traversal.mask_of(index, index.controls.values[waiting])
+    control_inputs = traversal.mask_of(index, index.controls.values[waiting])
     outside[list(inputs)] = False
     free &= ~traversal.forward(index, np.flatnonzero(outside), within=rest)
     # What is in a loop's body waits for its pivot; `whole` brings that along where the loop is taken.
     free[[op for block in control_flow(index) for op in block.ops]] = False
-    return parameters | traversal.backward(index, np.flatnonzero(free & waited), within=free)
+    return parameters | traversal.backward(index, np.flatnonzero(free & control_inputs), within=free)
 
 
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:

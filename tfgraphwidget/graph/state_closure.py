@@ -156,10 +156,10 @@ class _Completing:
         """
         index, none = self.index, np.zeros(len(self.index), dtype=bool)
         walked = ~(whole | self.boundary | self.shared)
-        waited = index.controls.values[whole[index.controls.owner]]
+        control_inputs = index.controls.values[whole[index.controls.owner]]
         read = traversal.mask_of(index, index.inputs.values[whole[index.inputs.owner]]) & walked
         references = [i for i in np.flatnonzero(read).tolist() if is_reference(index, i)]
-        first = [*waited[walked[waited]].tolist(), *references]
+        first = [*control_inputs[walked[control_inputs]].tolist(), *references]
         if not first:
             return none
         before = traversal.backward(index, first, within=walked)

@@ -105,8 +105,8 @@ class Part:
     @cached_property
     def control_inputs(self) -> tuple[str, ...]:
         """Ops outside that ops inside wait for, as "^op", in the order of first use."""
-        waited = self.index.controls.values[self.mask[self.index.controls.owner]]
-        return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in waited[~self.mask[waited]]))
+        control_inputs = self.index.controls.values[self.mask[self.index.controls.owner]]
+        return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in control_inputs[~self.mask[control_inputs]]))
 
     @cached_property
     def variables(self) -> tuple[VariableDef, ...]:

@@ -30,12 +30,12 @@ class Copier:
         nodes = [index.nodes[index.ids[name]] for name in self._own]
         target = index if info.same_graph else read(info.graph_)
         self.info, self.index = info, index
-        self.names = dict(info.known.already)
+        self.names = dict(info.settings.already)
         library = copy_functions(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
         self.library = Change(functions=library.functions, gradients=library.gradients)
         self._beside: list[Any] = []
-        left = record_of(info.graph_).failed  # keeps no key: the next try takes it again
-        others = [node for node in target.nodes if node.name not in left] if left else target.nodes
+        failed_ops = record_of(info.graph_).failed  # keeps no key: the next try takes it again
+        others = [node for node in target.nodes if node.name not in failed_ops] if failed_ops else target.nodes
         self.copying = NodeCopier(
             self.names,
             keys=self._anew("shared_name", nodes, others),
@@ -122,7 +122,7 @@ class Copier:
     def _read_from_outside(self, nodes: Iterable[NodeDef]) -> frozenset[str]:
         """The inputs, as NodeDefs write them, that are not simply read from the copies of what is copied."""
         read = {text for node in nodes for text in node.input}
-        instead = {as_input(t.op.name, t.value_index) for t in self.info.known.instead}
+        instead = {as_input(t.op.name, t.value_index) for t in self.info.settings.instead}
         return frozenset(text for text in read if text in instead or self._is_outside(*split_input(text)))
 
     def _is_outside(self, op: str, port: int) -> bool:

@@ -222,7 +222,7 @@ def _cut_control_inputs(plan: Rewiring, view: SubGraphView) -> None:
     for op in view.ops:
         control_inputs = plan.control_inputs(op)
         if not inside.issuperset(control_inputs):
-            plan.wait(op, [waited for waited in control_inputs if waited in inside])
+            plan.wait(op, [control_input for control_input in control_inputs if control_input in inside])
 
 
 def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: Any) -> None:

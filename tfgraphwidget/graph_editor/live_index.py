@@ -36,15 +36,15 @@ def index_of(graph: Graph) -> GraphIndex:
     kept goes with the graph. Names are TensorFlow's; collections and dtypes are not read, since walks need none.
     """
     ops = graph.get_operations()
-    known = getattr(graph, _KEPT_AS, None)
+    cached_index = getattr(graph, _KEPT_AS, None)
     inputs, waits = input_tuples(ops), control_edges(ops)
-    if known is None or not _same_edges(known, inputs, waits, ops):
-        known = _CachedIndex(build(graph.as_graph_def().node), inputs, waits)
-    elif len(ops) > len(known.index):
-        new = [op.node_def for op in ops[len(known.index) :]]
-        known = _CachedIndex(known.index.with_new_nodes(new, {}, ()), inputs, waits)
-    setattr(graph, _KEPT_AS, known)
-    return known.index
+    if cached_index is None or not _same_edges(cached_index, inputs, waits, ops):
+        cached_index = _CachedIndex(build(graph.as_graph_def().node), inputs, waits)
+    elif len(ops) > len(cached_index.index):
+        new = [op.node_def for op in ops[len(cached_index.index) :]]
+        cached_index = _CachedIndex(cached_index.index.with_new_nodes(new, {}, ()), inputs, waits)
+    setattr(graph, _KEPT_AS, cached_index)
+    return cached_index.index
 
 
 def numbers(index: GraphIndex, ops: Iterable[Operation]) -> list[int]:
@@ -59,13 +59,13 @@ def live_ops(graph: Graph, mask: Mask) -> list[Operation]:
 
 
 def _same_edges(
-    known: _CachedIndex, inputs: list[Sequence[Tensor]], waits: frozenset[tuple[int, int]], ops: list[Operation]
+    cached_index: _CachedIndex, inputs: list[Sequence[Tensor]], waits: frozenset[tuple[int, int]], ops: list[Operation]
 ) -> bool:
     """Whether the ops that are in the index already have the edges that they had."""
-    n = len(known.inputs)
-    if len(ops) < n or not all(map(is_, known.inputs, inputs)):
+    n = len(cached_index.inputs)
+    if len(ops) < n or not all(map(is_, cached_index.inputs, inputs)):
         return False
     if len(ops) == n:
-        return waits == known.waits
+        return waits == cached_index.waits
     first_new = operation_number(ops[n])
-    return {pair for pair in waits if pair[1] < first_new} == known.waits
+    return {pair for pair in waits if pair[1] < first_new} == cached_index.waits

@@ -140,9 +140,9 @@ def add_control_inputs(op: Operation, cops: object) -> None:
     """
     op = as_op(op)
     added, control_inputs = _control_inputs(op, cops)
-    for waited in added:
-        if waited in control_inputs:
-            raise ValueError(f"{waited.name} is already a control_input of {op.name}; leave it out.")
+    for control_input in added:
+        if control_input in control_inputs:
+            raise ValueError(f"{control_input.name} is already a control_input of {op.name}; leave it out.")
     _wait(op, [*control_inputs, *added])
 
 
@@ -160,10 +160,10 @@ def remove_control_inputs(op: Operation, cops: object) -> None:
     """
     op = as_op(op)
     removed, control_inputs = _control_inputs(op, cops)
-    for waited in removed:
-        if waited not in control_inputs:
-            raise ValueError(f"{waited.name} is not a control_input of {op.name}; leave it out.")
-    _wait(op, [waited for waited in control_inputs if waited not in removed])
+    for control_input in removed:
+        if control_input not in control_inputs:
+            raise ValueError(f"{control_input.name} is not a control_input of {op.name}; leave it out.")
+    _wait(op, [control_input for control_input in control_inputs if control_input not in removed])
 
 
 def plan_inputs(plan: Rewiring, sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
@@ -233,9 +233,9 @@ def _reroute_views(
 def _control_inputs(op: Operation, cops: object) -> tuple[list[Operation], list[Operation]]:
     """The ops that were given, each once, and those that the op waits for."""
     check_type(op, (tf.Operation,))
-    waited = unique(make_list_of_op(cops, allow_graph=False))
-    get_unique_graph([op, *waited])
-    return waited, list(op.control_inputs)
+    control_inputs = unique(make_list_of_op(cops, allow_graph=False))
+    get_unique_graph([op, *control_inputs])
+    return control_inputs, list(op.control_inputs)
 
 
 def _wait(op: Operation, for_ops: list[Operation]) -> None:

@@ -73,8 +73,10 @@ class Rewiring:
     def readers(self, t: End) -> list[Operation]:
         """The ops that read a tensor or a hole, each once."""
         t = self._plain(t)
-        known = [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
-        consumers = unique([*known, *self._gained.get(id(t), ())])
+        live_consumers = (
+            [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
+        )
+        consumers = unique([*live_consumers, *self._gained.get(id(t), ())])
         return [op for op in consumers if any(read is t for read in self.inputs(op))]
 
     def read(self, op: Operation, inputs: Iterable[End]) -> None:
@@ -155,7 +157,7 @@ class Rewiring:
             return
         _check_edges(changes)
         new = {(op, then.op) for op, _, _, then in changes if not isinstance(then, Hole)}
-        new |= {(op, waited) for op, ops in waits for waited in set(ops).difference(op.control_inputs)}
+        new |= {(op, control_input) for op, ops in waits for control_input in set(ops).difference(op.control_inputs)}
         self._check_cycles(new)
         check_open(self.graph)
         stamp = stamp_of(self.graph)
@@ -207,7 +209,7 @@ class Rewiring:
                 set_input(self.graph, op, k, t.op.name, t.value_index)
             for op, ops in waits:
                 back.append(partial(set_control_inputs, self.graph, op, [w.name for w in op.control_inputs]))
-                set_control_inputs(self.graph, op, [waited.name for waited in ops])
+                set_control_inputs(self.graph, op, [control_input.name for control_input in ops])
         except BaseException:
             for take_back in reversed(back):
                 take_back()

@@ -50,7 +50,7 @@ class Transformer(Checked, refusal=TypeError):
     * `transform_external_hidden_input_handler(info, t)` the same for inputs that the view does not list.
     """
 
-    _known = CopySettings()
+    _settings = CopySettings()
 
     def __init__(self) -> None:
         self.transform_op_handler: Callable[..., Any] = copy_op_handler
@@ -85,7 +85,7 @@ class Transformer(Checked, refusal=TypeError):
             raise TypeError("The view is empty, so there is nothing to transform; give ops.")
         check_type(dst_graph, (tf.Graph,))
         check_scope(dst_scope)
-        info = Transforming(self, self._known, view, dst_graph, scope_finalize(dst_scope), scope_finalize(src_scope))
+        info = Transforming(self, self._settings, view, dst_graph, scope_finalize(dst_scope), scope_finalize(src_scope))
         for op in view.ops if info.scope else ():
             info.new_name(op.name)
         with no_collections(), all_or_nothing(dst_graph):
@@ -94,7 +94,7 @@ class Transformer(Checked, refusal=TypeError):
             return self._transform(info), TransformerInfo(info)
 
     def _transform(self, info: Transforming) -> SubGraphView:
-        info.copier = Copier(info, info.known.index or read(info.graph))
+        info.copier = Copier(info, info.settings.index or read(info.graph))
         ops = sorted(info.ops, key=operation_number)
         settings = _settings(self.transform_op_handler)
         if settings is None:
@@ -129,10 +129,12 @@ class Transformer(Checked, refusal=TypeError):
 
     def _connect_control_inputs(self, info: Transforming) -> None:
         for op, op_ in info.transformed_ops.items():
-            waited = [self.transform_control_input_handler(info, other) for other in op.control_inputs]
-            if waited:
+            new_control_inputs = [self.transform_control_input_handler(info, other) for other in op.control_inputs]
+            if new_control_inputs:
                 control_inputs = set(op_.control_inputs)
-                add_control_inputs(op_, unique(w for w in waited if w is not None and w not in control_inputs))
+                add_control_inputs(
+                    op_, unique(w for w in new_control_inputs if w is not None and w not in control_inputs)
+                )
 
     def _assign_collections(self, info: Transforming, variables: list[tuple[Variable, Variable]]) -> None:
         op_pairs: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
@@ -150,7 +152,7 @@ class Transformer(Checked, refusal=TypeError):
 
     def _outside(self, info: Transforming, op: Operation, t: Tensor) -> Tensor | None:
         """What the copy of an op reads in place of a tensor from outside; None for one from inside."""
-        if t.op in info.ops and t not in info.known.instead:
+        if t.op in info.ops and t not in info.settings.instead:
             return None
         t_ = info.inputs[t] = value_of(self._from_outside(info, t))
         check_type(t_, (tf.Tensor,))
@@ -170,17 +172,17 @@ class Transformer(Checked, refusal=TypeError):
         return t_
 
     def _from_outside(self, info: Transforming, t: Tensor) -> object:
-        if t in info.known.instead:
-            return info.known.instead[t]
+        if t in info.settings.instead:
+            return info.settings.instead[t]
         if t in info.sgv_inputs_set:
             return self.transform_external_input_handler(info, t)
         return self.transform_external_hidden_input_handler(info, t)
 
     def _transformed_t(self, info: Transforming, t: Tensor, consumer_op: Operation) -> Any:
         """What stands for a tensor, for handlers that are called op by op; for one still to come something for now."""
-        if t in info.transformed_ts and t not in info.known.instead:
+        if t in info.transformed_ts and t not in info.settings.instead:
             return info.transformed_ts[t]
-        if t.op not in info.ops or t in info.known.instead:
+        if t.op not in info.ops or t in info.settings.instead:
             info.inputs[t] = self._from_outside(info, t)
             return info.inputs[t]
         # Only loops read what is made later. TensorFlow infers a loop's shapes from what enters it.
@@ -198,9 +200,9 @@ class Transformer(Checked, refusal=TypeError):
 class InformedTransformer(Transformer):
     """A Transformer for functions of this package that have settled something before."""
 
-    def __init__(self, known: CopySettings) -> None:
+    def __init__(self, settings: CopySettings) -> None:
         super().__init__()
-        self._known = known
+        self._settings = settings
 
 
 def _settings(handler: object) -> Mapping[str, object] | None:

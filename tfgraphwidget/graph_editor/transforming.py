@@ -69,15 +69,21 @@ class Transforming:
 
     `sgv` is the view that is transformed, `ops` its ops, `sgv_inputs_set` its inputs; `graph` and `scope` are where it
     comes from, `graph_` and `scope_` where it goes; scopes end in "/". `transformed_ops` and `transformed_ts` say what
-    has become of each op and tensor so far, `inputs` what the copies read in place of each tensor from outside, `known`
-    what was settled before. `copier` copies ops; `variables` are pairs of a variable and its copy. `collections` are
-    those of `graph`. `control_outputs` is for handlers that want it.
+    has become of each op and tensor so far, `inputs` what the copies read in place of each tensor from outside,
+    `settings` what was settled before. `copier` copies ops; `variables` are pairs of a variable and its copy.
+    `collections` are those of `graph`. `control_outputs` is for handlers that want it.
     """
 
     def __init__(
-        self, transformer: Any, known: CopySettings, sgv: SubGraphView, dst_graph: Graph, dst_scope: str, src_scope: str
+        self,
+        transformer: Any,
+        settings: CopySettings,
+        sgv: SubGraphView,
+        dst_graph: Graph,
+        dst_scope: str,
+        src_scope: str,
     ) -> None:
-        self.transformer, self.known = transformer, known
+        self.transformer, self.settings = transformer, settings
         self.sgv = sgv
         self.sgv_inputs_set = TensorMap((t, t) for t in sgv.inputs)
         self.ops = frozenset(sgv.ops)
@@ -121,7 +127,7 @@ class Transforming:
     def name_of(self, original: str) -> str:
         """The name of the copy of an op of that name, from now on reserved in the destination graph."""
         name = self.new_name(original)
-        return name if self.known.exact else self.get_unique(name)
+        return name if self.settings.exact else self.get_unique(name)
 
     def new_key(self, key: str) -> str:
         """The name of a collection of one's own in the destination; one outside the source scope keeps its whole name.
@@ -141,8 +147,8 @@ class Transforming:
         """
         if t in self._placeholders:
             self.get_unique(placeholder_name(t, scope=self.scope_))
-            known: Tensor = self._placeholders[t]
-            return known
+            copy: Tensor = self._placeholders[t]
+            return copy
         with self.graph_.as_default(), tf.control_dependencies(None):
             placeholder = self._placeholders[t] = make_placeholder_from_tensor(t, scope=self.scope_)
         return placeholder

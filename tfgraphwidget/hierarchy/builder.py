@@ -26,46 +26,46 @@ from tfgraphwidget.naming import last_part
 _PASSES = 3
 
 
-def collapse_single_child(index: GraphIndex, known: OpFacts, outline: Outline) -> Outline:
+def collapse_single_child(index: GraphIndex, facts: OpFacts, outline: Outline) -> Outline:
     """Collapse the scopes that have a single child; see `Outline.is_collapsed`.
 
     Args:
         index: The graph.
-        known: The facts about its ops.
+        facts: The facts about its ops.
         outline: Its outline.
 
     Returns:
         The outline with the collapsed scopes marked.
     """
     start, stop, order = outline.intervals
-    keep = find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)) | (outline.members > 0)
+    keep = find_savers(start, stop, order, (facts.checkpoint, facts.handle, facts.computing)) | (outline.members > 0)
     keep[0] = True
     for _ in range(_PASSES):
-        solo, chained = _find_single_child(outline, keep, _find_badges(index, known, outline))
+        solo, chained = _find_single_child(outline, keep, _find_badges(index, facts, outline))
         if not solo.any() and not chained.any():
             break
         outline = _collapse(outline, solo, chained)
     return outline
 
 
-def _find_badges(index: GraphIndex, known: OpFacts, outline: Outline) -> Mask:
+def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
     """Which ops are badges whenever what is directly around them is open: their reader is there, or further out."""
     start, stop, _ = outline.intervals
     producer = index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.inputs.start))
-    some = known.constant_kind[producer] > 0
+    some = facts.constant_kind[producer] > 0
     producer, reader = producer[some], reader[some]
     inner, outer = outline.home[producer], outline.home[reader]
     around = (
         (start[outer] <= start[inner]) & (stop[inner] <= stop[outer]) & (outline.depth[outer] <= outline.depth[inner])
     )
     badged = np.zeros(len(index), dtype=bool)
-    direct = (known.constant_kind[reader] == 0) & (
-        (known.constant_kind[producer] == CONSTANT) | known.depends_on_input[reader]
+    direct = (facts.constant_kind[reader] == 0) & (
+        (facts.constant_kind[producer] == CONSTANT) | facts.depends_on_input[reader]
     )
     badged[producer[direct & around]] = True
     # A variable goes with its reads, unless something beside it uses it.
-    goes = (known.constant_kind[reader] == READ) & badged[reader]
+    goes = (facts.constant_kind[reader] == READ) & badged[reader]
     behind, stays = np.zeros(len(index), dtype=bool), badged.copy()
     behind[producer[goes & around]] = True
     stays[producer[~goes & (inner == outer)]] = True
@@ -135,10 +135,10 @@ def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
     return cached[fold]
 
 
-def _build_outline(index: GraphIndex, known: OpFacts, *, fold: bool) -> tuple[Outline, Sums]:
-    outline, parts = split_training(index, known, outline_of_scopes(index.scopes))
-    outline = collapse_single_child(index, known, outline.with_groups(parts))
+def _build_outline(index: GraphIndex, facts: OpFacts, *, fold: bool) -> tuple[Outline, Sums]:
+    outline, parts = split_training(index, facts, outline_of_scopes(index.scopes))
+    outline = collapse_single_child(index, facts, outline.with_groups(parts))
     if fold:
-        outline = outline.with_groups(find_layer_groups(index, known, outline))
-        outline = outline.with_groups(find_repeats(index, known, outline))
-    return outline, sum_ops(index, known, outline)
+        outline = outline.with_groups(find_layer_groups(index, facts, outline))
+        outline = outline.with_groups(find_repeats(index, facts, outline))
+    return outline, sum_ops(index, facts, outline)

@@ -129,12 +129,12 @@ class _Block:
     boxes: list[int]
 
 
-def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[SiblingGroup]:
+def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find groups of siblings that are layers by their names.
 
     Args:
         index: The graph.
-        known: The facts about its ops.
+        facts: The facts about its ops.
         outline: Its outline, without repeats yet.
 
     Returns:
@@ -142,8 +142,8 @@ def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> li
     """
     boxes = np.concatenate(
         [
-            (outline.count(known.depends_on_input) > 0) & ~outline.is_collapsed,
-            known.depends_on_input & (known.constant_kind == NONE),
+            (outline.count(facts.depends_on_input) > 0) & ~outline.is_collapsed,
+            facts.depends_on_input & (facts.constant_kind == NONE),
         ]
     )
     boxes[0] = False
@@ -153,12 +153,12 @@ def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> li
     if not crowded:
         return []
     edges = sibling_edges(index, outline)
-    lines = data_flow(index, np.concatenate([outline.count(known.depends_on_input) > 0, known.depends_on_input]), edges)
+    lines = data_flow(index, np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input]), edges)
     words = {container: _name_words(index, outline, container) for container in crowded}
     candidates = [block for container in crowded for block in _group_by_prefix(container, words[container], boxes)]
     blocks = _select_acyclic(_select_wired(candidates, edges), edges, lines, count)
     rest = set(crowded) - {block.container for block in blocks}
-    acts = np.concatenate([np.zeros(len(outline), dtype=bool), known.family == _ACTIVATION])
+    acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
     for container in sorted(rest):
         blocks += _select_acyclic(
             _group_between_bottlenecks(container, words[container], boxes, acts, edges, lines), edges, lines, count

@@ -87,8 +87,8 @@ def family(op_type: str) -> int:
 
 def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:
     """Return the family of each op type, uint8 (n,)."""
-    known = {op_type: family(op_type) for op_type in set(op_types)}
-    return np.array([known[op_type] for op_type in op_types], dtype=np.uint8)
+    family_by_type = {op_type: family(op_type) for op_type in set(op_types)}
+    return np.array([family_by_type[op_type] for op_type in op_types], dtype=np.uint8)
 
 
 Ints = npt.NDArray[np.int32]
@@ -163,19 +163,19 @@ def count_inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
     return counts
 
 
-def find_savers(start: Ints, stop: Ints, order: Ints, known: tuple[Mask, Mask, Mask]) -> Mask:
+def find_savers(start: Ints, stop: Ints, order: Ints, masks: tuple[Mask, Mask, Mask]) -> Mask:
     """Find the scopes that read or write checkpoints and compute nothing else.
 
     Args:
         start: The first position of each scope in `order`, as in ScopeTree.
         stop: The position after its last.
         order: The ops in the order of scopes.
-        known: Which ops read or write checkpoints, are variables, compute.
+        masks: Which ops read or write checkpoints, are variables, compute.
 
     Returns:
         Which scopes are savers.
     """
-    checkpoint, handle, computing = (count_inside(start, stop, order, mask) for mask in known)
+    checkpoint, handle, computing = (count_inside(start, stop, order, mask) for mask in masks)
     saver: Mask = (checkpoint > 0) & (handle == 0) & (computing == 0)
     saver[0] = False
     return saver

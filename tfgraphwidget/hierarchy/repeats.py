@@ -30,12 +30,12 @@ _FEW = 30
 _INPUT = FAMILIES.index("input")
 
 
-def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[SiblingGroup]:
+def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find siblings of equal structure, in chains or in parallel.
 
     Args:
         index: The graph.
-        known: The facts about its ops.
+        facts: The facts about its ops.
         outline: Its outline.
 
     Returns:
@@ -47,7 +47,7 @@ def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Si
     color = mix(
         structural_hashes(index, outline, edges) + edges.around.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     )
-    things = _RepeatFinder(index, known, outline, edges, color)
+    things = _RepeatFinder(index, facts, outline, edges, color)
     chains = things.keep_acyclic(things.chains())
     wide = things.keep_acyclic(things.parallel(chains), chains)
     return things.name_groups([*chains, *wide])
@@ -56,14 +56,14 @@ def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Si
 class _RepeatFinder:
     """The siblings that may be folded; `color` is equal for alike ones in one container."""
 
-    def __init__(self, index: GraphIndex, known: OpFacts, outline: Outline, edges: SiblingEdges, color: Hashes) -> None:
+    def __init__(self, index: GraphIndex, facts: OpFacts, outline: Outline, edges: SiblingEdges, color: Hashes) -> None:
         self.index, self.outline, self.edges, self.color = index, outline, edges, color
         nodes = len(outline)
         self.first = np.concatenate([outline.first, np.arange(len(index), dtype=np.int32)])
-        depends_on_input = np.concatenate([outline.count(known.depends_on_input) > 0, known.depends_on_input])
-        inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0) & (known.constant_kind == NONE)
-        handles = known.constant_kind == HANDLE
-        ops = ((known.constant_kind == NONE) | handles) & ~inputs
+        depends_on_input = np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input])
+        inputs = (facts.family == _INPUT) & (np.diff(index.inputs.start) == 0) & (facts.constant_kind == NONE)
+        handles = facts.constant_kind == HANDLE
+        ops = ((facts.constant_kind == NONE) | handles) & ~inputs
         whole = np.array([label != TRAINING for label in outline.labels])  # what groups hold but training
         may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
         boxes = np.bincount(edges.around[depends_on_input], minlength=nodes)

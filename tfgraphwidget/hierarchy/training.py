@@ -32,19 +32,19 @@ from tfgraphwidget.naming import last_part
 _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
-def find_gradient_support(index: GraphIndex, known: OpFacts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
+def find_gradient_support(index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
     """Find the ops that compute factors of gradients: they depend on no gradient, yet serve training only.
 
     Args:
         index: the graph.
-        known: the properties of its ops.
+        facts: the properties of its ops.
         seeds: the gradients, ascending.
         after: bool per op, whether it depends on a gradient.
 
     Returns:
         bool per op.
     """
-    late = known.depends_on_input & ~after
+    late = facts.depends_on_input & ~after
     late[: seeds[0]] = False
     blank = _find_unread_zeros(index, seeds)
     other_ops = late & (np.diff(index.consumers.start) == 0) & ~blank
@@ -52,7 +52,7 @@ def find_gradient_support(index: GraphIndex, known: OpFacts, seeds: npt.NDArray[
     if factors.any():
         other_ops |= _precede_their_gradient(index, seeds, after, factors)
         factors = late & ~_connected_with(index, late, seeds, other_ops)
-    return factors | (blank & ~known.depends_on_input)
+    return factors | (blank & ~facts.depends_on_input)
 
 
 def _find_unread_zeros(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
@@ -134,19 +134,19 @@ _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
 
-def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Outline, list[SiblingGroup]]:
+def split_training(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Outline, list[SiblingGroup]]:
     """Mark what is training in an outline.
 
     Args:
         index: the graph.
-        known: the properties of its ops.
+        facts: the properties of its ops.
         outline: the outline without groups; `part` and `op_part` are set.
 
     Returns:
         The outline, and one group for each container in which training is beside the forward network, in several
         pieces.
     """
-    trains, other = _split_ops(index, known, outline)
+    trains, other = _split_ops(index, facts, outline)
     if not trains.any():
         return outline, []
     training_ops, other_ops = outline.count(trains), outline.count(other)
@@ -156,7 +156,7 @@ def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple
     for nodes in outline.levels[1:]:
         outline.part[nodes] |= outline.part[outline.parent[nodes]]
     outline.op_part[outline.part[outline.home] > 0] = 1
-    return outline, _training_groups(index, outline, outline.count(other & known.depends_on_input) > 0)
+    return outline, _training_groups(index, outline, outline.count(other & facts.depends_on_input) > 0)
 
 
 def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[SiblingGroup]:
@@ -177,17 +177,17 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
     return groups
 
 
-def _split_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Mask, Mask]:
+def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mask, Mask]:
     """(ops of training, ops that are for something else); the rest is neither: initializers, savers."""
     seeds = _find_gradients(index, outline)
     if not len(seeds):
         nothing = np.zeros(len(index), dtype=bool)
         return nothing, nothing
     trains = downstream(index.consumers.start, index.consumers.values, seeds)
-    trains |= find_gradient_support(index, known, seeds, trains)
-    waiting = _find_waiting(index, known, trains)
+    trains |= find_gradient_support(index, facts, seeds, trains)
+    waiting = _find_waiting(index, facts, trains)
     # What is not fed serves those that it reaches.
-    forward = known.depends_on_input & ~trains & ~waiting
+    forward = facts.depends_on_input & ~trains & ~waiting
     inputs = index.inputs
     to_forward = downstream(inputs.start, inputs.values, np.flatnonzero(forward))
     # A variable that is read again after it was trained serves the forward pass that goes on from there.
@@ -223,11 +223,11 @@ def _include_nested(outline: Outline, nodes: Mask) -> Mask:
     return nodes
 
 
-def _find_gradient_scopes(index: GraphIndex, outline: Outline, known: Mask) -> dict[int, list[int]]:
+def _find_gradient_scopes(index: GraphIndex, outline: Outline, is_group: Mask) -> dict[int, list[int]]:
     """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for those known."""
     ops_by_scope: dict[int, list[int]] = {}
     for node, name in enumerate(outline.names):
-        if not name.endswith(_GRAD) or known[node]:
+        if not name.endswith(_GRAD) or is_group[node]:
             continue
         around, prefixes = outline.ancestors(node)[::-1], [""]
         if ops_by_scope.keys() & around:
@@ -244,7 +244,7 @@ def _find_gradient_scopes(index: GraphIndex, outline: Outline, known: Mask) -> d
     return ops_by_scope
 
 
-def _find_waiting(index: GraphIndex, known: OpFacts, trains: Mask) -> Mask:
+def _find_waiting(index: GraphIndex, facts: OpFacts, trains: Mask) -> Mask:
     """What waits for training and steers or stores only, or has no consumer: train_op, averages of variables.
 
     A metric that waits for the training step has readers or computes something, and stays what it is.
@@ -253,8 +253,8 @@ def _find_waiting(index: GraphIndex, known: OpFacts, trains: Mask) -> Mask:
     after = np.zeros(len(index), dtype=bool)
     owner = np.repeat(np.arange(len(index)), np.diff(start))
     last = np.diff(index.consumers.start) == 0
-    may = np.isin(known.family, (_CONTROL, _STATE)) | (known.constant_kind > NONE) | ~known.depends_on_input
-    may &= last | ~known.depends_on_input
+    may = np.isin(facts.family, (_CONTROL, _STATE)) | (facts.constant_kind > NONE) | ~facts.depends_on_input
+    may &= last | ~facts.depends_on_input
     frontier = trains
     while frontier.any():
         reached = np.zeros(len(index), dtype=bool)
@@ -262,7 +262,7 @@ def _find_waiting(index: GraphIndex, known: OpFacts, trains: Mask) -> Mask:
         reached &= may & ~after & ~trains
         if reached.any():
             more = downstream(index.consumers.start, index.consumers.values, np.flatnonzero(reached))
-            reached |= more & ~known.depends_on_input & ~after & ~trains
+            reached |= more & ~facts.depends_on_input & ~after & ~trains
         after |= reached
         frontier = reached
     return after

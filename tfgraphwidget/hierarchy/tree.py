@@ -242,32 +242,32 @@ def outline_of_scopes(tree: ScopeTree) -> Outline:
     )
 
 
-def sum_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> Sums:
+def sum_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> Sums:
     """Compute the totals of the nodes of an outline.
 
     Args:
         index: The graph.
-        known: The facts about its ops.
+        facts: The facts about its ops.
         outline: Its outline.
     """
     start, stop, order = outline.intervals
     return Sums(
         ops=stop - start,
-        variables=outline.count(known.variable),
-        handles=outline.count(known.handle),
-        input_dependent_ops=outline.count(known.depends_on_input),
-        compute_ops=outline.count(known.is_compute),
-        is_saver=find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)),
-        is_summary=(outline.count(known.is_summary) == outline.count(known.depends_on_input))
-        & (outline.count(known.is_summary) > 0),
-        calls_function=outline.count(known.calls_function) > 0,
-        family=_family(index, known, outline),
+        variables=outline.count(facts.variable),
+        handles=outline.count(facts.handle),
+        input_dependent_ops=outline.count(facts.depends_on_input),
+        compute_ops=outline.count(facts.is_compute),
+        is_saver=find_savers(start, stop, order, (facts.checkpoint, facts.handle, facts.computing)),
+        is_summary=(outline.count(facts.is_summary) == outline.count(facts.depends_on_input))
+        & (outline.count(facts.is_summary) > 0),
+        calls_function=outline.count(facts.calls_function) > 0,
+        family=_family(index, facts, outline),
     )
 
 
-def _family(index: GraphIndex, known: OpFacts, outline: Outline) -> npt.NDArray[np.uint8]:
+def _family(index: GraphIndex, facts: OpFacts, outline: Outline) -> npt.NDArray[np.uint8]:
     start, stop, order = outline.intervals
-    kernels = outline.count(of_types(index, LAYER_KERNELS) & known.depends_on_input)
+    kernels = outline.count(of_types(index, LAYER_KERNELS) & facts.depends_on_input)
     chief = np.full(len(outline), -1, dtype=np.int32)
     scopes = len(index.scopes.names)
     chief[:scopes] = [index.ids.get(name, -1) for name in outline.names[:scopes]]
@@ -275,8 +275,8 @@ def _family(index: GraphIndex, known: OpFacts, outline: Outline) -> npt.NDArray[
     chief[only] = order[start[only]]
     family = np.where(kernels == 1, FAMILIES.index("linear"), 0).astype(np.uint8)
     named = np.flatnonzero(chief >= 0)
-    family[named] = known.family[chief[named]]
-    return _group_families(outline, family, known.family, scopes)
+    family[named] = facts.family[chief[named]]
+    return _group_families(outline, family, facts.family, scopes)
 
 
 def _group_families(

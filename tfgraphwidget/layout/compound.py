@@ -179,8 +179,8 @@ class CompoundLayout:
     def is_new(self) -> bool:
         """Return whether most of several open scopes have no shape yet, in a drawing small enough to be repeated."""
         names = [self.visible.names[item] for item in self.scopes.tolist()]
-        known = sum(ScopeKey(self.frame.right, name) in self.cache.scope_levels for name in names)
-        return len(names) > 1 and len(self.visible) <= _MOST and known <= (1 - _NEW) * len(names)
+        count = sum(ScopeKey(self.frame.right, name) in self.cache.scope_levels for name in names)
+        return len(names) > 1 and len(self.visible) <= _MOST and count <= (1 - _NEW) * len(names)
 
     def lay_out(self) -> list[ContainerLayout]:
         """Return the layouts of the open scopes, ascending; fill `size`, `offset` and `ports`."""
@@ -262,18 +262,18 @@ class CompoundLayout:
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         assert self.layout is not None
         key = ExternalKey(self.frame.right, tuple(names), layout_key)
-        known = self.cache.external.get(key)
-        if known is None or known[0] is not self.layout:
-            known = self.cache.external[key] = self.layout, self._compute(item, structure, level)
-        return known[1]
+        entry = self.cache.external.get(key)
+        if entry is None or entry[0] is not self.layout:
+            entry = self.cache.external[key] = self.layout, self._compute(item, structure, level)
+        return entry[1]
 
     def _incremental_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
         """Return the layout from the cache, or one similar to the most similar earlier layout of the same scope."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         previous = self.cache.previous.setdefault(ScopeKey(self.frame.right, self.visible.names[item]), [])
-        known = find(previous, layout_key)
-        if known is not None:
-            return known
+        cached_layout = find(previous, layout_key)
+        if cached_layout is not None:
+            return cached_layout
         similar = most_similar(previous, structure, names)
         record: LayoutRecord | None = None
         if similar is not None:

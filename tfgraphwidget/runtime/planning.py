@@ -236,18 +236,18 @@ class CalledFunction(SourceContext):
         node = caller.nodes[caller.ids[op]]
         name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
         self._definition = caller.extras.function(name)
-        opened: Any = open_function(name, _Library(body, caller), caller, caller.ids[op])  # a NodeBody
-        placeholders = {node.name: node for node in opened.nodes()}
-        self._fixed = {name: placeholders[name] for name in opened.constants if name in placeholders}
-        const_body = replace(opened, protos=[_as_const(node, opened.constants) for node in opened.nodes()])
+        node_body: Any = open_function(name, _Library(body, caller), caller, caller.ids[op])  # a NodeBody
+        placeholders = {node.name: node for node in node_body.nodes()}
+        self._fixed = {name: placeholders[name] for name in node_body.constants if name in placeholders}
+        const_body = replace(node_body, protos=[_as_const(node, node_body.constants) for node in node_body.nodes()])
         context: dict[str, Any] = {"typing": const_body.typing, "functions": caller.functions, "extras": const_body}
         index = build(const_body.nodes(), *const_body.collections(), **context)
         holders = {origin: name for name, origin in (body.origins or {}).items()}
-        self.caller_handles = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
-        ends = tuple(opened.arguments), dict(opened.returns)
+        self.caller_handles = {name: holders.get(origin, origin) for name, origin in (node_body.origins or {}).items()}
+        ends = tuple(node_body.arguments), dict(node_body.returns)
         super().__init__(
             source,
-            opened,
+            node_body,
             _Index(index),
             lambda: None,
             function=name,

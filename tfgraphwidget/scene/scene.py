@@ -271,8 +271,8 @@ def paint(
 
 def box_of(scene: Scene, name: str) -> int | None:
     """The op, else the scope or group, of that name in a scene; with a slash behind it means the scope."""
-    known = {key: item for key, item in keys(scene.names, scene.kind).items() if scene.kind[item] != BADGE}
-    return known.get(meant_key(name, known))
+    item_of_key = {key: item for key, item in keys(scene.names, scene.kind).items() if scene.kind[item] != BADGE}
+    return item_of_key.get(meant_key(name, item_of_key))
 
 
 def key_of(scene: Scene, item: int) -> str:

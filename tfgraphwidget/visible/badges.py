@@ -43,24 +43,24 @@ _ARGUMENT = re.compile(r"(_readvariableop)?_?resource(_\d+)?$")
 _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
-def badge_texts(index: GraphIndex, known: OpFacts, ops: Iterable[int]) -> list[str]:
+def badge_texts(index: GraphIndex, facts: OpFacts, ops: Iterable[int]) -> list[str]:
     """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index lives.
 
     Args:
         index: The graph.
-        known: The facts about its ops.
+        facts: The facts about its ops.
         ops: The numbers of the ops.
     """
     cached = _texts.setdefault(index, {})
-    return [cached.get(op) or cached.setdefault(op, _text(index, known, op)) for op in ops]
+    return [cached.get(op) or cached.setdefault(op, _text(index, facts, op)) for op in ops]
 
 
-def _text(index: GraphIndex, known: OpFacts, op: int) -> str:
-    if known.constant_kind[op] == CONSTANT:
+def _text(index: GraphIndex, facts: OpFacts, op: int) -> str:
+    if facts.constant_kind[op] == CONSTANT:
         return _constant(index.nodes[op], last_part(index.names[op]))
-    while known.constant_kind[op] == READ:
+    while facts.constant_kind[op] == READ:
         op = int(index.inputs.values[index.inputs.start[op]])
-    kind, name = known.constant_kind[op], last_part(index.names[op])
+    kind, name = facts.constant_kind[op], last_part(index.names[op])
     if kind == CAPTURED:
         name = _ARGUMENT.sub("", name) or "variable"
     shape = static_shape(index.nodes[op], kind) if kind in (HANDLE, CONSTANT) else _read_shape(index, op)
@@ -182,9 +182,9 @@ class Badges:
     pair_op: Ints
     pair_badge: Ints
 
-    def texts(self, index: GraphIndex, known: OpFacts) -> list[str]:
+    def texts(self, index: GraphIndex, facts: OpFacts) -> list[str]:
         """What each badge says."""
-        text = badge_texts(index, known, self.op.tolist())
+        text = badge_texts(index, facts, self.op.tolist())
         return [f"+{more:,} more" if more else text for text, more in zip(text, self.more.tolist(), strict=True)]
 
 
@@ -194,17 +194,17 @@ def no_badges() -> Badges:
     return Badges(empty, empty, empty, empty, empty)
 
 
-def assign_badges(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
+def assign_badges(index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
     """Find the badges of the drawn items.
 
     Args:
         index: The graph.
-        known: The facts about its ops.
+        facts: The facts about its ops.
         outline: Its outline.
         sums: The totals of its nodes.
         items: The drawn items.
     """
-    item, op = _pairs(index, known, outline, sums, items)
+    item, op = _pairs(index, facts, outline, sums, items)
     if not len(item):
         return no_badges()
     fresh = np.r_[True, item[1:] != item[:-1]]
@@ -215,25 +215,25 @@ def assign_badges(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sum
     chief = own | (rank == _MOST_AT_OP)
     badge = (np.cumsum(chief) - 1).astype(np.int32)
     more = np.where(own, 0, size - _MOST_AT_OP)[chief].astype(np.int32)
-    pairs = _with_handles(index, known, items, op, badge)
+    pairs = _with_handles(index, facts, items, op, badge)
     order = np.lexsort((pairs[1], pairs[0]))
     return Badges(item[chief], op[chief], more, pairs[0][order], pairs[1][order])
 
 
-def _pairs(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, items: Items) -> tuple[Ints, Ints]:
+def _pairs(index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items) -> tuple[Ints, Ints]:
     """(item that reads, auxiliary op) of all badges, each once, by item and in the order of the item's inputs."""
     start, producer = index.inputs.start, index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
-    wanted = np.flatnonzero((known.constant_kind[producer] > 0) & (known.constant_kind[reader] == 0))
-    op, reader = producer[wanted], reader[wanted]
+    edges = np.flatnonzero((facts.constant_kind[producer] > 0) & (facts.constant_kind[reader] == 0))
+    op, reader = producer[edges], reader[edges]
     item = items.item[reader]
     saver = _in_saver(outline, sums)[outline.home]
     is_visible = items.is_drawn[op] & items.is_drawn[reader] & (item != items.item[op]) & (~saver[reader] | saver[op])
-    is_constant = known.constant_kind[op] == CONSTANT
+    is_constant = facts.constant_kind[op] == CONSTANT
     at_op = items.op[item] >= 0
     # A variable's own ops (its Assign, what saves it) stand beside it; a badge says what a network is made of.
     is_visible &= np.where(
-        at_op, is_constant | known.depends_on_input[reader], ~is_constant & _layers(outline, sums, items)[item]
+        at_op, is_constant | facts.depends_on_input[reader], ~is_constant & _layers(outline, sums, items)[item]
     )
     item, op = item[is_visible], op[is_visible]
     once = np.sort(np.unique(item.astype(np.int64) * len(index) + op, return_index=True)[1])
@@ -260,7 +260,7 @@ def _in_saver(outline: Outline, sums: Sums) -> Mask:
     return saver
 
 
-def _with_handles(index: GraphIndex, known: OpFacts, items: Items, op: Ints, badge: Ints) -> tuple[Ints, Ints]:
+def _with_handles(index: GraphIndex, facts: OpFacts, items: Items, op: Ints, badge: Ints) -> tuple[Ints, Ints]:
     """The pairs of an op and its badge, and those of the variables that only stand behind such ops.
 
     A variable whose reads all have badges goes with them, unless something beside it, as its Assign, uses it.
@@ -268,9 +268,9 @@ def _with_handles(index: GraphIndex, known: OpFacts, items: Items, op: Ints, bad
     count = np.bincount(op, minlength=len(index))
     start, producer = index.inputs.start, index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
-    of_handle = (known.constant_kind[producer] > 0) & (count[producer] == 0)
+    of_handle = (facts.constant_kind[producer] > 0) & (count[producer] == 0)
     producer, reader = producer[of_handle], reader[of_handle]
-    goes = (known.constant_kind[reader] == READ) & (count[reader] > 0)
+    goes = (facts.constant_kind[reader] == READ) & (count[reader] > 0)
     beside = items.parent[items.item[producer]] == items.parent[items.item[reader]]
     stays = np.zeros(len(index), dtype=bool)
     stays[producer[~goes & beside & items.is_drawn[reader]]] = True

@@ -38,12 +38,12 @@ class EdgePairs:
         within: Mask = group[self.source] == group[self.target]
         return within
 
-    def select(self, wanted: Mask | npt.NDArray[np.intp]) -> EdgePairs:
+    def select(self, indices: Mask | npt.NDArray[np.intp]) -> EdgePairs:
         """Some of the rows."""
         source, target, op, port, edges = (
-            column[wanted] for column in (self.source, self.target, self.op, self.port, self.edges)
+            column[indices] for column in (self.source, self.target, self.op, self.port, self.edges)
         )
-        return EdgePairs(source, target, op, port, self.back[wanted], edges)
+        return EdgePairs(source, target, op, port, self.back[indices], edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,13 +350,13 @@ def tensor_sizes(index: GraphIndex, lines: EdgeBundles) -> tuple[npt.NDArray[np.
     count = len(lines.source)
     largest, labels = np.zeros(count, dtype=np.float32), [""] * count
     single = lines.tensors[lines.line] == 1
-    wanted = np.flatnonzero(single) if len(single) > _MOST_TENSORS else np.arange(len(single))
-    if len(wanted) > _MOST_TENSORS or not len(wanted) or not _is_cheap(index):
+    bundles = np.flatnonzero(single) if len(single) > _MOST_TENSORS else np.arange(len(single))
+    if len(bundles) > _MOST_TENSORS or not len(bundles) or not _is_cheap(index):
         return largest, labels
-    known = _cache.setdefault(index, {})
-    rows = zip(*(a[wanted].tolist() for a in (lines.line, lines.op, lines.port, single)), strict=True)
+    sizes = _cache.setdefault(index, {})
+    rows = zip(*(a[bundles].tolist() for a in (lines.line, lines.op, lines.port, single)), strict=True)
     for line, op, port, only in rows:
-        size, label = known.get((op, port)) or known.setdefault((op, port), _size(index, op, port))
+        size, label = sizes.get((op, port)) or sizes.setdefault((op, port), _size(index, op, port))
         largest[line] = max(largest[line], size)
         if only:
             labels[line] = label

@@ -76,13 +76,13 @@ def select_items(index: GraphIndex, outline: Outline, view_spec: ViewSpec) -> It
         count += len(node)
     node, op, outer = (np.concatenate(parts) for parts in zip(*levels, strict=True))
     depth = np.repeat(np.arange(len(levels), dtype=np.int32), [len(level[0]) for level in levels])
-    opened = (node >= 0) & is_open[np.maximum(node, 0)]
+    is_open_item = (node >= 0) & is_open[np.maximum(node, 0)]
     for nodes in outline.levels[1:]:
         around = outline.parent[nodes]
         item_of_node[nodes] = np.where(item_of_node[nodes] < 0, item_of_node[around], item_of_node[nodes])
     item = item_of_node[outline.home]
     item[op[op >= 0]] = np.flatnonzero(op >= 0)
-    return Items(node, op, outer, depth, opened, item, find_shown_ops(index, outline, view_spec.hidden))
+    return Items(node, op, outer, depth, is_open_item, item, find_shown_ops(index, outline, view_spec.hidden))
 
 
 def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:

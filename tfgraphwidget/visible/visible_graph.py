@@ -143,15 +143,15 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     Returns:
         The items, breadth first, and the edges between them.
     """
-    known, (outline, sums) = find_op_facts(index), outline_of(index, fold=view_spec.fold)
+    facts, (outline, sums) = find_op_facts(index), outline_of(index, fold=view_spec.fold)
     boxes = select_items(index, outline, view_spec)
-    badges = assign_badges(index, known, outline, sums, boxes) if view_spec.badges else no_badges()
+    badges = assign_badges(index, facts, outline, sums, boxes) if view_spec.badges else no_badges()
     has_badge = ops_with_badges(badges, len(index))
     is_drawn = boxes.is_drawn & ~has_badge
     part = boxes.per_item(outline.op_part, outline.part).astype(np.uint8)
     data, control = data_pairs(index, boxes.item, is_drawn), control_pairs(index, boxes.item, is_drawn)
-    has_line = find_training_lines(index, data, boxes.parent, boxes.depth, part, known.depends_on_input)
-    aside = _find_auxiliary(known, sums, boxes, data.select(has_line))
+    has_line = find_training_lines(index, data, boxes.parent, boxes.depth, part, facts.depends_on_input)
+    aside = _find_auxiliary(facts, sums, boxes, data.select(has_line))
     outer = _outermost_auxiliary(aside, boxes)
     aside &= outer == np.arange(len(outer))
     has_line &= data.are_within(outer)
@@ -160,14 +160,14 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     omitted = _count_omitted(len(boxes), data.select(~has_line), control.select(~is_ordered))
     is_kept = boxes.per_item(has_badge, np.zeros(len(outline))) == 0
     numbers = number_items(boxes, is_kept, badges.reader)
-    texts = badges.texts(index, known)
-    columns = _item_columns(index, known, outline, sums, boxes, aside)
+    texts = badges.texts(index, facts)
+    columns = _item_columns(index, facts, outline, sums, boxes, aside)
     columns |= {"omitted": omitted, "isolated": _find_isolated(index, boxes)}
-    return _assemble(index, columns, _badge_columns(index, known, badges, texts), boxes, badges, lines, numbers)
+    return _assemble(index, columns, _badge_columns(index, facts, badges, texts), boxes, badges, lines, numbers)
 
 
 def _item_columns(
-    index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, boxes: Items, aside: Mask
+    index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, boxes: Items, aside: Mask
 ) -> dict[str, Any]:
     """What is known of each box, by the field's name in VisibleGraph."""
     ones = np.ones(len(index), dtype=np.int32)
@@ -176,11 +176,11 @@ def _item_columns(
         "types": boxes.texts(index.types, [""] * len(outline)),
         "labels": _labels(index, outline, boxes),
         "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
-        "family": boxes.per_item(known.family, sums.family).astype(np.uint8) * ~boxes.open,
+        "family": boxes.per_item(facts.family, sums.family).astype(np.uint8) * ~boxes.open,
         "aside": aside,
-        "door": (boxes.per_item(known.calls_function, 2 * sums.calls_function) * ~boxes.open).astype(np.uint8),
+        "door": (boxes.per_item(facts.calls_function, 2 * sums.calls_function) * ~boxes.open).astype(np.uint8),
         "count": boxes.per_item(ones, sums.ops),
-        "variables": boxes.per_item(known.variable, sums.variables),
+        "variables": boxes.per_item(facts.variable, sums.variables),
         "depth": boxes.depth,
         "members": boxes.per_item(0 * ones, outline.members * ~outline.blocks),
         "part": boxes.per_item(outline.op_part, outline.part).astype(np.uint8),
@@ -196,7 +196,7 @@ def _labels(index: GraphIndex, outline: Outline, boxes: Items) -> npt.NDArray[np
     return labels
 
 
-def _badge_columns(index: GraphIndex, known: OpFacts, badges: Badges, texts: Sequence[str]) -> dict[str, Any]:
+def _badge_columns(index: GraphIndex, facts: OpFacts, badges: Badges, texts: Sequence[str]) -> dict[str, Any]:
     """The same of each badge; its depth and its part are those of its reader."""
     ops = badges.op.tolist()
     nothing = np.zeros(len(ops), dtype=np.uint8)
@@ -206,11 +206,11 @@ def _badge_columns(index: GraphIndex, known: OpFacts, badges: Badges, texts: Seq
         "labels": texts,
         "kind": np.full(len(ops), BADGE, dtype=np.uint8),
         # The read of a variable is an Identity; what it stands for is the variable.
-        "family": np.where(known.family[badges.op] == _CONTROL, _VARIABLE, known.family[badges.op]).astype(np.uint8),
+        "family": np.where(facts.family[badges.op] == _CONTROL, _VARIABLE, facts.family[badges.op]).astype(np.uint8),
         "aside": nothing.astype(bool),
         "door": nothing,
         "count": np.maximum(badges.more, 1),
-        "variables": known.variable[badges.op].astype(np.int32),
+        "variables": facts.variable[badges.op].astype(np.int32),
         "members": nothing.astype(np.int32),
         "loop": nothing.astype(bool),
         "omitted": nothing.astype(np.int32),
@@ -299,7 +299,7 @@ def _count_omitted(items: int, *pairs: EdgePairs) -> Ints:
     return np.bincount(ends, weights=edges, minlength=items).astype(np.int32)
 
 
-def _find_auxiliary(known: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -> Mask:
+def _find_auxiliary(facts: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -> Mask:
     """Which items are pulled aside; see the module's first lines.
 
     A store of several variables is aside even when it feeds one box only, or it would jump into the flow
@@ -309,15 +309,15 @@ def _find_auxiliary(known: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -
     inside = source != boxes.parent[target]
     places = np.bincount(source[inside], minlength=len(boxes))
     is_op = boxes.op >= 0
-    fed = boxes.per_item(known.depends_on_input, sums.input_dependent_ops) > 0
-    nothing = np.zeros_like(known.depends_on_input)
+    fed = boxes.per_item(facts.depends_on_input, sums.input_dependent_ops) > 0
+    nothing = np.zeros_like(facts.depends_on_input)
     variables = boxes.per_item(nothing, sums.handles)
     feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
     aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
     # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.
-    aside |= is_op & (boxes.per_item(known.family, sums.family) == _CONTROL) & feeds_none
+    aside |= is_op & (boxes.per_item(facts.family, sums.family) == _CONTROL) & feeds_none
     aside |= boxes.per_item(nothing, sums.is_saver) > 0
-    aside |= boxes.per_item(known.is_summary, sums.is_summary) > 0
+    aside |= boxes.per_item(facts.is_summary, sums.is_summary) > 0
     aside[0] = False
     return aside
 

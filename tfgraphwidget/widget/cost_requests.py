@@ -65,10 +65,10 @@ class CostRequests:
         """The sums over all ops in each scope, (scopes,); NaN where none is known."""
         scopes = self._editor.index.scopes
         ordered = column[scopes.order]
-        known = np.concatenate([[0], np.cumsum(~np.isnan(ordered))])
+        valid_counts = np.concatenate([[0], np.cumsum(~np.isnan(ordered))])
         sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(ordered))])
         totals = sums[scopes.stop] - sums[scopes.start]
-        return np.where(known[scopes.stop] > known[scopes.start], totals, np.nan)
+        return np.where(valid_counts[scopes.stop] > valid_counts[scopes.start], totals, np.nan)
 
     def _row_of(self, request: p.Costs, names: list[str]) -> int | None:
         """The row of the current op or scope; among scopes that of the scope around an op."""
@@ -96,8 +96,8 @@ def _order(names: list[str], columns: Mapping[str, Floats], request: p.Costs) ->
     value = np.where(np.isnan(column), np.inf if request.ascending else -np.inf, column)
     order = np.argsort(value if request.ascending else -value, kind="stable")
     costly = np.zeros(len(names), bool)
-    for known in columns.values():
-        costly |= np.nan_to_num(known) > 0
+    for costs in columns.values():
+        costly |= np.nan_to_num(costs) > 0
     return [row for row in order.tolist() if costly[row]]
 
 

@@ -187,9 +187,9 @@ class EditRequests:
             fields["differs"] = scenes.mark_differences(scene, differ["added"], differ["changed"])
         probed = {op: stats for op, stats in self._editor.probed.items() if op in index.ids}
         if probed:
-            broken = {op for op, outputs in probed.items() if any(stats.nans or stats.infs for stats in outputs)}
+            non_finite = {op for op, outputs in probed.items() if any(stats.nans or stats.infs for stats in outputs)}
             ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
-            fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
+            fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, non_finite))
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
             alone = {op: outputs[0] for op, outputs in probed.items() if len(index.dtypes(index.ids[op])) == 1}
             fields |= scenes.value_texts(scene, {op: range_text(stats) for op, stats in alone.items()})

@@ -84,14 +84,22 @@ class KernelNamespace:
         """The value of a variable. Raises UnknownName."""
         variables = self._read()
         if name not in variables:
-            names = [known for known in variables if isinstance(known, str) and not known.startswith("_")]
+            names = [
+                variable_name
+                for variable_name in variables
+                if isinstance(variable_name, str) and not variable_name.startswith("_")
+            ]
             raise UnknownName(f"The notebook has no variable {name!r}.{did_you_mean(name, names)}")
         return variables[name]
 
-    def free_name(self, wanted: str) -> str:
+    def free_name(self, preferred_name: str) -> str:
         """A name that no variable has: the wanted one, or with a number."""
         variables = self._read()
-        name = wanted if wanted.isidentifier() and not keyword.iskeyword(wanted) else f"value_{wanted}"
+        name = (
+            preferred_name
+            if preferred_name.isidentifier() and not keyword.iskeyword(preferred_name)
+            else f"value_{preferred_name}"
+        )
         names = (f"{name}_{k}" if k else name for k in range(len(variables) + 1))
         return next(free for free in names if free not in variables)
 

@@ -106,7 +106,7 @@ class OtherGraphs:
         """The graph, or the path of its file, and the session that runs it. Raises UnknownName."""
         if name in self._dropped:
             return self._dropped[name], None
-        variables = {known: (thing, kind) for known, thing, kind in graphs_in(user_namespace())}
+        variables = {graph_name: (thing, kind) for graph_name, thing, kind in graphs_in(user_namespace())}
         if name in variables:
             thing, kind = variables[name]
             if kind == "session":

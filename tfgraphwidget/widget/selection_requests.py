@@ -83,10 +83,10 @@ class SelectionRequests:
         editor, view = self._editor, self._editor.core.view
         names = tensors or self._crossing(side, name)
         old = editor.inputs if side == "inputs" else editor.outputs
-        own = {known for known in old if split_tensor(known)[0] == name}
+        own = {tensor for tensor in old if split_tensor(tensor)[0] == name}
         # An input that is drawn at one of its consumers gives way: the part begins further up.
         further = side == "inputs" and own and editor.index.ids.get(name) not in view.entrances(editor.index)[1]
-        rest = tuple(known for known in old if known not in own and known not in names)
+        rest = tuple(tensor for tensor in old if tensor not in own and tensor not in names)
         new = rest if len(rest) < len(old) and not further else (*rest, *names)
         ends = (new, editor.outputs) if side == "inputs" else (editor.inputs, new)
         view.mark(*ends, within=self._select_item(name).ops if side == "inputs" else ())

@@ -46,8 +46,8 @@ class ValueForms:
         Raises:
             InvalidArgument: A value does not fit.
         """
-        needed = self._editor.core.evaluator.placeholders(None if name is None else self._tensors(name))
-        last = {tensor: self._last[tensor] for tensor in needed if tensor in self._last}
+        placeholders = self._editor.core.evaluator.placeholders(None if name is None else self._tensors(name))
+        last = {tensor: self._last[tensor] for tensor in placeholders if tensor in self._last}
         feeds_by_tensor = {**last, **{feed.tensor: feed for feed in feeds}}
         values = {tensor: self._value(feed) for tensor, feed in feeds_by_tensor.items()}
         self._last |= feeds_by_tensor

@@ -127,8 +127,8 @@ def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], exclude
     if (read & is_open).any():
         raise _argument_error(index, read, is_open, cut)
     needed = traversal.backward(index, roots, stop=stop) & ~cut_ops
-    bound = traversal.forward(index, np.flatnonzero(needed & is_open), within=needed)
-    ops: Mask = (read | (needed & ~bound)) & ~excluded
+    dependent = traversal.forward(index, np.flatnonzero(needed & is_open), within=needed)
+    ops: Mask = (read | (needed & ~dependent)) & ~excluded
     return ops
 
 

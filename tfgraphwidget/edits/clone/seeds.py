@@ -85,7 +85,7 @@ def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[NodeDef]:
 
 
 def _only_seeds(uses: defaultdict[str, list[tuple[NodeDef, int]]], name: str) -> bool:
-    stack, used = list(uses[name]), False
+    stack, has_uses = list(uses[name]), False
     while stack:
         node, slot = stack.pop()
         if node.op in SEED_FORWARDING:
@@ -93,8 +93,8 @@ def _only_seeds(uses: defaultdict[str, list[tuple[NodeDef, int]]], name: str) ->
         elif slot not in SEED_INPUTS.get(node.op, ()):
             return False
         else:
-            used = True
-    return used
+            has_uses = True
+    return has_uses
 
 
 def _refill(constant: NodeDef, scope: str) -> None:

@@ -183,8 +183,8 @@ def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
         tables = [ops for key, ops in by_key(index).items() if key[0] == TABLE and needed[ops].any()]
         names = [index.names[i] for ops in tables for op in ops for i in initializers(index, op)]
         needed |= needed_ops(index, (), names)
-        filled = needed_ops(index, (), names) & of_type(index, HANDLES.__contains__)
-        own = [op for v in definitions(index, np.flatnonzero(filled).tolist()).values() for op in own_ops(index, v)]
+        table_mask = needed_ops(index, (), names) & of_type(index, HANDLES.__contains__)
+        own = [op for v in definitions(index, np.flatnonzero(table_mask).tolist()).values() for op in own_ops(index, v)]
         needed |= needed_ops(index, (), [index.names[op] for op in own])
     return set(np.flatnonzero(needed).tolist())
 

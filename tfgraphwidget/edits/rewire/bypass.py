@@ -173,7 +173,9 @@ class Bypass(Rewire):
         """Let who waits for an op of the part wait for what comes before the part."""
         around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.waited})
         for op in boundary.waiting:
-            waits = [waited for waited in moves.current_control_inputs(op) if waited not in part.ids]
+            waits = [
+                control_input for control_input in moves.current_control_inputs(op) if control_input not in part.ids
+            ]
             moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *(other for other in around if other != op)]))
         if boundary.waited and ways:
             before = names_text([moves.name(op) for op in boundary.waited])
@@ -224,11 +226,11 @@ class Detach(Rewire):
         if self.control:
             for op in np.flatnonzero(part.mask).tolist() if boundary.waited else ():
                 moves.control_inputs[op] = tuple(
-                    waited for waited in moves.current_control_inputs(op) if waited in part.ids
+                    control_input for control_input in moves.current_control_inputs(op) if control_input in part.ids
                 )
             for op in boundary.waiting:
                 moves.control_inputs[op] = tuple(
-                    waited for waited in moves.current_control_inputs(op) if waited not in part.ids
+                    control_input for control_input in moves.current_control_inputs(op) if control_input not in part.ids
                 )
         if not moves.inputs and not moves.control_inputs:
             raise GraphEditError(

@@ -202,7 +202,7 @@ class Boundary:
         self.index, self.mask = index, mask
         self.entering = self._read(into=True)
         self.leaving = dict(sorted(self._read(into=False).items()))
-        self.waited = sorted({waited for _, _, waited in self._crossing(index.controls, into=True)})
+        self.waited = sorted({control_input for _, _, control_input in self._crossing(index.controls, into=True)})
         self.waiting = sorted({waiter for _, waiter, _ in self._crossing(index.controls, into=False)})
 
     def _crossing(self, rows: Csr, *, into: bool) -> list[tuple[int, int, int]]:

@@ -59,8 +59,8 @@ class ExecutionFrames:
                 why = self._other_branch(op, new)
             if why:
                 return why
-        waited = {t for t in after if t[1] == CONTROL} - set(before)
-        why = next(filter(None, (self._crossing(op, self.loop(place), t) for t in waited)), "")
+        control_inputs = {t for t in after if t[1] == CONTROL} - set(before)
+        why = next(filter(None, (self._crossing(op, self.loop(place), t) for t in control_inputs)), "")
         if why:
             return why
         added = [t for t in after if t not in before]

@@ -150,7 +150,9 @@ def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) 
             continue
         for op in filter(may, moves.waiters(old[0])):
             moves.control_inputs[op] = tuple(
-                dict.fromkeys(instead.get(waited, waited) for waited in moves.current_control_inputs(op))
+                dict.fromkeys(
+                    instead.get(control_input, control_input) for control_input in moves.current_control_inputs(op)
+                )
             )
 
 

@@ -124,7 +124,7 @@ class _Slots:
             return _no_reference(self.moves, (op, k), self.source)
         if self.runs is None:
             return ""
-        ends = [*read, *((waited, CONTROL) for waited in self.moves.current_control_inputs(op))]
+        ends = [*read, *((control_input, CONTROL) for control_input in self.moves.current_control_inputs(op))]
         return self.runs.why_not(op, [(old, self.source)], ends, [*ends[:k], self.source, *ends[k + 1 :]])
 
 
@@ -215,10 +215,10 @@ def _check_frames(moves: EdgeMoves) -> None:
     for op, slots in sorted(changed.items()):
         read = moves.current_inputs(op)
         after = dict(enumerate(read)) | {k: new for k, _, new in slots}
-        waited = [(other, CONTROL) for other in moves.current_control_inputs(op)]
+        control_inputs = [(other, CONTROL) for other in moves.current_control_inputs(op)]
         waits_for = [(other, CONTROL) for other in waits.get(op, moves.current_control_inputs(op))]
         pairs = [(old, new) for _, old, new in slots]
-        why = frames_of(index).why_not(op, pairs, [*read, *waited], [*after.values(), *waits_for])
+        why = frames_of(index).why_not(op, pairs, [*read, *control_inputs], [*after.values(), *waits_for])
         _raise_if(moves, why, (op, *(new[0] for _, _, new in slots)))
 
 
@@ -240,7 +240,9 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     new = {(slot[0], source[0]) for slot, _, source in edges if source[0] < n}
     new = {(op, source) for op, source in new if not (types[op] in MERGE and types[source] in NEXT)}
     new |= {
-        (op, waited) for op, ops in waits.items() for waited in set(ops).difference(moves.current_control_inputs(op))
+        (op, control_input)
+        for op, ops in waits.items()
+        for control_input in set(ops).difference(moves.current_control_inputs(op))
     }
     itself = next((op for op, source in sorted(new) if op == source), None)
     if not new or itself is not None:
@@ -272,13 +274,13 @@ def _rows_after(moves: EdgeMoves, edges: list[tuple[Slot, Tensor, Tensor]], wait
     for op, ops in waits.items():
         waits_now = moves.current_control_inputs(op)
         first = start[op + 1] - len(waits_now)
-        for at, waited in enumerate(waits_now):
-            values[first + at] = waited if waited in ops else op
-        added += [(op, waited) for waited in dict.fromkeys(ops) if waited not in waits_now]
+        for at, control_input in enumerate(waits_now):
+            values[first + at] = control_input if control_input in ops else op
+        added += [(op, control_input) for control_input in dict.fromkeys(ops) if control_input not in waits_now]
     if not added:
         return Csr(start, values)
     owners = np.array([op for op, _ in added], dtype=np.int32)
-    values = np.insert(values, start[owners + 1], [waited for _, waited in added])
+    values = np.insert(values, start[owners + 1], [control_input for _, control_input in added])
     more = np.cumsum(np.bincount(owners, minlength=len(start) - 1)).astype(np.int32)
     return Csr(start + np.concatenate([np.zeros(1, dtype=np.int32), more]), values)
 

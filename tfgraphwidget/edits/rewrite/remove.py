@@ -82,8 +82,8 @@ class Remove(Command):
         rewriter = ConsumerRewriter(index)
         _reconnect_control_inputs(index, removed, rewriter)
         alone = _drop_colocation(index, removed, rewriter)
-        lost = removal_of(index, removed)
-        names = {node.name for node in lost.nodes}
+        removal = removal_of(index, removed)
+        names = {node.name for node in removal.nodes}
         touched = tuple(
             pair for pair in index.extras.runners() if not names.isdisjoint(queue_runners.op_names(pair[1]))
         )
@@ -91,7 +91,7 @@ class Remove(Command):
         dangling = [name for name in external if split_tensor(name)[0] in names]
         return Patch(
             add=Change(runners=queue_runners.rename_runners(touched, stay)),
-            remove=replace(lost, runners=touched),
+            remove=replace(removal, runners=touched),
             changed=rewriter.changes(),
             input_renames=tuple((name, "") for name in dangling),
             output_renames=tuple((name, "") for name in dangling),
@@ -115,16 +115,16 @@ class Remove(Command):
 def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[str, str]) -> Patch:
     """The patch of a function that was opened itself: it does not return what is removed, if something is left."""
     removed = {node.name for node in patch.remove.nodes}
-    left = {key: name for key, name in results.items() if split_tensor(name)[0] not in removed}
-    lost = [key for key in results if key not in left]
-    if not lost or not left or any(split_tensor(name)[0] in removed for name in arguments):
+    remaining = {key: name for key, name in results.items() if split_tensor(name)[0] not in removed}
+    missing = [key for key in results if key not in remaining]
+    if not missing or not remaining or any(split_tensor(name)[0] in removed for name in arguments):
         return patch
-    obsolete_notes = {*_lost_signature_notes([results[key] for key in lost])}
+    obsolete_notes = {*_lost_signature_notes([results[key] for key in missing])}
     notes = (
         *(note for note in patch.notes if note not in obsolete_notes),
-        f"The function no longer returns {names_text(lost)}.",
+        f"The function no longer returns {names_text(missing)}.",
     )
-    return replace(patch, ends=(arguments, left), notes=notes)
+    return replace(patch, ends=(arguments, remaining), notes=notes)
 
 
 def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask) -> set[int]:

@@ -346,10 +346,10 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
     if session is None:
         return {}
     before = edited.before
-    known = definitions(index, handles(index))
+    definitions_by_handle = definitions(index, handles(index))
     # The objects of a frozen model have the values that were frozen.
-    known = {**definitions(before, handles(before)), **known}
-    variables = [v for v in known.values() if v.snapshot or not v.resource]
+    definitions_by_handle = {**definitions(before, handles(before)), **definitions_by_handle}
+    variables = [v for v in definitions_by_handle.values() if v.snapshot or not v.resource]
     keys = {v.handle: stored.keys(v.handle) for v in variables}
     variables = [v for v in variables if keys[v.handle]]
     if not variables:

@@ -65,8 +65,8 @@ def new_variables(
     Raises:
         CannotHold: A variable is one of TensorFlow 1, or has no value.
     """
-    known = {node.name for node in meta.graph_def.node} | set(before.names)
-    variable_defs = definitions(after, [i for i in handles(after) if after.names[i] not in known]).values()
+    stored_names = {node.name for node in meta.graph_def.node} | set(before.names)
+    variable_defs = definitions(after, [i for i in handles(after) if after.names[i] not in stored_names]).values()
     nodes = meta.object_graph_def.nodes
     names_in_use = {child.local_name.lower() for child in nodes[0].children} if nodes else set()
     saved_variables: list[NewVariable] = []

@@ -110,13 +110,13 @@ class ObjectGraphEdit:
         nodes, numbers = self.objects.nodes, saved_variables(self._original, self._original.graph_def.node)
         flags = {number: op in after for op, number in numbers.items() if op in there}
         functions = self._original.object_graph_def.concrete_functions.values()
-        bound = {number for function in functions for number in function.bound_inputs}
+        bound_inputs = {number for function in functions for number in function.bound_inputs}
         # Keras saves each variable twice, under one name; functions bind one of them.
-        by_name = {nodes[number].variable.name: flag for number, flag in flags.items() if number in bound}
+        by_name = {nodes[number].variable.name: flag for number, flag in flags.items() if number in bound_inputs}
         for number, saved in enumerate(nodes):
             if saved.WhichOneof("kind") == "variable":
                 own = flags.get(number, saved.variable.trainable)
-                saved.variable.trainable = own if number in bound else by_name.get(saved.variable.name, own)
+                saved.variable.trainable = own if number in bound_inputs else by_name.get(saved.variable.name, own)
         lists = [child.local_name for child in nodes[0].children if child.local_name == TRAINABLE]
         if lists:
             self.notices.append(
@@ -145,11 +145,14 @@ class ObjectGraphEdit:
     def _object_tensors(self) -> dict[str, int]:
         """Tensors that stand for saved objects, with the numbers of these; not those that freezing made constants."""
         before, after = self._before, self._after
-        bound = bound_tensors(self._original, before.nodes)
-        ops = {tensor: split_tensor(tensor)[0] for tensor in bound}
+        object_tensors = bound_tensors(self._original, before.nodes)
+        ops = {tensor: split_tensor(tensor)[0] for tensor in object_tensors}
         constant = {name for name in ops.values() if name in after.ids and after.types[after.ids[name]] in CONSTANTS}
         constant -= {name for name in constant if name in before.ids and before.types[before.ids[name]] in CONSTANTS}
-        return {**{tensor: number for tensor, number in bound.items() if ops[tensor] not in constant}, **self._added}
+        return {
+            **{tensor: number for tensor, number in object_tensors.items() if ops[tensor] not in constant},
+            **self._added,
+        }
 
     def _signature_objects(self) -> dict[str, int]:
         """The number of the object of each signature, by name."""
@@ -411,16 +414,16 @@ class ObjectGraphEdit:
         """The objects of the arguments that an edited function has besides; None if its other arguments differ."""
         before, now = ([a.type for a in f.signature.input_arg] for f in (self._old[old], self._function(new)))
         numbers = self._given_objects.get(new, ())[len(before) :] if len(now) > len(before) else ()
-        known = [number for number in numbers if number is not None]
-        return known if before == now[: len(before)] and len(before) + len(known) == len(now) else None
+        new_numbers = [number for number in numbers if number is not None]
+        return new_numbers if before == now[: len(before)] and len(before) + len(new_numbers) == len(now) else None
 
     @cached_property
     def _given_objects(self) -> dict[str, list[int | None]]:
         """The saved objects that calls give the arguments of each function; None for other arguments."""
-        known = self._object_tensors
+        numbers = self._object_tensors
         arguments: dict[str, list[int | None]] = {}
         stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
-            (self._after.nodes, {**known, **{name.removesuffix(":0"): number for name, number in known.items()}})
+            (self._after.nodes, {**numbers, **{name.removesuffix(":0"): number for name, number in numbers.items()}})
         ]
         while stack:
             nodes, objects = stack.pop()

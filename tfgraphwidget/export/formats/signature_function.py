@@ -61,14 +61,14 @@ def signature_function(
         GraphEditError: The subgraph holds state that is not a saved object's, or a placeholder that is not an input.
     """
     input_tensors = [tensor for _, tensor in inputs]
-    bound = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in input_tensors]
+    captures = [tensor for tensor in objects if split_tensor(tensor)[0] in index.ids and tensor not in input_tensors]
     outputs = [tensor for _, tensor in sorted(signature.outputs)]
-    ends = [*input_tensors, *bound, *fully_fed_ops(index, [*input_tensors, *bound])]
+    ends = [*input_tensors, *captures, *fully_fed_ops(index, [*input_tensors, *captures])]
     inner = [tensor for tensor in outputs if tensor not in input_tensors]
     ops = [
         i
         for i in np.flatnonzero(needed_ops(index, ends, inner)).tolist()
-        if not _is_given(index, i, input_tensors, bound)
+        if not _is_given(index, i, input_tensors, captures)
     ]
     _check(index, signature, ops)
     definition = tf_protos.FunctionDef()
@@ -78,7 +78,7 @@ def signature_function(
     arguments = dict(zip(pairs(index, input_tensors), names, strict=True))
     used_names = {argument.name for argument in definition.signature.input_arg}
     used_names |= {index.names[i].lower() for i in ops}
-    captured = _Captures(index, definition, dict(zip(pairs(index, bound), bound, strict=True)), used_names)
+    captured = _Captures(index, definition, dict(zip(pairs(index, captures), captures, strict=True)), used_names)
     ends_of = _Tensors(index, arguments, captured)
     inside = {index.names[i] for i in ops}
     for i in ops:
@@ -99,10 +99,10 @@ def signature_function(
     return SignatureFunction(definition, tuple(objects[tensor] for tensor in captured.tensors))
 
 
-def _is_given(index: GraphIndex, op: int, inputs: list[str], bound: list[str]) -> bool:
+def _is_given(index: GraphIndex, op: int, inputs: list[str], captures: list[str]) -> bool:
     """Whether an op only stands for what a caller gives."""
     input_ops = {split_tensor(tensor)[0] for tensor in inputs if index.types[index.op(tensor)] in REQUIRED_PLACEHOLDERS}
-    return index.names[op] in input_ops | {split_tensor(tensor)[0] for tensor in bound}
+    return index.names[op] in input_ops | {split_tensor(tensor)[0] for tensor in captures}
 
 
 def _check(index: GraphIndex, signature: Signature, ops: list[int]) -> None:
@@ -135,9 +135,9 @@ class _Captures:
     """The arguments of a function that stand for saved objects: one is added when it is first read."""
 
     def __init__(
-        self, index: GraphIndex, definition: FunctionDef, bound: Mapping[tuple[int, int], str], used_names: set[str]
+        self, index: GraphIndex, definition: FunctionDef, captures: Mapping[tuple[int, int], str], used_names: set[str]
     ) -> None:
-        self._index, self._definition, self._bound, self._used_names = index, definition, bound, used_names
+        self._index, self._definition, self._bound, self._used_names = index, definition, captures, used_names
         self._arguments: dict[tuple[int, int], str] = {}
 
     @property

@@ -56,9 +56,9 @@ def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
 
 def pinned_items(visible: VisibleGraph, pinned: Mapping[str, Point]) -> Pinned:
     """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope."""
-    known = keys(visible.names, visible.kind) if pinned else {}
-    points = {meant_key(name, known): at for name, at in pinned.items()}
-    return {known[key]: at for key, at in points.items() if key and visible.kind[known[key]] != BADGE}
+    item_of_key = keys(visible.names, visible.kind) if pinned else {}
+    points = {meant_key(name, item_of_key): at for name, at in pinned.items()}
+    return {item_of_key[key]: at for key, at in points.items() if key and visible.kind[item_of_key[key]] != BADGE}
 
 
 def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
@@ -88,10 +88,10 @@ def pins_in_sight(
     return {key: place for key, place in pinned.items() if key not in both or (key in opened and key not in hidden)}
 
 
-def meant_key(name: str, known: Collection[str]) -> str:
+def meant_key(name: str, all_keys: Collection[str]) -> str:
     """Of the known keys the one that a name means: itself, a scope without its slash, an op with one; or ""."""
     bare = name.rstrip("/")
-    return next((key for key in (name, f"{bare}/", bare) if key in known), "")
+    return next((key for key in (name, f"{bare}/", bare) if key in all_keys), "")
 
 
 def apply_pins(placed: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]) -> ContainerLayout:

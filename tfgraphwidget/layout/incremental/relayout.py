@@ -94,9 +94,9 @@ def update_layered_graph(
         problem, Layering([row[at] for at in rank], begins, is_reversed, group_hyperedges(problem, is_reversed))
     )
     levels = _earlier_levels(before, graph, used, starts, begins)
-    known = {node: was for node, was in enumerate(number) if was >= 0}
-    same = {node: was for node, was in known.items() if rank[node] == old[was]}
-    moved = {node: was for node, was in known.items() if node not in same}
+    old_node_of = {node: was for node, was in enumerate(number) if was >= 0}
+    same = {node: was for node, was in old_node_of.items() if rank[node] == old[was]}
+    moved = {node: was for node, was in old_node_of.items() if node not in same}
     for (hyperedge, column, level), vertex in graph.dummies.items():
         was = before.dummies.get((_earlier_hyperedge(hyperedge, number), column, levels[column].get(level, -1)))
         if was is not None:

@@ -80,8 +80,8 @@ def _estimate_x(graph: LayeredGraph, number: int, x: Mapping[int, float]) -> dic
     for vertex in todo:
         for other in near.get(vertex, ()):
             if other not in hint:
-                known = [hint[v] for v in near[other] if v in hint]
-                hint[other] = sum(known) / len(known)
+                hints = [hint[v] for v in near[other] if v in hint]
+                hint[other] = sum(hints) / len(hints)
                 todo.append(other)
     right = max(x.values(), default=0.0)
     return {v: hint.get(v, right) for row in graph.layers[number] for v in row}

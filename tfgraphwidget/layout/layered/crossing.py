@@ -124,8 +124,8 @@ class _BarycenterSweeps:
     def crossings(self) -> int:
         """Return the number of crossings."""
         place, below = self.place, self.below
-        for level, known in enumerate(self.count):
-            if known < 0:
+        for level, count in enumerate(self.count):
+            if count < 0:
                 ends: list[int] = []
                 for vertex in self.layers[level]:
                     near = below[vertex]

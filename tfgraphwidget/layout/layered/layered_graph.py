@@ -257,8 +257,8 @@ def _choose_columns(problem: LayoutProblem, rank: list[int], hyperedges: list[Hy
     for edge, hyperedge in zip(problem.edges, hyperedges, strict=True):
         if BORDER not in (edge.source, edge.target):
             low, high = sorted((rank[edge.source], rank[edge.target]))
-            known = reach.get(hyperedge, (low, high))
-            reach[hyperedge] = (min(low, known[0]), max(high, known[1]))
+            bounds = reach.get(hyperedge, (low, high))
+            reach[hyperedge] = (min(low, bounds[0]), max(high, bounds[1]))
     crossing = [0] * (rows + 1)
     for low, high in reach.values():
         for r in range(low, high):

@@ -151,7 +151,7 @@ class _Calls:
         index: The graph, whose library has the functions that are called now.
         handles: What the new functions take besides.
         new_functions: The new functions; those that follow come here too.
-        known: The new functions by name.
+        library: The new functions by name.
     """
 
     def __init__(
@@ -159,10 +159,10 @@ class _Calls:
         index: GraphIndex,
         handles: Sequence[NewHandle],
         new_functions: list[FunctionDef],
-        known: Mapping[str, FunctionDef],
+        library: Mapping[str, FunctionDef],
     ) -> None:
         self._index, self._handles, self._new_functions = index, handles, new_functions
-        self._known = dict(known)
+        self._library = dict(library)
 
     def exchange(self, node: NodeDef, functions: Mapping[str, str], inputs: Sequence[str]) -> NodeDef:
         """The op with other functions by their labels, and with the handles as further inputs.
@@ -182,7 +182,7 @@ class _Calls:
         labels = {}
         for door in called_functions(node, self._index.functions):
             is_edited = door.label in functions
-            function = self._known[functions[door.label]] if is_edited else self._widen(door.function)
+            function = self._library[functions[door.label]] if is_edited else self._widen(door.function)
             function = self._with_results(function) if is_loop and door.label == "body" else function
             labels[door.label] = function.signature.name
         new = _calling(node, labels, {f.signature.name for f in self._new_functions if _acts(f)})
@@ -200,7 +200,7 @@ class _Calls:
 
     def _widen(self, name: str) -> FunctionDef:
         """A function that takes the handles, and has no use for them: the other branch, or the loop's condition."""
-        definition = self._known.get(name) or self._index.extras.function(name)
+        definition = self._library.get(name) or self._index.extras.function(name)
         new = type(definition)()
         new.CopyFrom(definition)
         names_in_use = {argument.name for argument in definition.signature.input_arg} | {
@@ -218,7 +218,7 @@ class _Calls:
     def _keep(self, function: FunctionDef) -> FunctionDef:
         if function.signature.name not in {other.signature.name for other in self._new_functions}:
             self._new_functions.append(function)
-        self._known[function.signature.name] = function
+        self._library[function.signature.name] = function
         return function
 
 
@@ -288,21 +288,21 @@ def call_everywhere(
         GraphEditError: An op cannot take the results of the new function.
     """
     names, definitions = {old: new.signature.name}, [new]
-    known = {new.signature.name: new}
+    library = {new.signature.name: new}
     for name in _callers_last(index, old):
         definition = index.extras.function(name)
         caller = type(definition)()
         caller.CopyFrom(definition)
         own = new_handles(caller, [handle.node for handle in handles])
-        calls = _Calls(index, handles, definitions, known)
+        calls = _Calls(index, handles, definitions, library)
         for node in caller.node_def:
             exchange = _replacements(node, index.functions, names)
             node.CopyFrom(calls.exchange(node, exchange, [handle.argument for handle in own]))
         _add_arguments(caller, own)
         definitions.append(_name_function(caller, name))
         names[name] = definitions[-1].signature.name
-        known[names[name]] = definitions[-1]
-    calls = _Calls(index, handles, definitions, known)
+        library[names[name]] = definitions[-1]
+    calls = _Calls(index, handles, definitions, library)
     changed = tuple(
         NodeChange(node, calls.exchange(node, labels, [handle.op for handle in handles]))
         for node in index.nodes

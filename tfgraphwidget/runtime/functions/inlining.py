@@ -39,16 +39,16 @@ def _expand(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[
     definition = index.extras.function(function)
     body = function_nodes(definition, types, node.attr)
     data = [text for text in node.input if text[:1] != "^"]
-    waited = [text for text in node.input if text[:1] == "^"]
+    control_inputs = [text for text in node.input if text[:1] == "^"]
     read = dict(zip(body.arguments, data, strict=True))
-    start = tf.compat.v1.NodeDef(name=f"{node.name}/inlined", op="NoOp", input=waited)
-    if waited:
+    start = tf.compat.v1.NodeDef(name=f"{node.name}/inlined", op="NoOp", input=control_inputs)
+    if control_inputs:
         yield start
     for inner in body.nodes:
         if inner.name in read:
             continue
         inner.input[:] = [_outer(text, node.name, read) for text in inner.input]
-        if waited and not any(text[:1] != "^" for text in inner.input):
+        if control_inputs and not any(text[:1] != "^" for text in inner.input):
             inner.input.append(f"^{start.name}")
         inner.name = f"{node.name}/{inner.name}"
         inner.device = inner.device or node.device
@@ -56,7 +56,7 @@ def _expand(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[
         beside[:] = [b"loc:@" + f"{node.name}/".encode() + name.removeprefix(b"loc:@") for name in beside]
         invalidate_gradient(inner)
         yield from _expand(inner, index, types, around | {function})
-    yield _results(node, definition, body.returns, read, waits=bool(waited))
+    yield _results(node, definition, body.returns, read, waits=bool(control_inputs))
 
 
 def _outer(text: str, scope: str, read: dict[str, str]) -> str:

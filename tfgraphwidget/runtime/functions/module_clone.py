@@ -267,8 +267,8 @@ def _report(part: Excerpt, states: States, into: str) -> Preview:
     new = {**dict.fromkeys(states.variables, "variable"), **dict.fromkeys(states.tables, "hash table")}
     shared = {**dict.fromkeys(states.shared, "variable"), **dict.fromkeys(states.handles, "resource")}
     dropped = [
-        f"{index.names[op]!r} no longer waits for {index.names[waited]!r}, which stays behind."
-        for op, waited in part.waits
+        f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which stays behind."
+        for op, control_input in part.waits
     ]
     dropped += [
         f"{index.names[i]!r} calls a Python function of this process: a SavedModel of the clone runs nowhere else."

@@ -92,8 +92,8 @@ class ModuleCopy(tf.Module):
         self.run, self.signature = _function(run, structure), _function(signature, flat)
         try:
             for function, called in ((self.run, structure), (self.signature, flat)):
-                bound = called.example
-                function.get_concrete_function(*bound.args, **bound.kwargs)
+                example = called.example
+                function.get_concrete_function(*example.args, **example.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
             why = str(error).strip().splitlines()[0][:300].rstrip("., ")
             raise NotClonable(
@@ -125,8 +125,8 @@ class ModuleCopy(tf.Module):
     def __getitem__(self, original: object) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
         for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
-            known = self._original(name)  # None for a shared variable
-            if is_same_variable(copy if known is None else known, original):
+            variable = self._original(name)  # None for a shared variable
+            if is_same_variable(copy if variable is None else variable, original):
                 return copy
         name_or_path = (
             original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))

@@ -80,7 +80,7 @@ def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_o
         The handles in the caller, and what it gains.
     """
     names_in_use = {name.lower() for name in (*caller.names, *caller.scopes.names)} | set(caller.reserved)
-    known = {variable.handle: variable for variable in patch.add.variables}
+    definitions = {variable.handle: variable for variable in patch.add.variables}
     state, names, nodes, variables = patch.new_state, [], [], []
     for handle in handles:
         live, own = state[handle.node.name], handle.node.name
@@ -88,15 +88,14 @@ def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_o
         names_in_use.add(name.lower())
         names.append(name)
         if as_ops:
-            variable_nodes, definition = _variable(
-                name, live, trainable=known[own].trainable if own in known else live.trainable
-            )
+            trainable = definitions[own].trainable if own in definitions else live.trainable
+            variable_nodes, definition = _variable(name, live, trainable=trainable)
         else:
             node = type(handle.node)()
             node.CopyFrom(handle.node)
             node.name = name
             variable_nodes = [node]
-            definition = replace(known[own], handle=name, snapshot=None) if own in known else VariableDef(
+            definition = replace(definitions[own], handle=name, snapshot=None) if own in definitions else VariableDef(
                 name, None, None, None, resource=True, trainable=live.trainable
             )  # fmt: skip
         nodes += variable_nodes

@@ -49,8 +49,8 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
     for k, (had, source) in enumerate(zip(*data, strict=True)):
         if had != source:
             set_input(graph, op, k, *source)
-    waited = [{name for name, port in ends if port < 0} for ends in (old, new)]
-    if waited[0] != waited[1]:
+    control_inputs = [{name for name, port in ends if port < 0} for ends in (old, new)]
+    if control_inputs[0] != control_inputs[1]:
         set_control_inputs(graph, op, [name for name, port in new if port < 0])
     if before.device != after.device:
         set_device(op, after.device)

@@ -42,12 +42,12 @@ def measure_function(
     check_harmless(index, tensors, feeds)
     behind = forward(index, readers_of(index, pairs(index, feeds)))
     # A tensor that depends on no argument is not on a path from one.
-    requested = [name for name in dict.fromkeys(tensors) if name not in feeds]
-    requested = [name for name in requested if behind[index.op(name)]] or requested
-    if not requested:
+    fetches = [name for name in dict.fromkeys(tensors) if name not in feeds]
+    fetches = [name for name in fetches if behind[index.op(name)]] or fetches
+    if not fetches:
         raise GraphEditError("All that is to be measured is fed, so nothing is computed; name other tensors.")
-    inputs = feeds_of(index, requested, feeds) if behind[index.op(requested[0])] else []
-    module = as_module(index, body_state, inputs, requested, _INTO, variables="own", arguments=tuple(feeds))
+    inputs = feeds_of(index, fetches, feeds) if behind[index.op(fetches[0])] else []
+    module = as_module(index, body_state, inputs, fetches, _INTO, variables="own", arguments=tuple(feeds))
     run_module(index, module, feeds)
     frozen = _freeze(module)
     values = {place.name: feeds[name] for name, place in zip(module.inputs, frozen.inputs, strict=True)}

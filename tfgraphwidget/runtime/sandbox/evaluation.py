@@ -131,8 +131,8 @@ def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], f
     values = {name: np.asarray(value) for name, value in feeds.items()}
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
     behind = forward(index, readers_of(index, pairs(index, inner)))
-    requested = [name for name in dict.fromkeys(outputs) if name not in feeds]
-    for group in ([o for o in requested if behind[index.op(o)]], [o for o in requested if not behind[index.op(o)]]):
+    fetches = [name for name in dict.fromkeys(outputs) if name not in feeds]
+    for group in ([o for o in fetches if behind[index.op(o)]], [o for o in fetches if not behind[index.op(o)]]):
         if group:
             # A tensor that depends on no argument is not on a path from one.
             used = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []

@@ -186,11 +186,11 @@ class TableTransfer(_ReadableState):
         """Load all in one run."""
         feeds: dict[str, Any] = {}
         # TensorFlow imports nothing into a table, and need not: it is empty.
-        filled = {name: content for name, content in self._values.items() if len(content[0])}
-        for name, content in filled.items():
+        contents = {name: content for name, content in self._values.items() if len(content[0])}
+        for name, content in contents.items():
             feeds |= zip(self._writers[name][1:], content, strict=True)
         if feeds:
-            run(fresh, [self._writers[name][0] for name in filled], feeds)
+            run(fresh, [self._writers[name][0] for name in contents], feeds)
 
     def _reader(self, node: NodeDef) -> list[str]:
         types = {"Tkeys": node.attr["key_dtype"], "Tvalues": node.attr["value_dtype"]}

@@ -82,18 +82,18 @@ def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
 
 def untransferable_notices(stateful: StatefulOps) -> list[str]:
     """Return sentences on the state of a graph that no session can transfer."""
-    lost = [
+    notices = [
         f"What {node.name!r} ({node.op}) in the body of a function holds is not carried over."
         for node in stateful.in_functions
     ]
     if stateful.random:
-        lost.append(f"Random ops with a seed begin their sequences again: {shorten_names(stateful.random)}.")
+        notices.append(f"Random ops with a seed begin their sequences again: {shorten_names(stateful.random)}.")
     if stateful.iterators_by_string:
-        lost.append(
+        notices.append(
             f"String handles of iterators, as {shorten_names(stateful.iterators_by_string)} takes them, "
             "have to be fetched again."
         )
-    return lost
+    return notices
 
 
 def session_objects(session: Session) -> list[dict[str, Any]]:
@@ -138,14 +138,16 @@ def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:
         fields[DELETES_FIELD] = False  # there is nothing left to delete
     for fields in callables:
         fields[HANDLE_FIELD] = _NO_CALLABLE
-    lost = []
+    notices = []
     if callables:
-        lost.append(f"{_count_text(callables, 'callable')} made of this session by options cannot be called any more.")
+        notices.append(
+            f"{_count_text(callables, 'callable')} made of this session by options cannot be called any more."
+        )
     if handles:
-        lost.append(
+        notices.append(
             f"{_count_text(handles, 'tensor')} kept in the session by get_session_handle cannot be read any more."
         )
-    return lost
+    return notices
 
 
 def _count_text(objects: Sequence[object], word: str) -> str:

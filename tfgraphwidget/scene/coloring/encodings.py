@@ -47,13 +47,13 @@ def by_dtype(index: GraphIndex) -> Categories:
 
 def by_device(index: GraphIndex) -> Categories:
     """The devices that ops are pinned to, as "GPU:0", with the server before where there are some."""
-    known: dict[str, str] = {}
+    texts: dict[str, str] = {}
     values = []
     for node in index.nodes:
         device = node.device
-        if device not in known:
-            known[device] = device_text(device)
-        values.append(known[device])
+        if device not in texts:
+            texts[device] = device_text(device)
+        values.append(texts[device])
     return Categories.of(values, none="no device")
 
 
@@ -219,8 +219,8 @@ def encode_values(values: list[Any]) -> Categories | Numbers:
     None, NaN, NA, NaT, "" and infinity are missing values.
     """
     present = [None if _is_missing(value) else value for value in values]
-    known = [value for value in present if value is not None]
-    if known and all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in known):
+    non_null = [value for value in present if value is not None]
+    if non_null and all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in non_null):
         return Numbers(np.array([np.nan if v is None else float(v) for v in present]), "", total=False)
     return Categories.of(["" if v is None else str(v)[:60] for v in present], none="no value")
 

@@ -123,13 +123,13 @@ class Numbers:
     @property
     def ends(self) -> tuple[float, float]:
         """Where the ramp begins and ends, whatever is open."""
-        known = self.value[np.isfinite(self.value)]
+        finite = self.value[np.isfinite(self.value)]
         if self.total:
-            known = known[known > 0]
-        if not len(known):
+            finite = finite[finite > 0]
+        if not len(finite):
             return 0.0, 0.0
-        high = float(known.sum() if self.total else known.max())
-        low = float(known.min())
+        high = float(finite.sum() if self.total else finite.max())
+        low = float(finite.min())
         return (max(low, high / _DECADES) if self.total else low), high
 
     @property
@@ -166,36 +166,36 @@ class Numbers:
 OpValues = Categories | Numbers
 
 
-def color_items(scene: Scene, known: OpValues) -> tuple[Tint, list[str]]:
-    """Return a tint and a note for each item; open scopes have neither. `known` is of the ops of `scene.index`."""
-    return _by_category(scene, known) if isinstance(known, Categories) else _by_number(scene, known)
+def color_items(scene: Scene, op_values: OpValues) -> tuple[Tint, list[str]]:
+    """Return a tint and a note for each item; open scopes have neither. `op_values` is of the ops of `scene.index`."""
+    return _by_category(scene, op_values) if isinstance(op_values, Categories) else _by_number(scene, op_values)
 
 
-def _by_number(scene: Scene, known: Numbers) -> tuple[Tint, list[str]]:
-    op, item = _ops_by_item(scene, known.at)
-    is_known = np.isfinite(known.value[op])
-    total = np.bincount(item[is_known], weights=known.value[op][is_known], minlength=len(scene))
+def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
+    op, item = _ops_by_item(scene, op_values.at)
+    is_known = np.isfinite(op_values.value[op])
+    total = np.bincount(item[is_known], weights=op_values.value[op][is_known], minlength=len(scene))
     count = np.bincount(item[is_known], minlength=len(scene))
     values = np.full(len(scene), np.nan)
-    np.divide(total, 1 if known.total else count, out=values, where=(count > 0) & (scene.kind != OPEN))
-    tint = known.tint(values)
+    np.divide(total, 1 if op_values.total else count, out=values, where=(count > 0) & (scene.kind != OPEN))
+    tint = op_values.tint(values)
     return tint, [
-        format_number(v, known.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)
+        format_number(v, op_values.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)
     ]
 
 
-def _by_category(scene: Scene, known: Categories) -> tuple[Tint, list[str]]:
-    code, count, whole = _majority(*_ops_by_item(scene), known, len(scene))
-    if known.boxes:
+def _by_category(scene: Scene, op_values: Categories) -> tuple[Tint, list[str]]:
+    code, count, whole = _majority(*_ops_by_item(scene), op_values, len(scene))
+    if op_values.boxes:
         for at in np.flatnonzero(scene.kind == CLOSED).tolist():
-            code[at] = known.boxes.get(scene.names[at].split(" … ")[0], -1)
+            code[at] = op_values.boxes.get(scene.names[at].split(" … ")[0], -1)
             count[at] = whole[at] = 1
     code[scene.kind == OPEN] = -1
     notes = [""] * len(scene)
     for at in np.flatnonzero((code >= 0) | (code == _TIE)).tolist():
         some = "" if count[at] in (1, whole[at]) else f" ×{count[at]:,}"
-        notes[at] = "mixed" if code[at] < 0 else f"{known.labels[code[at]]}{some}"
-    return known.tint(code), notes
+        notes[at] = "mixed" if code[at] < 0 else f"{op_values.labels[code[at]]}{some}"
+    return op_values.tint(code), notes
 
 
 def _ops_by_item(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
@@ -205,13 +205,13 @@ def _ops_by_item(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
     return np.concatenate([every, scene.badge_op]), np.concatenate([homes, scene.badge_item])
 
 
-def _majority(op: Ints, item: Ints, known: Categories, items: int) -> tuple[Ints, Ints, Ints]:
+def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[Ints, Ints, Ints]:
     """Per item the code of most of its ops (-1 none, _TIE for a tie), how many have it, and how many have any."""
-    has = known.code[op] >= 0
+    has = op_values.code[op] >= 0
     op, item = op[has], item[has]
-    labels = np.int64(max(len(known.labels), 1))
-    pair = item * labels + known.code[op]
-    ranks = np.zeros(len(op), dtype=np.int8) if known.rank is None else known.rank[op]
+    labels = np.int64(max(len(op_values.labels), 1))
+    pair = item * labels + op_values.code[op]
+    ranks = np.zeros(len(op), dtype=np.int8) if op_values.rank is None else op_values.rank[op]
     code, count = np.full(items, -1, dtype=np.int32), np.zeros(items, dtype=np.int32)
     for rank in np.unique(ranks)[::-1].tolist():
         mine = (ranks == rank) & (code[item] == -1)

@@ -91,10 +91,10 @@ def _is_computation(name: str) -> bool:
 def _names(op_type: str) -> dict[str, str]:
     """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from inputs have none."""
     definition = tf_protos.registered_op(op_type)
-    known = [name for name in inspect.signature(getattr(tf.raw_ops, op_type)).parameters if name != "name"]
+    argument_names = [name for name in inspect.signature(getattr(tf.raw_ops, op_type)).parameters if name != "name"]
     inputs, attributes = ([arg.name for arg in args] for args in (definition.input_arg, definition.attr))
-    same_names = {name: name for name in (*inputs, *attributes) if name in known}
-    renamed = iter([name for name in known if name not in same_names])
+    same_names = {name: name for name in (*inputs, *attributes) if name in argument_names}
+    renamed = iter([name for name in argument_names if name not in same_names])
     return {**same_names, **{name: new for name in inputs if name not in same_names and (new := next(renamed, ""))}}
 
 
@@ -147,8 +147,8 @@ def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) ->
 
 def definition_of(op_type: str) -> OpDef:
     """The OpDef of an op type that takes and gives tensors. Raises GraphEditError."""
-    known = op_type.isidentifier() and not op_type.startswith("_") and hasattr(tf.raw_ops, op_type)
-    if not known or not _is_computation(op_type):
+    is_raw_op = op_type.isidentifier() and not op_type.startswith("_") and hasattr(tf.raw_ops, op_type)
+    if not is_raw_op or not _is_computation(op_type):
         raise GraphEditError(f"{op_type!r} is no op type that takes a tensor.{did_you_mean(op_type, op_types())}")
     definition: OpDef = tf_protos.registered_op(op_type)
     return definition
@@ -246,24 +246,24 @@ def _plain(value: Any, kind: str) -> object:
 # Checks
 
 
-def check_parameters(op_type: str, known: Sequence[Parameter], options: Mapping[str, object]) -> None:
+def check_parameters(op_type: str, all_parameters: Sequence[Parameter], options: Mapping[str, object]) -> None:
     """Check the parameters of a call.
 
     Args:
         op_type: What is called, for the error.
-        known: Its parameters.
+        all_parameters: Its parameters.
         options: Values by name.
 
     Raises:
         InvalidArgument: There is no parameter of a name, a value does not fit, or a required one is missing.
     """
-    by_name = {each.name: each for each in known}
+    by_name = {each.name: each for each in all_parameters}
     for name, value in options.items():
         if name not in by_name:
             names = f"its attributes are {names_text(list(by_name))}" if by_name else "it has none"
             raise InvalidArgument(name, f"{op_type} has no attribute {name!r}; {names}.{did_you_mean(name, by_name)}")
         check_value(op_type, by_name[name], value)
-    missing = [each.name for each in known if each.required and each.name not in options]
+    missing = [each.name for each in all_parameters if each.required and each.name not in options]
     if missing:
         raise InvalidArgument(
             missing[0], f"{op_type} needs {names_text(missing)}; give a value: attributes={{{missing[0]!r}: …}}."
@@ -350,12 +350,16 @@ def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...
         The parameters with a default of a plain type, and those without one; () where Python does not know them.
     """
     try:
-        known = list(inspect.signature(function).parameters.values())
+        python_parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # built in
         return ()
     empty = inspect.Parameter.empty
-    positional = [p for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    named = [p for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p not in positional[:tensors]]
+    positional = [p for p in python_parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = [
+        p
+        for p in python_parameters
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p not in positional[:tensors]
+    ]
     parameter_list = []
     for each in named:
         kinds = {bool: "bool", int: "int", float: "float", str: "string"}

@@ -69,8 +69,8 @@ def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[s
         return {}
     restore = next((node for node in nodes if node.name == meta.saver_def.restore_op_name), None)
     restored = {split_input(text)[0] for text in ([] if restore is None else restore.input)}
-    bound = _bound_by_calls(meta.object_graph_def, nodes)
-    return {op: number for op, number in bound.items() if restore is not None and op not in restored}
+    objects_of_ops = _bound_by_calls(meta.object_graph_def, nodes)
+    return {op: number for op, number in objects_of_ops.items() if restore is not None and op not in restored}
 
 
 def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
@@ -88,7 +88,7 @@ def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, 
 
 def _bound_by_calls(objects: Any, nodes: Sequence[NodeDef]) -> dict[str, int]:
     """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
-    bound = {}
+    object_of_op = {}
     for node in nodes:
         function = node.attr["f"].func.name if "f" in node.attr else ""
         if function not in objects.concrete_functions:
@@ -97,5 +97,5 @@ def _bound_by_calls(objects: Any, nodes: Sequence[NodeDef]) -> dict[str, int]:
         inputs = [text for text in node.input if text[:1] != "^"]
         for text, number in zip(inputs[len(inputs) - len(numbers) :], numbers, strict=False):
             if 0 <= number < len(objects.nodes) and _is_variable(objects.nodes[number]):
-                bound[split_input(text)[0]] = number
-    return bound
+                object_of_op[split_input(text)[0]] = number
+    return object_of_op

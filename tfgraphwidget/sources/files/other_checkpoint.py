@@ -141,8 +141,8 @@ def _matching(own: Checkpoint, replacement: Checkpoint, needed: Collection[str])
         matchings.append({key: name for key, name in _join_objects(mine, theirs, root) if name in replacement.shapes})
         if matchings[-1].keys() >= set(needed):
             return matchings[-1]
-    named = _by_full_name(mine, theirs)
-    return named if named.keys() >= set(needed) else matchings[0]
+    names_by_full_name = _by_full_name(mine, theirs)
+    return names_by_full_name if names_by_full_name.keys() >= set(needed) else matchings[0]
 
 
 def _join_objects(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]]:

@@ -82,13 +82,13 @@ class FileStoredData:
         if function not in objects.concrete_functions:
             return None
         concrete = objects.concrete_functions[function]
-        bound = [objects.nodes[number] for number in concrete.bound_inputs]
+        captures = [objects.nodes[number] for number in concrete.bound_inputs]
         results = concrete.output_signature
         values = [*results.list_value.values, *results.tuple_value.values]
-        if any(each.WhichOneof("kind") != "captured_tensor" for each in bound) or not values:
+        if any(each.WhichOneof("kind") != "captured_tensor" for each in captures) or not values:
             return None
         returned = tuple(value.WhichOneof("kind") != "none_value" for value in values)
-        return SavedGradient(function, tuple(each.captured_tensor.name for each in bound), returned)
+        return SavedGradient(function, tuple(each.captured_tensor.name for each in captures), returned)
 
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""

@@ -67,8 +67,8 @@ class TensorBundle:
     @cached_property
     def dtypes(self) -> Mapping[str, str]:
         """Name of each tensor -> its dtype, "float32"."""
-        known = tf_protos.dtype_names()
-        return {name: known.get(self._entries[key].dtype, "") for name, key in self._names.items()}
+        dtype_names = tf_protos.dtype_names()
+        return {name: dtype_names.get(self._entries[key].dtype, "") for name, key in self._names.items()}
 
     def value(self, name: str) -> Any:
         """The tensor of a name, a partitioned one whole; of a scalar its value. Raises what the class does."""

@@ -96,8 +96,8 @@ class CallStructure:
             return dict(zip(self.results, tensors, strict=True))
         rest = iter(tensors)
         leaves = tf.nest.flatten(self.results, expand_composites=True)
-        filled = [next(rest) if isinstance(leaf, tf.Tensor | tf.TensorSpec) else leaf for leaf in leaves]
-        return tf.nest.pack_sequence_as(self.results, filled, expand_composites=True)
+        values = [next(rest) if isinstance(leaf, tf.Tensor | tf.TensorSpec) else leaf for leaf in leaves]
+        return tf.nest.pack_sequence_as(self.results, values, expand_composites=True)
 
     def with_results(self, keys: Sequence[str]) -> CallStructure:
         """The same with other results, where an edit has added some or taken some away.

@@ -106,18 +106,18 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[int, str]:
         names.extend(tensor.name for tensor in inner(*inputs))
 
     trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
-    opened = graph.get_operations()
+    graph_ops = graph.get_operations()
     numbers = {op.name: number for number, op in enumerate(trace.graph.get_operations())}
     outputs = {}
     for tensor, name in zip(tensors, names, strict=True):
         op, _, port = name.partition(":")
         number = numbers[op]
         kind = trace.graph.get_operation_by_name(op).type
-        if number >= len(opened) or opened[number].type != kind:
+        if number >= len(graph_ops) or graph_ops[number].type != kind:
             raise GraphEditError(
                 f"Keras model {model.name!r} makes other ops now than when it was opened; open it again."
             )
-        outputs[id(tensor)] = f"{opened[number].name}:{port}"
+        outputs[id(tensor)] = f"{graph_ops[number].name}:{port}"
     return outputs
 
 
@@ -155,8 +155,8 @@ def _call(model: KerasModel, specs: Sequence[object]) -> str:
     def text(spec: Any) -> str:
         return f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})" if isinstance(spec, tf.TensorSpec) else "..."
 
-    left = ["tf.TensorSpec(shape, dtype)"] * max(len(_required_arguments(model)) - len(specs), 0)
-    return f"tgw.edit(model, signature=[{', '.join([*map(text, specs), *left])}])"
+    placeholders = ["tf.TensorSpec(shape, dtype)"] * max(len(_required_arguments(model)) - len(specs), 0)
+    return f"tgw.edit(model, signature=[{', '.join([*map(text, specs), *placeholders])}])"
 
 
 def _given_specs(model: KerasModel, title: str, signature: object) -> list[TensorSpec]:
@@ -164,13 +164,13 @@ def _given_specs(model: KerasModel, title: str, signature: object) -> list[Tenso
     tree = sys.modules["keras"].tree
     names = list(inspect.signature(model.call).parameters)
     if isinstance(signature, dict):
-        known = names[: len(signature)]
-        if set(known) != set(signature):
+        first_names = names[: len(signature)]
+        if set(first_names) != set(signature):
             raise GraphEditError(
                 f"{title} takes {names_text(names)}; give signature= a tf.TensorSpec for each of the first ones, by "
                 "name or as a list."
             )
-        signature = [signature[name] for name in known]
+        signature = [signature[name] for name in first_names]
     if not isinstance(signature, list | tuple) or not all(
         isinstance(spec, tf.TensorSpec) for spec in tree.flatten(list(signature))
     ):

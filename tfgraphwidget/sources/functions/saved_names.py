@@ -74,10 +74,10 @@ def keys_of_objects(checkpoint: Checkpoint, variables: Mapping[str, SavedName]) 
     own, saved_names = Counter(saved.name for saved in variables.values()), checkpoint.variable_names
     count = Counter(saved_names.values())
     key_of_name = {name: key for key, name in saved_names.items() if count[name] == 1}
-    named = {handle: saved.name for handle, saved in variables.items() if own[saved.name] == 1}
-    names = {handle: key_of_name[name] for handle, name in named.items() if name in key_of_name}
+    name_of_handle = {handle: saved.name for handle, saved in variables.items() if own[saved.name] == 1}
+    names = {handle: key_of_name[name] for handle, name in name_of_handle.items() if name in key_of_name}
     return max(names, paths, key=len)
 
 
-def _first(keys: Iterable[str], known: Mapping[str, object]) -> str | None:
-    return next((key for key in keys if key in known), None)
+def _first(keys: Iterable[str], mapping: Mapping[str, object]) -> str | None:
+    return next((key for key in keys if key in mapping), None)

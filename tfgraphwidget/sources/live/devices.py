@@ -131,7 +131,7 @@ def available_devices(session: Session | None) -> list[Device] | None:
 
 def device_matches(spec: Device, device: Device) -> bool:
     """Whether an op pinned to `spec`, which can omit fields, can run on the device `device`."""
-    return all(wanted is None or wanted == own for wanted, own in zip(spec, device, strict=True))
+    return all(field is None or field == own for field, own in zip(spec, device, strict=True))
 
 
 def function_devices(body: Body) -> Iterator[tuple[str, str]]:

@@ -30,16 +30,18 @@ def decode(message: object) -> tuple[int, Request]:
     return message["id"], _instance(kind, body, message["type"])
 
 
-def _instance(kind: Any, body: dict[Any, Any], called: str) -> Any:
+def _instance(kind: Any, body: dict[Any, Any], request_type: str) -> Any:
     """A request, or a part of one, of its fields."""
     hints = get_type_hints(kind, include_extras=True)
     unknown = sorted(set(body) - set(hints), key=str)
     if unknown:
-        raise GraphEditError(f"A {called!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
+        raise GraphEditError(f"A {request_type!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
     values = {name: _decode_value(value, hints[name], name) for name, value in body.items()}
-    needed = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
-    if needed - set(values):
-        raise GraphEditError(f"A {called!r} request needs {min(needed - set(values))!r}; reload the page.")
+    required_fields = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
+    if required_fields - set(values):
+        raise GraphEditError(
+            f"A {request_type!r} request needs {min(required_fields - set(values))!r}; reload the page."
+        )
     return kind(**values)
 
 
