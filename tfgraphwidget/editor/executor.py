@@ -537,8 +537,8 @@ class EditExecutor:
         with self.transaction() as steps:
             self.navigator.leave(0)
             if self.in_function:
-                patch, joined = join(command, self.plan_context())
-                return self._bring_in(command, patch, joined)
+                patch, function = join(command, self.plan_context())
+                return self._bring_in(command, patch, function)
             other = _opened_target(command)
             other.graph()
             ends, own = other.graph_session().ends, other.index.ids

@@ -128,10 +128,10 @@ class GraphView:
     def entrances(self, index: GraphIndex) -> tuple[list[int], list[int]]:
         """Where the inputs of the boundary are drawn: before these ops that read them, and after these ops."""
         before, after = [], []
-        entered = {index.ids[name] for name in self._entered if name in index.ids}
+        entry_ops = {index.ids[name] for name in self._entered if name in index.ids}
         names = [name for name in self.boundary[0] if _is_in(index, name)]
         for op, port in pairs(index, names):
-            readers = entered.intersection(traversal.readers_of(index, [(op, port)]).tolist())
+            readers = entry_ops.intersection(traversal.readers_of(index, [(op, port)]).tolist())
             before += sorted(readers)
             after += [] if readers else [op]
         return before, after

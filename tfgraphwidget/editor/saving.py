@@ -161,10 +161,10 @@ def page_input(core: EditorCore) -> export.PageInput:
     )
 
 
-def _unedited_folder(core: EditorCore, *requested: object) -> Path | None:
+def _unedited_folder(core: EditorCore, *ends: object) -> Path | None:
     """The folder of the SavedModel that is shown, if it is to be saved as it was opened and nothing has changed."""
-    stored, is_graph = core.source.stored, core.view.target is core.target
-    if stored is None or stored.other_values() or any(end is not None for end in requested):
+    stored_data, is_graph = core.source.stored, core.view.target is core.target
+    if stored_data is None or stored_data.other_values() or any(end is not None for end in ends):
         return None
     if any(step.patch for step in core.executor.history.done):
         return None
@@ -172,11 +172,11 @@ def _unedited_folder(core: EditorCore, *requested: object) -> Path | None:
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
-    return stored.folder() if core.target.is_unedited() else None
+    return stored_data.folder() if core.target.is_unedited() else None
 
 
 def _edited_saved_model(
-    core: EditorCore, request: export.ExportRequest, *requested: object
+    core: EditorCore, request: export.ExportRequest, *ends: object
 ) -> export.EditedSavedModel | None:
     """The SavedModel that was opened, to be written with its signatures as edits have left them.
 
@@ -184,7 +184,7 @@ def _edited_saved_model(
     """
     source, target, is_graph = core.source, core.target, core.view.target is core.target
     folder = None if source.stored is None else source.stored.folder()
-    if source.stored is None or folder is None or any(end is not None for end in requested):
+    if source.stored is None or folder is None or any(end is not None for end in ends):
         return None
     if not is_graph and core.navigator.path != core.entrance:
         return None
@@ -202,11 +202,11 @@ def _edited_saved_model(
     return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
 
 
-def _whole_function(core: EditorCore, *requested: object) -> Callable[[], Any]:
+def _whole_function(core: EditorCore, *ends: object) -> Callable[[], Any]:
     """What makes the current function a tf.Module: the whole of it can be saved."""
 
     def module() -> Module:
-        if any(end is not None for end in requested):
+        if any(end is not None for end in ends):
             raise GraphEditError(
                 "save(inputs=..., outputs=...): a function's body is saved whole; a part is a tf.Module: "
                 "tf.saved_model.save(editor.clone(inputs, outputs, into='part'), path)."

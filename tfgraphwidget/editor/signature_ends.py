@@ -48,14 +48,14 @@ def _inside(call: BodyTarget, ends: SignatureEnds) -> SignatureEnds:
     if call.call not in index.ids:
         return SignatureEnds({}, {})
     node = index.nodes[index.ids[call.call]]
-    passed = [_origin(index, text) for text in node.input if text[:1] != "^"]
+    tensors = [_origin(index, text) for text in node.input if text[:1] != "^"]
     arguments = [argument.name for argument in call.edition.opened.signature.input_arg]
     results = list(call.edition.ends[1].values())
     ports = {key: split_tensor(_origin(index, tensor)) for key, tensor in ends.outputs.items()}
     return SignatureEnds(
         {
             f"{name}:0": ends.inputs[tensor]
-            for name, tensor in zip(arguments, passed, strict=False)
+            for name, tensor in zip(arguments, tensors, strict=False)
             if tensor in ends.inputs
         },
         {

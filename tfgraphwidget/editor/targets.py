@@ -175,11 +175,15 @@ def _variables(index: GraphIndex) -> frozenset[str]:
     return frozenset(variable.name for variable in index.variable_defs)
 
 
-def _add_members(collections: Members, stored: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
+def _add_members(collections: Members, file_members: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
     """Collections with the entries that others have for variables of these names."""
-    new_members = {key: tuple(member for member in members if member.name in names) for key, members in stored.items()}
+    new_members = {
+        key: tuple(member for member in members if member.name in names) for key, members in file_members.items()
+    }
     return dict(collections) | {
-        key: (*collections.get(key, ()), *members) for key, members in new_members.items() if members or not stored[key]
+        key: (*collections.get(key, ()), *members)
+        for key, members in new_members.items()
+        if members or not file_members[key]
     }
 
 
@@ -335,7 +339,7 @@ class LiveTarget:
         """Read the graph, and store the result in one step: if reading fails, nothing has changed."""
         base, read_before = (self._reading.index, self._reading.ops) if grown else (None, 0)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
-        stored = self._reading.index.collections if self._objectless else {}
+        file_members = self._reading.index.collections if self._objectless else {}
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(read_before)
         read = whole if self.source.graph is None else in_place_changes.without_veils(self.source.graph, whole)
@@ -344,7 +348,7 @@ class LiveTarget:
         collections, variables = body.collections()
         if self._objectless:
             self._objectless -= {variable.name for variable in variables}
-            collections = _add_members(collections, stored, self._objectless)
+            collections = _add_members(collections, file_members, self._objectless)
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
             built_on_hidden |= dependents_of(nodes, hidden | built_on_hidden)

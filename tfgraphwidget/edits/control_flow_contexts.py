@@ -45,11 +45,11 @@ class _Renaming:
 
     def copies(self, context: ContextDef) -> Iterator[ContextDef]:
         """The copy of a context; else the context with the copies in its body, or copies of what is nested in it."""
-        copied = self._is_copied(context.pivot_name)
+        is_copied = self._is_copied(context.pivot_name)
         nested = [new for inner in context.nested_contexts for new in self.copies(_content(inner))]
-        external = dict(self._external(context.values_def.external_values, copied))
-        values = [new for old in context.values_def.values if (new := self._value(old, context, copied, external))]
-        if not copied and not (self.stays and (values or nested)):
+        external = dict(self._external(context.values_def.external_values, is_copied))
+        values = [new for old in context.values_def.values if (new := self._value(old, context, is_copied, external))]
+        if not is_copied and not (self.stays and (values or nested)):
             yield from nested
             return
         copy = _empty_copy(context)
@@ -57,7 +57,7 @@ class _Renaming:
         copy.values_def.external_values.update(external)
         for inner in nested:
             _set_content(copy.nested_contexts.add(), inner)
-        if copied:
+        if is_copied:
             self._rename(copy)
         yield copy
 
@@ -72,17 +72,17 @@ class _Renaming:
             elif field.name.endswith("_name") and field.name != "context_name":
                 setattr(context, field.name, self._new(value))
 
-    def _external(self, values: Mapping[str, str], copied: bool) -> Iterator[tuple[str, str]]:
+    def _external(self, values: Mapping[str, str], is_copied: bool) -> Iterator[tuple[str, str]]:
         """The tensors outside, each with the one that stands for it inside, as far as that is of a copy."""
         for outer, inner in values.items():
             name, stands = self._new(outer), self._new(inner)
             # A copy of an invariant beside the original's does not stand for the tensor that both enter.
-            if name and stands and (copied or (self._is_copied(inner) and name != outer)):
+            if name and stands and (is_copied or (self._is_copied(inner) and name != outer)):
                 yield name, stands
 
-    def _value(self, old: str, context: ContextDef, copied: bool, external: Mapping[str, str]) -> str:
+    def _value(self, old: str, context: ContextDef, is_copied: bool, external: Mapping[str, str]) -> str:
         """The new name of a value; "" where a context that is not copied learns nothing new."""
-        new = self._new(old) if copied or self._is_copied(old) else ""
+        new = self._new(old) if is_copied or self._is_copied(old) else ""
         return new if old not in context.values_def.external_values or new in external else ""
 
     def _is_copied(self, name: str) -> bool:

@@ -252,8 +252,8 @@ class _Blocks:
         scopes: list[tuple[str, str | int]] = [(self._scope(ends), piece) for piece, ends in merged.items()]
         for piece, members in pieces.items():
             read = [names[s] for op in members for s in self.contexts.sources(op) if isinstance(names.get(s), str)]
-            lost = piece not in merged and bool(read)
-            home = self._nearest(members[0], [(str(read[0]), read[0]), *scopes]) if lost else piece
+            has_no_block = piece not in merged and bool(read)
+            home = self._nearest(members[0], [(str(read[0]), read[0]), *scopes]) if has_no_block else piece
             names.update(dict.fromkeys(members, home))
         return names
 

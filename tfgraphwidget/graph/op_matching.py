@@ -56,9 +56,9 @@ def match_ops(
     if both.is_done():
         return forth
     both.unite(both.by_state())
-    for dropped in _DROPPED:
+    for parts in _DROPPED:
         if not both.is_done():
-            both.unite(both.by_tail(*dropped))
+            both.unite(both.by_tail(*parts))
     for own_names in (True, False):
         for rounds in _ROUNDS:
             if not both.is_done():
@@ -90,13 +90,13 @@ class _Side:
         """For each op that has no name in the other graph, what its type and attributes are."""
         return {i: hash(self._attributes.kind(i)) for i in np.flatnonzero(self.unpaired).tolist()}
 
-    def tails(self, dropped: int) -> dict[Hashable, int]:
+    def tails(self, first_parts: int) -> dict[Hashable, int]:
         """The ops that have no pair by kind and name without so many outer scopes; -1 where several have the same."""
         tails: dict[Hashable, int] = {}
         for i in np.flatnonzero(self.unpaired).tolist():
-            parts = self.index.names[i].split("/", dropped)
-            if len(parts) > dropped:
-                key = self.kinds[i], parts[dropped]
+            parts = self.index.names[i].split("/", first_parts)
+            if len(parts) > first_parts:
+                key = self.kinds[i], parts[first_parts]
                 tails[key] = -1 if key in tails else i
         return tails
 

@@ -82,13 +82,13 @@ def _rows_of_children(structure: Structure) -> Rows:
 def _split_into_columns(rows: Rows, row_areas: Sequence[float], share: float) -> list[Rows]:
     """Rows cut into columns of about one share of the area each."""
     columns: list[Rows] = []
-    filled = share
+    area_so_far = share
     for row, area in zip(rows, row_areas, strict=True):
-        if not columns or filled + area / 2 > share:
+        if not columns or area_so_far + area / 2 > share:
             columns.append([])
-            filled = 0.0
+            area_so_far = 0.0
         columns[-1].append(row)
-        filled += area
+        area_so_far += area
     return columns
 
 

@@ -102,10 +102,10 @@ def place(
     """
     with no_collections():
         frame = Frame(visible, right=direction == "right" and layout is None, aspect=aspect)
-        inside, placed = lay_out_open_scopes(
+        inside, containers = lay_out_open_scopes(
             visible, frame, item_sizes(visible), cache or LayoutCache(), layout, pinned or {}
         )
-        return Positions(*to_absolute(visible, frame, inside.size, inside.offset, placed))
+        return Positions(*to_absolute(visible, frame, inside.size, inside.offset, containers))
 
 
 def layered(graph: Any) -> dict[Any, tuple[float, float]]:
@@ -189,12 +189,12 @@ class CompoundLayout:
         result: list[ContainerLayout] = []
         for item, (key, structure) in zip(self.scopes[::-1].tolist(), structures[::-1], strict=True):
             tell("Laying out the drawing", len(result), len(structures))
-            placed = self._lay_out_container(item, key, structure, int(levels[item]))
-            result.append(placed)
-            corner, width, height = self.frame.enclose(item, placed.width, placed.height)
+            container = self._lay_out_container(item, key, structure, int(levels[item]))
+            result.append(container)
+            corner, width, height = self.frame.enclose(item, container.width, container.height)
             self.size[item], self.offset[item] = (width, height), corner
-            middle = (placed.width / 2,)
-            enter, leave = (tuple(corner[0] + x for x in side or middle) for side in (placed.enter, placed.leave))
+            middle = (container.width / 2,)
+            enter, leave = (tuple(corner[0] + x for x in side or middle) for side in (container.enter, container.leave))
             self.ports[item] = enter, leave
         return result[::-1]
 
@@ -247,13 +247,13 @@ class CompoundLayout:
         pinned = self.pins.of(item)
         if not pinned:
             return record.layout
-        placed = self.frame.fill(item, record.layout)
+        unpinned = self.frame.fill(item, record.layout)
         # The drawing is of these sizes and lines alone; a scope of a longer name may be wider than it.
-        pinned_key = PinnedKey(record.layout, placed.width, placed.height, tuple(pinned.items()))
+        pinned_key = PinnedKey(record.layout, unpinned.width, unpinned.height, tuple(pinned.items()))
         container = self.cache.pinned.get(pinned_key)
         if container is None:
             container = self.cache.pinned[pinned_key] = apply_pins(
-                placed, pinned, sizes, self.edges[self.edge_start[item] : self.edge_start[item + 1]]
+                unpinned, pinned, sizes, self.edges[self.edge_start[item] : self.edge_start[item + 1]]
             )
         return container
 
@@ -343,11 +343,11 @@ def lay_out_open_scopes(
         fork = cache.fork()
         trial = CompoundLayout(visible, frame, size.copy(), fork, None, pinned)
         trial.area = area
-        placed = trial.lay_out()
+        containers = trial.lay_out()
         width, height = trial.size[0].tolist()
         now = cost(height, width, aspect_of(level_of(frame.aspect)))
         if best is None or now < best[0]:
-            best = now, fork, trial, placed
+            best = now, fork, trial, containers
         cache.add_fresh_results(fork)
         area = (trial.size + _ROOM).prod(axis=1)
     assert best is not None

@@ -44,10 +44,10 @@ def layout_container(
     Returns:
         The layout, with what is needed to keep the next one similar.
     """
-    requested, bases = structure, [-1] * len(structure.components)
+    whole_structure, bases = structure, [-1] * len(structure.components)
     if previous:
         structure, bases = rejoin_components(structure, previous)
-    record = LayoutRecord(requested, structure, sizes)
+    record = LayoutRecord(whole_structure, structure, sizes)
     pieces = []
     for component, base in zip(structure.components, bases, strict=True):
         pieces.append(

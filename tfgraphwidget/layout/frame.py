@@ -63,24 +63,24 @@ class Frame:
             return (left, top + spare / 2), wide, tall + spare
         return (left + spare / 2, top), wide + spare, tall
 
-    def fill(self, item: int, placed: ContainerLayout) -> ContainerLayout:
+    def fill(self, item: int, layout: ContainerLayout) -> ContainerLayout:
         """Center a layout in all the width that the scope's name needs."""
         side = 1 if self.right else 0
-        wide = placed.height if self.right else placed.width
+        wide = layout.height if self.right else layout.width
         spare = max(0.0, self.least[item] - self.before[item, side] - self.after[item, side] - wide)
         if self.right:
             shift = np.array([0.0, spare / 2])
             return replace(
-                placed, corner=placed.corner + shift, route=placed.route + shift, height=placed.height + spare
+                layout, corner=layout.corner + shift, route=layout.route + shift, height=layout.height + spare
             )
-        enter, leave = (tuple(at + spare / 2 for at in side) for side in (placed.enter, placed.leave))
+        enter, leave = (tuple(at + spare / 2 for at in side) for side in (layout.enter, layout.leave))
         shift = np.array([spare / 2, 0.0])
-        corner, route = placed.corner + shift, placed.route + shift
-        return replace(placed, corner=corner, route=route, width=placed.width + spare, enter=enter, leave=leave)
+        corner, route = layout.corner + shift, layout.route + shift
+        return replace(layout, corner=corner, route=route, width=layout.width + spare, enter=enter, leave=leave)
 
 
 def to_absolute(
-    visible: VisibleGraph, frame: Frame, size: Floats, offset: Floats, placed: Sequence[ContainerLayout]
+    visible: VisibleGraph, frame: Frame, size: Floats, offset: Floats, layouts: Sequence[ContainerLayout]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
     """Convert the layouts of containers to absolute coordinates.
 
@@ -89,7 +89,7 @@ def to_absolute(
         frame: The frame of the drawing.
         size: The width and height of each item, in the drawing's x and y.
         offset: Where the inside of each item begins in it.
-        placed: The layouts of the open scopes in the order of their items.
+        layouts: The layouts of the open scopes in the order of their items.
 
     Returns:
         Boxes, offsets of routes and routes, as in Positions.
@@ -99,14 +99,14 @@ def to_absolute(
     inner = np.zeros(len(visible), dtype=bool)
     inner[1:] = visible.kind[visible.parent[1:]] == OPEN
     if inner.any():
-        corner[inner] = np.concatenate([one.corner for one in placed])
+        corner[inner] = np.concatenate([one.corner for one in layouts])
     start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))
     for a, b in zip(start[1:-1].tolist(), start[2:].tolist(), strict=True):
         around = visible.parent[a:b]
         corner[a:b] += corner[around] + offset[around]
-    points = np.concatenate([one.points for one in placed])
-    route = np.concatenate([one.route for one in placed])
-    per_scope = [len(one.route) for one in placed]
+    points = np.concatenate([one.points for one in layouts])
+    route = np.concatenate([one.route for one in layouts])
+    per_scope = [len(one.route) for one in layouts]
     route = route + np.repeat((corner + offset)[scopes], per_scope, axis=0)
     first = np.concatenate([[0], np.cumsum(points)])
     _extend_to_borders(visible, frame, route, first, corner, size)

@@ -296,18 +296,18 @@ def mark_differences(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np
     return np.where(wholly, 1, np.where(partly, 2, 0)).astype(np.uint8)
 
 
-def mark_probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
+def mark_probed(scene: Scene, fine: Mask, bad: Mask) -> npt.NDArray[np.uint8]:
     """Mark the items whose ops were probed.
 
     Args:
         scene: The scene.
         fine: Which ops were probed without a finding.
-        broken: Which ops have a finding.
+        bad: Which ops have a finding.
 
     Returns:
         uint8 per item: 2 if it has a broken op, 1 if it has an op that was probed, else 0.
     """
-    return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
+    return np.where(_coverage(scene, bad) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
 
 
 def value_texts(scene: Scene, texts: Mapping[str, str]) -> Arrays:

@@ -118,8 +118,8 @@ def _live_source(graph: tf.Graph, session: Session | None) -> Source:
         default = tf.compat.v1.get_default_session()
         session = default if default is not None and default.graph is graph else None
     body = GraphBody(graph)
-    placed = ((op.name, device) for op in graph.get_operations() if (device := op.device))
-    pinned = absent_devices(chain(placed, function_devices(body)), session)
+    devices_of_ops = ((op.name, device) for op in graph.get_operations() if (device := op.device))
+    pinned = absent_devices(chain(devices_of_ops, function_devices(body)), session)
     return Source(
         "Graph",
         body,

@@ -67,10 +67,10 @@ def text_width(text: str) -> float:
 def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning."""
     beginnings = [text[:_MOST] for text in texts]
-    joined = "".join(beginnings)
-    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    all_text = "".join(beginnings)
+    codes = np.frombuffer(all_text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     advances = _TABLE[np.minimum(codes, 127)]
-    if not joined.isascii():
+    if not all_text.isascii():
         foreign = np.flatnonzero(codes > 127)
         kinds, number = np.unique(codes[foreign], return_inverse=True)
         advances[foreign] = np.array([_ADVANCES[chr(code)] for code in kinds.tolist()])[number]

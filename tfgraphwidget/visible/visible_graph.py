@@ -233,11 +233,11 @@ def _assemble(
     columns["parent"], of_badges["parent"] = boxes.renumber_parents(number), number[badges.reader]
     is_kept = np.flatnonzero(number >= 0)
     order = np.argsort(np.concatenate([number[is_kept], of_badge]), kind="stable")
-    joined = _select_rows(columns, of_badges, np.concatenate([is_kept, len(boxes) + np.arange(len(of_badge))])[order])
+    rows = _select_rows(columns, of_badges, np.concatenate([is_kept, len(boxes) + np.arange(len(of_badge))])[order])
     home, first = _boxes_of_ops(number, boxes, badges, of_badge)
     largest, labels = tensor_sizes(index, lines)
     return VisibleGraph(
-        **joined,
+        **rows,
         item_of_op=first,
         home_of_op=home,
         badge_op=badges.pair_op,
@@ -265,11 +265,11 @@ def _boxes_of_ops(number: Ints, boxes: Items, badges: Badges, of_badge: Ints) ->
 
 def _select_rows(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
     """Some rows of columns that stand one above the other."""
-    joined: dict[str, object] = {}
+    result: dict[str, object] = {}
     for name, column in columns.items():
         both = np.concatenate([column, np.asarray(more[name], dtype=column.dtype)])[rows]
-        joined[name] = both.tolist() if both.dtype == object else both
-    return joined
+        result[name] = both.tolist() if both.dtype == object else both
+    return result
 
 
 def _find_loops(index: GraphIndex, boxes: Items) -> Mask:

@@ -54,8 +54,8 @@ class OtherGraphs:
         received = len(self._arriving)
         if received < request.size:
             return p.Uploaded(received, "")
-        dropped = {name: data for name, data in self._dropped.items() if name != request.name}
-        self._dropped = dict([*dropped.items(), (request.name, bytes(self._arriving))][-_KEPT:])
+        uploads = {name: data for name, data in self._dropped.items() if name != request.name}
+        self._dropped = dict([*uploads.items(), (request.name, bytes(self._arriving))][-_KEPT:])
         self._arriving = bytearray()
         return p.Uploaded(received, request.name)
 
@@ -95,8 +95,8 @@ class OtherGraphs:
         connect = {tensor: other_tensor for tensor, other_tensor in pairs.items() if other_tensor}
         copy = self._editor.add(source, request.into or None, connect, session=session)
         report: Preview = copy.report
-        joined = f", {len(connect)} of its inputs joined" if connect else ""
-        return f"Added {len(report.ops):,} ops as {copy.scope!r}{joined}.", self._editor.reveal(copy.scope)
+        suffix = f", {len(connect)} of its inputs joined" if connect else ""
+        return f"Added {len(report.ops):,} ops as {copy.scope!r}{suffix}.", self._editor.reveal(copy.scope)
 
     def comparable(self, name: str) -> Any:
         """What a file or variable name stands for, as `editor.diff` takes it. Raises UnknownName."""

@@ -116,10 +116,10 @@ def boundary_inputs(
         UnknownName: A tensor is not in the graph.
         NotClonable: Dtypes, shapes or loops do not match, or a placeholder is impossible.
     """
-    part, copied = Selection.of(index, ops, ""), {index.names[i] for i in ops}
+    part, op_names = Selection.of(index, ops, ""), {index.names[i] for i in ops}
     cut = frozenset((index.names[op], port) for op, port in pairs(index, clone.inputs))
     replaced = _replacements(clone, index, target, part)
-    inner = [name for name in part.inside if _is_cut(name, cut)] if any(op in copied for op, _ in cut) else []
+    inner = [name for name in part.inside if _is_cut(name, cut)] if any(op in op_names for op, _ in cut) else []
     outside = [name for name in (*part.inputs, *inner) if _op_and_port(name) not in replaced]
     if not clone.placeholders and index.origin is target.origin:
         return BoundaryInputs(tuple(outside), cut, replaced, {}, ())
@@ -261,8 +261,8 @@ def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dic
     old = list(old)
     if not old:
         return {}
-    entered = (node for node, kind in zip(target.nodes, target.types, strict=True) if kind in ENTER)
-    names = {node.attr["frame_name"].s.decode(errors="surrogateescape").lower() for node in entered}
+    enter_nodes = (node for node, kind in zip(target.nodes, target.types, strict=True) if kind in ENTER)
+    names = {node.attr["frame_name"].s.decode(errors="surrogateescape").lower() for node in enter_nodes}
     new: dict[str, str] = {}
     for frame in old:
         new[frame] = free_name(f"{into}/{frame}" if into else frame, names)

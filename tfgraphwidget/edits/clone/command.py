@@ -203,15 +203,15 @@ class Clone(Command):
         index, target = context.index, context.target
         part = self._part(index, target)
         count = self.sample_size if is_sample else len(self.scopes)
-        copied = [_Copy(self, part, target, k) for k in range(count)]
-        changes = [copy.change() for copy in copied]
-        joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
+        copies = [_Copy(self, part, target, k) for k in range(count)]
+        changes = [copy.change() for copy in copies]
+        fields = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
         return Patch(
-            add=Change(**joined),
+            add=Change(**fields),
             scopes=tuple(filter(None, self.scopes)),
-            preview=part.preview(self, copied[0]),
+            preview=part.preview(self, copies[0]),
             init=self.init,
-            is_verbatim=all(copy.is_verbatim for copy in copied),
+            is_verbatim=all(copy.is_verbatim for copy in copies),
         )
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _CloneSource:
@@ -271,7 +271,7 @@ class _CloneSource:
     variables: tuple[VariableDef, ...]
     inputs: BoundaryInputs
 
-    def preview(self, clone: Clone, copied: _Copy) -> Preview:
+    def preview(self, clone: Clone, first_copy: _Copy) -> Preview:
         """Its notice, once a copy was made."""
         index, names = self.index, self.index.names
         op_set = frozenset(self.ops)
@@ -282,7 +282,7 @@ class _CloneSource:
             persistent_state(index),
             needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
         )
-        stays, own, inner = copied.copier.stays, clone.variables != "shared", copied.in_functions
+        stays, own, inner = first_copy.copier.stays, clone.variables != "shared", first_copy.in_functions
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,
@@ -294,7 +294,7 @@ class _CloneSource:
             + (inner if own else ()),
             shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner)) if stays else (),
             stateful=tuple((index.types[i], names[i]) for i in side_effects(index, op_set) if not first[i]),
-            dropped=tuple(copied.losses()),
+            dropped=tuple(first_copy.losses()),
         )
 
 

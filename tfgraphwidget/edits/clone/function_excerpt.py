@@ -53,10 +53,10 @@ class Excerpt:
 
         Waiting for an input or for a variable needs no edge: they are there before the excerpt runs.
         """
-        copied = traversal.mask_of(self.index, self.ops)
+        mask = traversal.mask_of(self.index, self.ops)
         there = {*self.reused, *(op for op, _ in self.inputs)}
         edges = zip(self.index.controls.owner.tolist(), self.index.controls.values.tolist(), strict=True)
-        return tuple((a, b) for a, b in edges if copied[a] and not copied[b] and b not in there)
+        return tuple((a, b) for a, b in edges if mask[a] and not mask[b] and b not in there)
 
 
 def excerpt(

@@ -72,12 +72,14 @@ def copy_functions(
     reachable = reachable_functions(index.functions, index.extras, nodes)
     bodies = {name: index.extras.function(name) for name in reachable}
     holding = _stateful_functions(bodies, index)
-    copied = [name for name in bodies if own and name in holding]
+    own_functions = [name for name in bodies if own and name in holding]
     # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one body clash.
     branches = [name for name in _branch_functions(index, nodes) if apart and (again or name in target.functions)]
-    names = _names_in_target(index, bodies, target, into, [*copied, *branches])
-    keys = _free_keys((bodies[name] for name in copied), into, state_keys(target) if used_keys is None else used_keys)
-    definitions = tuple(_renamed_function(bodies[name], names, keys if name in copied else {}) for name in names)
+    names = _names_in_target(index, bodies, target, into, [*own_functions, *branches])
+    keys = _free_keys(
+        (bodies[name] for name in own_functions), into, state_keys(target) if used_keys is None else used_keys
+    )
+    definitions = tuple(_renamed_function(bodies[name], names, keys if name in own_functions else {}) for name in names)
     gradient_names = ((names[name], index.extras.gradient(name)) for name in names)
     gradients = tuple((name, names.get(gradient, gradient)) for name, gradient in gradient_names if gradient)
     return FunctionCopies(definitions, gradients, names, tuple(name for name in bodies if name in holding))
@@ -100,7 +102,7 @@ def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
 
 
 def _names_in_target(
-    index: GraphIndex, bodies: Mapping[str, FunctionDef], target: GraphIndex, into: str, copied: Iterable[str]
+    index: GraphIndex, bodies: Mapping[str, FunctionDef], target: GraphIndex, into: str, functions: Iterable[str]
 ) -> dict[str, str]:
     """The functions that go along, with their names in the target."""
     elsewhere = index.origin is not target.origin
@@ -109,7 +111,7 @@ def _names_in_target(
     names = {name: name for name in bodies if elsewhere and name not in there}
     differ = [name for name in there if elsewhere and target.extras.function(name) != bodies[name]]
     calls = {name: _direct_calls(body, index) for name, body in bodies.items()}
-    pending = [*copied, *sorted(differ)]
+    pending = [*functions, *sorted(differ)]
     while pending:  # a function that calls one with a new name must change too, and so have a new name itself
         name = pending.pop()
         if names.get(name, name) == name:

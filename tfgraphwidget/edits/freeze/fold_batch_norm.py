@@ -74,11 +74,15 @@ class FoldBatchNorm(Command):
 
 
 def _plan_folds(
-    context: PlanContext, ops: Iterable[int], variables: frozenset[str], entered: frozenset[str], names_in_use: set[str]
+    context: PlanContext,
+    ops: Iterable[int],
+    variables: frozenset[str],
+    ancestors: frozenset[str],
+    names_in_use: set[str],
 ) -> tuple[Patch | None, str]:
     """The patch that folds what can be in a graph and in the functions that it calls; None, and why, for nothing.
 
-    `variables` count as constants. `entered` are the functions around, `names_in_use` the names of functions.
+    `variables` count as constants. `ancestors` are the functions around, `names_in_use` the names of functions.
     """
     index, ops = context.index, list(ops)
     folding = _Folding(index, variables, context.external_tensors)
@@ -91,11 +95,11 @@ def _plan_folds(
     is_changed, why = bool(folds), folding.why
     for op in ops:
         for door in called_functions(index.nodes[op], index.functions):
-            if door.function in entered:
+            if door.function in ancestors:
                 continue
             inner = context.enter(index.names[op], door.label)
             constant_arguments = frozenset(name for name, holder in inner.caller_handles.items() if holder in variables)
-            around = entered | {door.function}
+            around = ancestors | {door.function}
             patch, inner_why = _plan_folds(inner, range(len(inner.index)), constant_arguments, around, names_in_use)
             why = why or inner_why
             if patch is not None:

@@ -264,8 +264,10 @@ def _input_gradients(boundary: Boundary, backward: Mask, scope: str) -> list[Ten
     """The gradients that a part passes on: to other gradients, else to what is not an optimizer."""
     index = boundary.index
     consumers = {tensor: [op for op, _ in slots] for tensor, slots in boundary.leaving.items() if backward[tensor[0]]}
-    passed = [tensor for tensor, ops in consumers.items() if any(index.names[op].startswith(scope) for op in ops)]
-    return passed or [tensor for tensor, ops in consumers.items() if not any("Apply" in index.types[op] for op in ops)]
+    gradients = [tensor for tensor, ops in consumers.items() if any(index.names[op].startswith(scope) for op in ops)]
+    return gradients or [
+        tensor for tensor, ops in consumers.items() if not any("Apply" in index.types[op] for op in ops)
+    ]
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:

@@ -133,10 +133,10 @@ def _run_in_frames(
     nodes = _anchor(index, change.nodes, of, into)
     values = [name for node in nodes for name in _values(index, node)]
     leaves = index.types[of[0]] in EXIT
-    joined = control_flow_contexts.contexts_around(
+    contexts = control_flow_contexts.contexts_around(
         index.extras.contexts(), f"{index.names[of[0]]}:{of[1]}", values, leaves=leaves
     )
-    return replace(change, nodes=nodes, contexts=joined + change.contexts)
+    return replace(change, nodes=nodes, contexts=contexts + change.contexts)
 
 
 def _values(index: GraphIndex, node: NodeDef) -> list[str]:

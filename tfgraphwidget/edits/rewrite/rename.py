@@ -234,11 +234,11 @@ def _lost_state_notes(index: GraphIndex, names: Mapping[str, str]) -> tuple[str,
     """A sentence for state that a session does not find under another name. Of variables all without a key are one."""
     ops = [index.ids[name] for name in names if persistent_state(index)[index.ids[name]]]
     nodes = (index.nodes[op] for op in ops if index.types[op] not in HANDLES)
-    lost = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
-    holds = "holds" if len(lost) == 1 else "hold"
+    state_names = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
+    holds = "holds" if len(state_names) == 1 else "hold"
     return (
-        (f"{names_text(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",)
-        if lost
+        (f"{names_text(state_names)} {holds} nothing in a session yet: without a shared_name it is a new one.",)
+        if state_names
         else ()
     )
 

@@ -206,11 +206,11 @@ def _combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
     removed = {node.name for node in then.remove.nodes}
     changes = tuple(changed[name] for name in sorted(changed.keys() - removed, key=index.ids.__getitem__))
     nodes = tuple(node for node in added.values() if node.name not in removed)
-    lost = tuple(index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids)
+    removed_nodes = tuple(index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids)
     return replace(
         first,
         add=replace(first.add, nodes=nodes, runners=then.add.runners),
-        remove=replace(then.remove, nodes=lost),
+        remove=replace(then.remove, nodes=removed_nodes),
         changed=changes,
         notes=(*first.notes, *then.notes),
         output_renames=(*first.output_renames, *then.output_renames),

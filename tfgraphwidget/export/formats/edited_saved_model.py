@@ -342,7 +342,7 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
 
     `others` are those that came from another checkpoint.
     """
-    session, index, stored = edited.session, edited.request.index, edited.stored
+    session, index, stored_data = edited.session, edited.request.index, edited.stored
     if session is None:
         return {}
     before = edited.before
@@ -350,7 +350,7 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
     # The objects of a frozen model have the values that were frozen.
     definitions_by_handle = {**definitions(before, handles(before)), **definitions_by_handle}
     variables = [v for v in definitions_by_handle.values() if v.snapshot or not v.resource]
-    keys = {v.handle: stored.keys(v.handle) for v in variables}
+    keys = {v.handle: stored_data.keys(v.handle) for v in variables}
     variables = [v for v in variables if keys[v.handle]]
     if not variables:
         return {}

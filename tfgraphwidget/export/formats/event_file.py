@@ -109,7 +109,7 @@ def _store_shapes(nodes: Iterable[NodeDef], index: GraphIndex) -> None:
         shapes = [index.shape(op, port) for port in range(len(index.dtypes(op)))]
         if not shapes or all(shape is None for shape in shapes):
             continue
-        stored = node.attr[OUTPUT_SHAPES].list
-        del stored.shape[:]
+        output_shapes = node.attr[OUTPUT_SHAPES].list
+        del output_shapes.shape[:]
         for shape in shapes:
-            stored.shape.add().CopyFrom(shape_proto(shape))
+            output_shapes.shape.add().CopyFrom(shape_proto(shape))

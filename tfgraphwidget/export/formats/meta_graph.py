@@ -94,18 +94,18 @@ def add_collections(
     Returns:
         The keys of collections that a MetaGraphDef cannot hold.
     """
-    lost = []
+    keys = []
     with graph.as_default():
         for key in graph.get_all_collection_keys():
             items = [item for item in graph.get_collection_ref(key) if _is_shown(item, index)]
             if items and key != _GLOBAL:
                 add_collection(meta_graph, key, graph, items)
             if items and key != _GLOBAL and key not in meta_graph.collection_def:
-                lost.append(str(key))
+                keys.append(str(key))
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
     if protos:
         meta_graph.collection_def[_GLOBAL].bytes_list.value.extend(protos)
-    return lost
+    return keys
 
 
 def _is_shown(item: object, index: GraphIndex) -> bool:
@@ -244,10 +244,12 @@ def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, varia
     if meta_graph.HasField("saver_def") or _SAVEABLE not in meta_graph.collection_def:
         return
     saved = {variable.handle for variable in variables}
-    lost = [name for name in meta_graph.collection_def[_SAVEABLE].node_list.value if split_tensor(name)[0] not in saved]
-    if lost:
+    saveables = [
+        name for name in meta_graph.collection_def[_SAVEABLE].node_list.value if split_tensor(name)[0] not in saved
+    ]
+    if saveables:
         request.add_notice(
-            f"Collection {_SAVEABLE!r} is left out, since no Saver takes {names_text(lost)} once the file is read "
+            f"Collection {_SAVEABLE!r} is left out, since no Saver takes {names_text(saveables)} once the file is read "
             "back; the checkpoint does not hold what is in there."
         )
     del meta_graph.collection_def[_SAVEABLE]

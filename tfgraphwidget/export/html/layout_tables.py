@@ -75,17 +75,17 @@ def lay_out_levels(index: GraphIndex, view_spec: ViewSpec, layout: Layout | None
         layout: A layout callable, or None for the layered layout.
     """
     outline, cache = outline_of(index, fold=view_spec.fold)[0], LayoutCache()
-    opened: frozenset[str] = frozenset()
+    open_scopes: frozenset[str] = frozenset()
     for depth, nodes in enumerate(outline.levels):
-        opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
-        visible = build_visible_graph(index, replace(view_spec, opened=opened, pinned={}))
+        open_scopes |= frozenset(outline.names[node] for node in nodes.tolist() if node)
+        visible = build_visible_graph(index, replace(view_spec, opened=open_scopes, pinned={}))
         frame = Frame(visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect)
         size = item_sizes(visible)
         with no_collections():
             inside = _SingleContainers(visible, frame, size, cache, layout, {})
             items = np.flatnonzero((visible.kind == OPEN) & (visible.depth == depth)).tolist()
-            placed = [inside.lay_out_alone(item, _ASPECT if item else frame.aspect) for item in items]
-        yield ContainerLayouts(visible, frame, items, placed, inside.size, size)
+            layouts = [inside.lay_out_alone(item, _ASPECT if item else frame.aspect) for item in items]
+        yield ContainerLayouts(visible, frame, items, layouts, inside.size, size)
 
 
 def lay_out_view(
@@ -104,12 +104,12 @@ def lay_out_view(
     with no_collections():
         size = item_sizes(visible)
         inside = CompoundLayout(visible, frame, size, cache or LayoutCache(), layout, view_spec.pinned)
-        placed = inside.lay_out()
+        layouts = inside.lay_out()
     return ContainerLayouts(
         visible,
         frame,
         np.flatnonzero(visible.kind == OPEN).tolist(),
-        placed,
+        layouts,
         inside.size,
         size,
         frozenset(view_spec.pinned),
@@ -214,16 +214,16 @@ class _Rows:
             self._add_colors(k, values)
 
     def _insides(self) -> Arrays:
-        visible, items, placed = self.layouts.visible, self.layouts.items, self.layouts.placed
+        visible, items, layouts = self.layouts.visible, self.layouts.items, self.layouts.placed
         names, ids = visible.names, self.outline.ids
-        port = [((*p.enter, np.nan)[0], (*p.leave, np.nan)[0]) for p in placed]
+        port = [((*p.enter, np.nan)[0], (*p.leave, np.nan)[0]) for p in layouts]
         per_item = np.bincount(visible.parent[self.child], minlength=len(visible))
         per_line = np.bincount(visible.container[self.line], minlength=len(visible))
         return {
             "inside_node": np.array([ids[names[item]] if item else 0 for item in items], dtype=np.int32),
             "inside_saved": np.full(len(items), self.layouts.saved, dtype=np.uint8),
             "inside_loop": visible.loop[items].astype(np.uint8),
-            "inside_size": _round([(p.width, p.height) for p in placed], 2),
+            "inside_size": _round([(p.width, p.height) for p in layouts], 2),
             "inside_port": _round(port, 2),
             "inside_child": per_item[items],
             "inside_line": per_line[items],
@@ -236,7 +236,7 @@ class _Rows:
         ids, nodes = self.index.ids, self.outline.ids
         pairs = zip(names, is_op.tolist(), strict=True)
         pinned = pinned_items(visible, dict.fromkeys(self.layouts.pinned, (0.0, 0.0)))
-        corner = np.concatenate([np.zeros((0, 2)), *(placed.corner for placed in self.layouts.placed)])
+        corner = np.concatenate([np.zeros((0, 2)), *(layout.corner for layout in self.layouts.placed)])
         columns = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint8) for name in _FLAGS}
         counts = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint32) for name in _COUNTS}
         return {
@@ -267,7 +267,7 @@ class _Rows:
         }
 
     def _lines(self) -> Arrays:
-        visible, rows, placed = self.layouts.visible, self.line, self.layouts.placed
+        visible, rows, layouts = self.layouts.visible, self.line, self.layouts.placed
         first = visible.child_start[visible.container[rows]]
         ends = {
             f"line_{name}": _child_numbers(end[rows], visible.container[rows], first)
@@ -284,8 +284,8 @@ class _Rows:
             "line_back": visible.back[rows].astype(np.uint8),
             "line_bytes": visible.bytes[rows].astype(np.float32),
             "line_label": self.texts.codes(visible.edge_labels[row] for row in rows.tolist()),
-            "line_route": np.concatenate([p.points for p in placed] or [np.zeros(0, dtype=np.int64)]),
-            "route": _round(np.concatenate([p.route for p in placed] or [none]), 2),
+            "line_route": np.concatenate([p.points for p in layouts] or [np.zeros(0, dtype=np.int64)]),
+            "route": _round(np.concatenate([p.route for p in layouts] or [none]), 2),
         }
 
     def _add_colors(self, k: int, values: OpValues) -> None:

@@ -140,10 +140,10 @@ def _call_layout(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) 
     """What the callable answers for each name, float64 (n, 2), y downwards; of more dimensions the first two."""
     names = list(graph)
     function = layout.func if isinstance(layout, partial) else layout
-    called = getattr(function, "__name__", type(function).__name__)
+    layout_name = getattr(function, "__name__", type(function).__name__)
     if not callable(layout):
         raise GraphEditError(
-            f"The layout is a {called}, which cannot be called. {_WAY_OUT} editor.pin puts single ops somewhere."
+            f"The layout is a {layout_name}, which cannot be called. {_WAY_OUT} editor.pin puts single ops somewhere."
         )
     try:
         answer = layout(graph)
@@ -151,23 +151,25 @@ def _call_layout(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) 
         some = ", ".join(repr(name) for name in names[:_NAMED])
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         reason = f"{type(error).__name__}: {error}"
-        raise GraphEditError(f"The layout {called!r} failed for {some}{more} ({reason}). {_WAY_OUT}", names) from error
-    return np.array([_point(called, answer, name) for name in names])
+        raise GraphEditError(
+            f"The layout {layout_name!r} failed for {some}{more} ({reason}). {_WAY_OUT}", names
+        ) from error
+    return np.array([_point(layout_name, answer, name) for name in names])
 
 
-def _point(called: str, answer: Mapping[Any, Any], name: str) -> Point:
+def _point(layout_name: str, answer: Mapping[Any, Any], name: str) -> Point:
     """The place of one node in the answer."""
     try:
         position = answer[name]
     except (KeyError, IndexError, TypeError) as error:
-        raise GraphEditError(f"The layout {called!r} gave no position for {name!r}. {_WAY_OUT}", [name]) from error
+        raise GraphEditError(f"The layout {layout_name!r} gave no position for {name!r}. {_WAY_OUT}", [name]) from error
     try:
         x, y = float(position[0]), -float(position[1])
     except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         x, y = nan, nan
     if not (isfinite(x) and isfinite(y)):
         raise GraphEditError(
-            f"The layout {called!r} put {name!r} at {position!r}, which is no pair of finite numbers. {_WAY_OUT}",
+            f"The layout {layout_name!r} put {name!r} at {position!r}, which is no pair of finite numbers. {_WAY_OUT}",
             [name],
         )
     return x, y

@@ -58,10 +58,10 @@ class OrthogonalRouter:
         for _ in range(_ROUNDS):
             xs, ys = (self._beside(passed, axis, {start[axis], end[axis]}) for axis in (0, 1))
             way = _shortest(start, end, xs, ys, *self._costs(xs, ys))
-            met = through(way, self.low, self.high) & ~passed
-            if not met.any():
+            obstacles = through(way, self.low, self.high) & ~passed
+            if not obstacles.any():
                 break
-            passed |= met
+            passed |= obstacles
         return way
 
     def _beside(self, mask: Mask, axis: int, more: set[float]) -> list[float]:

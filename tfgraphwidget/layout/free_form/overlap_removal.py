@@ -138,14 +138,14 @@ def _relax(points: Points, sizes: Points, pairs: Pairs) -> Points:
     degree = np.bincount(i, weight, n) + np.bincount(j, weight, n)
     degree += 1e-6 * degree.mean()  # where all of it stands is free: a little weight holds it there
     pull = weight[:, None] * want
-    wanted = np.stack([np.bincount(j, pull[:, k], n) - np.bincount(i, pull[:, k], n) for k in (0, 1)], axis=1)
-    wanted += 1e-6 * degree.mean() * points
+    targets = np.stack([np.bincount(j, pull[:, k], n) - np.bincount(i, pull[:, k], n) for k in (0, 1)], axis=1)
+    targets += 1e-6 * degree.mean() * points
     if n <= _DENSE:
         matrix = np.diag(degree)
         matrix[i, j] = matrix[j, i] = -weight
-        return np.linalg.solve(matrix, wanted)
+        return np.linalg.solve(matrix, targets)
     half = coo_matrix((-weight, (i, j)), (n, n))
-    result: Points = splu((half + half.T + diags(degree)).tocsc()).solve(wanted)
+    result: Points = splu((half + half.T + diags(degree)).tocsc()).solve(targets)
     return result
 
 
@@ -166,16 +166,16 @@ def _extent(points: Points, sizes: Points) -> Points:
 def _push_down(points: Points, sizes: Points) -> Points:
     """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where they are."""
     order = np.lexsort((points[:, 0], points[:, 1]))
-    placed = points.copy()
+    positions = points.copy()
     previous: list[int] = []
     for node in order.tolist():
         moved = True
         while moved and previous:
             other = np.array(previous)
             need = (sizes[other] + sizes[node]) / 2 + GAP
-            near = (np.abs(placed[other] - placed[node]) < need - 1e-6).all(axis=1)
+            near = (np.abs(positions[other] - positions[node]) < need - 1e-6).all(axis=1)
             moved = bool(near.any())
             if moved:
-                placed[node, 1] = float((placed[other, 1] + need[:, 1])[near].max())
+                positions[node, 1] = float((positions[other, 1] + need[:, 1])[near].max())
         previous.append(node)
-    return placed
+    return positions

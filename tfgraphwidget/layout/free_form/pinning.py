@@ -94,14 +94,14 @@ def meant_key(name: str, all_keys: Collection[str]) -> str:
     return next((key for key in (name, f"{bare}/", bare) if key in all_keys), "")
 
 
-def apply_pins(placed: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]) -> ContainerLayout:
+def apply_pins(layout: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]) -> ContainerLayout:
     """Move some nodes of a layout to their pinned places.
 
     Only what a pinned node would overlap moves, and the edges of what has moved, or that it now covers. A pinned node
     moves only off the upper left border, or where two are pinned to one place: the later one gives way.
 
     Args:
-        placed: the layout.
+        layout: the layout.
         pinned: the centers by node, in pixels.
         sizes: float64 (n, 2), width and height of each node.
         edges: int32 (m, 2 or more), source and target of each edge.
@@ -110,26 +110,26 @@ def apply_pins(placed: ContainerLayout, pinned: Pinned, sizes: Floats, edges: np
         The layout with the pinned nodes.
     """
     if not pinned:
-        return placed
-    corner = placed.corner.copy()
+        return layout
+    corner = layout.corner.copy()
     for number, (x, y) in pinned.items():
         corner[number] = np.maximum(np.array([x, y]) - sizes[number] / 2, 0.0)
     _resolve_overlaps(corner, sizes, list(pinned))
-    width, height = np.maximum((corner + sizes).max(axis=0), [placed.width, placed.height]).tolist()
-    stirred = np.abs(corner - placed.corner).max(axis=1) > _STILL
-    ends, route, stop = edges[:, :2], placed.route.copy(), np.cumsum(placed.points)
+    width, height = np.maximum((corner + sizes).max(axis=0), [layout.width, layout.height]).tolist()
+    stirred = np.abs(corner - layout.corner).max(axis=1) > _STILL
+    ends, route, stop = edges[:, :2], layout.route.copy(), np.cumsum(layout.points)
     route[stop[ends[:, 1] == BORDER] - 1, 1] = height
     anew = np.asarray(np.append(stirred, False)[ends].any(axis=1))
     hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
     hit[stop[:-1] - 1] = False  # from the end of a line to the beginning of the next there is no piece
     anew[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
     by = (
-        PolylineRerouter(placed, ends, corner, sizes, height)
-        if is_slanted(placed)
+        PolylineRerouter(layout, ends, corner, sizes, height)
+        if is_slanted(layout)
         else OrthogonalRouter(corner, sizes, width, height)
     )
-    route, points = _reroute(route, placed.points, ends, anew, by)
-    return replace(placed, corner=corner, width=width, height=height, route=route, points=points)
+    route, points = _reroute(route, layout.points, ends, anew, by)
+    return replace(layout, corner=corner, width=width, height=height, route=route, points=points)
 
 
 def _reroute(

@@ -79,14 +79,14 @@ class ObstacleAvoidance:
 
     def _bend(self, start: Point, end: Point, through: tuple[int, ...], depth: int) -> list[Point]:
         """The points behind `start` of a way to `end`."""
-        met = self._find_obstacle(start, end, through)
-        if met < 0:
+        obstacle = self._find_obstacle(start, end, through)
+        if obstacle < 0:
             return [end]
         self._steps -= 1
         if not depth or self._steps < 0:
             raise NoPathError
         points: list[Point] = []
-        for a, b in pairwise([start, *self._beside(start, end, met), end]):
+        for a, b in pairwise([start, *self._beside(start, end, obstacle), end]):
             points += self._bend(a, b, through, depth - 1)
         return points
 
@@ -228,18 +228,18 @@ class PolylineRerouter:
     """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of `OrthogonalRouter`."""
 
     def __init__(
-        self, placed: ContainerLayout, lines: npt.NDArray[np.int32], corner: Floats, sizes: Floats, height: float
+        self, layout: ContainerLayout, lines: npt.NDArray[np.int32], corner: Floats, sizes: Floats, height: float
     ):
         ports: list[Port] = [None] * len(corner)
-        stop = np.cumsum(placed.points).tolist()
+        stop = np.cumsum(layout.points).tolist()
         for (source, target), (a, b) in zip(lines[:, :2].tolist(), pairwise([0, *stop]), strict=True):
-            way, out, into = placed.route[a:b], *(ports[node] or (0.0, 0.0) for node in (source, target))
+            way, out, into = layout.route[a:b], *(ports[node] or (0.0, 0.0) for node in (source, target))
             if source != BORDER and _is_stub(way[:2]):
-                ports[source] = out[0], float(way[0, 0] - placed.corner[source, 0])
+                ports[source] = out[0], float(way[0, 0] - layout.corner[source, 0])
             if target != BORDER and _is_stub(way[-2:]):
-                ports[target] = float(way[-1, 0] - placed.corner[target, 0]), into[1]
+                ports[target] = float(way[-1, 0] - layout.corner[target, 0]), into[1]
         self._both = {(source, target) for source, target in lines[:, :2].tolist()}
-        border = ((*placed.enter, 0.0)[0], (*placed.leave, 0.0)[0])
+        border = ((*layout.enter, 0.0)[0], (*layout.leave, 0.0)[0])
         self._slanted = PolylineRouter(corner, sizes, ports, border, (0.0, height), _CLOSE)
 
     def route(self, source: int, target: int, before: list[Point]) -> list[Point]:  # noqa: ARG002
@@ -256,10 +256,10 @@ class PolylineRerouter:
         return self._slanted.route(source, target, twin=(target, source) in self._both)
 
 
-def is_slanted(placed: ContainerLayout) -> bool:
+def is_slanted(layout: ContainerLayout) -> bool:
     """Whether any line runs in another direction than up, down, left and right."""
-    along = np.abs(np.diff(placed.route, axis=0)).min(axis=1)
-    along[np.cumsum(placed.points)[:-1] - 1] = 0.0  # from a line's end to the next one's beginning
+    along = np.abs(np.diff(layout.route, axis=0)).min(axis=1)
+    along[np.cumsum(layout.points)[:-1] - 1] = 0.0  # from a line's end to the next one's beginning
     return bool((along > _ASLANT).any())
 
 

@@ -59,8 +59,8 @@ def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[S
         if same is None or len(same.nodes) < len(nodes):
             same = build_component(sorted(nodes), sorted(edges), structure.edges)
         components.append((same, max(base, -1)))
-    joined = Structure(structure.count, structure.edges, [component for component, _ in components], isolated)
-    return joined, [base for _, base in components]
+    new_structure = Structure(structure.count, structure.edges, [component for component, _ in components], isolated)
+    return new_structure, [base for _, base in components]
 
 
 def update_layered_graph(
@@ -87,13 +87,13 @@ def update_layered_graph(
     if rank is None:
         return None
     is_reversed = edges_going_up(problem.edges, rank, is_reversed)
-    used = sorted(set(rank))
-    begins = [0, *(bisect_left(used, start) for start in starts[1:])]
-    row = {at: i for i, at in enumerate(used)}
+    levels_in_use = sorted(set(rank))
+    begins = [0, *(bisect_left(levels_in_use, start) for start in starts[1:])]
+    row = {at: i for i, at in enumerate(levels_in_use)}
     graph = insert_dummy_nodes(
         problem, Layering([row[at] for at in rank], begins, is_reversed, group_hyperedges(problem, is_reversed))
     )
-    levels = _earlier_levels(before, graph, used, starts, begins)
+    levels = _earlier_levels(before, graph, levels_in_use, starts, begins)
     old_node_of = {node: was for node, was in enumerate(number) if was >= 0}
     same = {node: was for node, was in old_node_of.items() if rank[node] == old[was]}
     moved = {node: was for node, was in old_node_of.items() if node not in same}
@@ -110,13 +110,17 @@ def _earlier_hyperedge(hyperedge: Hyperedge, number: Sequence[int]) -> Hyperedge
 
 
 def _earlier_levels(
-    before: LayeredGraph, graph: LayeredGraph, used: Sequence[int], starts: Sequence[int], begins: Sequence[int]
+    before: LayeredGraph,
+    graph: LayeredGraph,
+    levels_in_use: Sequence[int],
+    starts: Sequence[int],
+    begins: Sequence[int],
 ) -> list[dict[int, int]]:
     """Per column, which level each level was."""
     result = []
     for column, (start, begin) in enumerate(zip(starts, begins, strict=True)):
         last, was = graph.last_level(column), before.last_level(column)
-        levels = {level: used[begin + level - 1] - start + 1 for level in range(1, last)}
+        levels = {level: levels_in_use[begin + level - 1] - start + 1 for level in range(1, last)}
         result.append({0: 0, last: was} | {level: at for level, at in levels.items() if 0 < at < was})
     return result
 

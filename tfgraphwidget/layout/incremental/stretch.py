@@ -29,7 +29,7 @@ _TIGHT = 3.0  # a pixel that others must move for it counts as so many that it s
 
 
 def insert_into_rows(
-    graph: LayeredGraph, number: int, x: Mapping[int, float], wanted: Mapping[int, float]
+    graph: LayeredGraph, number: int, x: Mapping[int, float], hints: Mapping[int, float]
 ) -> dict[int, float]:
     """Insert new vertices into the rows of a column.
 
@@ -37,34 +37,34 @@ def insert_into_rows(
         graph: The layered graph; its rows are sorted.
         number: The number of the column.
         x: The x of the vertices that keep it.
-        wanted: The preferred x of some others.
+        hints: The preferred x of some others.
 
     Returns:
         The x of all vertices of the column; new ones may still overlap their neighbors.
     """
-    hint = _estimate_x(graph, number, {**wanted, **x})
+    hint = _estimate_x(graph, number, {**hints, **x})
     for row in graph.layers[number]:
-        placed = sorted((v for v in row if v in x), key=lambda v: hint[v])
+        vertices = sorted((v for v in row if v in x), key=lambda v: hint[v])
         for vertex in sorted((v for v in row if v not in x), key=lambda v: (hint[v], v)):
-            at = bisect_left(placed, hint[vertex], key=lambda v: hint[v])
-            near = range(max(0, at - _NEAR), min(len(placed), at + _NEAR) + 1)
-            slots = [(*_slot(graph, placed, vertex, hint, i), i) for i in near]
+            at = bisect_left(vertices, hint[vertex], key=lambda v: hint[v])
+            near = range(max(0, at - _NEAR), min(len(vertices), at + _NEAR) + 1)
+            slots = [(*_slot(graph, vertices, vertex, hint, i), i) for i in near]
             _, hint[vertex], position = min(slots, key=lambda slot: (slot[0], abs(slot[2] - at)))
-            placed.insert(position, vertex)
-        row[:] = placed
+            vertices.insert(position, vertex)
+        row[:] = vertices
     return hint
 
 
 def _slot(
-    graph: LayeredGraph, placed: Sequence[int], vertex: int, hint: Mapping[int, float], i: int
+    graph: LayeredGraph, vertices: Sequence[int], vertex: int, hint: Mapping[int, float], i: int
 ) -> tuple[float, float]:
     """How bad it is to put a vertex at this place of a row, and the x it would have."""
     half, high = graph.width(vertex) / 2, inf
     low = half  # left of the column's edge would be as bad as between two that must move
     if i:
-        low = hint[placed[i - 1]] + graph.width(placed[i - 1]) / 2 + graph.space(placed[i - 1], vertex) + half
-    if i < len(placed):
-        high = hint[placed[i]] - graph.width(placed[i]) / 2 - graph.space(vertex, placed[i]) - half
+        low = hint[vertices[i - 1]] + graph.width(vertices[i - 1]) / 2 + graph.space(vertices[i - 1], vertex) + half
+    if i < len(vertices):
+        high = hint[vertices[i]] - graph.width(vertices[i]) / 2 - graph.space(vertex, vertices[i]) - half
     at = (low + high) / 2 if low > high else min(max(hint[vertex], low), high)
     return abs(at - hint[vertex]) + _TIGHT * max(0.0, low - high), at
 

@@ -94,10 +94,14 @@ class ColumnAssembly:
 
     def _assign_lower_channel(self) -> tuple[dict[int, float], float]:
         """How far below the columns the exits of each port meet, and the height that this needs."""
-        joined = {port: exits for port, exits in self.exits.items() if len({round(x) for x in exits.values()}) > 1}
-        spans = [HyperedgeSpan(tuple(sorted(exits.values())), (self.leave[port],)) for port, exits in joined.items()]
+        exits_of_port = {
+            port: exits for port, exits in self.exits.items() if len({round(x) for x in exits.values()}) > 1
+        }
+        spans = [
+            HyperedgeSpan(tuple(sorted(exits.values())), (self.leave[port],)) for port, exits in exits_of_port.items()
+        ]
         track_of = assign_tracks(spans)
-        under = {port: ABOVE + TRACK * max(track, 0) for port, track in zip(joined, track_of, strict=True)}
+        under = {port: ABOVE + TRACK * max(track, 0) for port, track in zip(exits_of_port, track_of, strict=True)}
         return under, max(under.values(), default=-6.0) + 6.0
 
     def _route(self, chains: list[Chain], top: list[float], *, turn: bool) -> list[Point]:

@@ -62,13 +62,13 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
     """
     is_reversed = [number in loops for number in range(len(arcs))]
     below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-    entered = [False] * count
+    has_input = [False] * count
     for number, (a, b) in enumerate(arcs):
         upper, lower = (b, a) if is_reversed[number] else (a, b)
         below[upper].append((lower, number))
-        entered[lower] = True
+        has_input[lower] = True
     state = [0] * count
-    for root in sorted(range(count), key=lambda node: (entered[node], node)):
+    for root in sorted(range(count), key=lambda node: (has_input[node], node)):
         if state[root]:
             continue
         state[root], path = 1, [(root, iter(below[root]))]
@@ -112,10 +112,10 @@ def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[A
     result, first = [0] * len(rank), 0
     for row in rows:
         parts = max(1, round(sum(widths[node] for node in row) / limit))
-        share, filled = sum(widths[node] for node in row) / parts, 0.0
+        share, width_so_far = sum(widths[node] for node in row) / parts, 0.0
         for node in sorted(row, key=lambda node: -reader[node]):
-            result[node] = first + min(parts - 1, int((filled + widths[node] / 2) / share))
-            filled += widths[node]
+            result[node] = first + min(parts - 1, int((width_so_far + widths[node] / 2) / share))
+            width_so_far += widths[node]
         first += parts
     return _renumber(result)
 

@@ -121,13 +121,13 @@ def _share_weights(links: Mapping[tuple[int, int, Hyperedge], float]) -> list[tu
     ]
 
 
-def isotonic_placement(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+def isotonic_placement(targets: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
     """Return the places nearest to the wanted ones (weighted least squares) that keep the gaps.
 
     The result is exact, by pooling neighbors that would overlap (isotonic regression).
 
     Args:
-        wanted: the wanted places, in order.
+        targets: the wanted places, in order.
         weights: the weight of each.
         gaps: the least distance of each place to the next.
 
@@ -136,15 +136,15 @@ def isotonic_placement(wanted: Sequence[float], weights: Sequence[float], gaps: 
         [-5.0, 5.0]
     """
     for i, gap in enumerate(gaps):
-        if wanted[i + 1] - wanted[i] < gap:
+        if targets[i + 1] - targets[i] < gap:
             break
     else:
-        return list(wanted)
+        return list(targets)
     offsets = [0.0, *accumulate(gaps)]
     means: list[float] = []
     masses: list[float] = []
     sizes: list[int] = []
-    for wish, offset, weight in zip(wanted, offsets, weights, strict=True):
+    for wish, offset, weight in zip(targets, offsets, weights, strict=True):
         mean, mass, size = wish - offset, weight, 1
         while means and means[-1] > mean:
             heavy = masses.pop()
@@ -227,15 +227,15 @@ def _pulls(rows: OrderedRows) -> tuple[list[Pull], list[Pull]]:
 def _move_rows(x: list[float], levels: Sequence[tuple[list[int], list[float]]], pulls: list[Pull]) -> None:
     """Put row after row where its neighbors want it."""
     for row, gaps in levels:
-        wanted, weights = [], []
+        targets, weights = [], []
         for vertex in row:
             near, total, mass = pulls[vertex]
             total += _OWN * x[vertex]
             for other, weight in near:
                 total += weight * x[other]
-            wanted.append(total / mass)
+            targets.append(total / mass)
             weights.append(mass)
-        for vertex, place in zip(row, isotonic_placement(wanted, weights, gaps), strict=True):
+        for vertex, place in zip(row, isotonic_placement(targets, weights, gaps), strict=True):
             x[vertex] = place
 
 
@@ -286,16 +286,16 @@ class _BlockRelaxation:
     `masses` the sums of all weights.
     """
 
-    def __init__(self, rows: OrderedRows, block: list[int], wanted: list[float]) -> None:
+    def __init__(self, rows: OrderedRows, block: list[int], targets: list[float]) -> None:
         self.rows = rows
         self.block = block
-        count = len(wanted)
+        count = len(targets)
         self.left: Distances = [[] for _ in range(count)]
         self.right: Distances = [[] for _ in range(count)]
         for a, b, distance in adjacent_pairs(rows):
             self.right[block[a]].append((block[b], distance))
             self.left[block[b]].append((block[a], distance))
-        self.place = self._feasible(wanted)
+        self.place = self._feasible(targets)
         self.near: list[list[tuple[int, float]]] = [[] for _ in range(count)]
         self.bends, self.masses = [0.0] * count, [_DUMMY_OWN] * count
         for upper, lower, weight, bend in rows.links:
@@ -306,9 +306,9 @@ class _BlockRelaxation:
                     self.bends[one] += weight * shift
                     self.masses[one] += weight
 
-    def _feasible(self, wanted: list[float]) -> list[float]:
+    def _feasible(self, targets: list[float]) -> list[float]:
         left, right = self.left, self.right
-        low, high = list(wanted), list(wanted)
+        low, high = list(targets), list(targets)
         order = _topological_order(right, left)
         for b in order:
             at = low[b]

@@ -189,8 +189,8 @@ def _straight_outlet(
     if lower[0] < len(graph.problem.sizes):
         room = graph.problem.sizes[lower[0]][0] / 2 - 10 if graph.problem.ports[lower[0]] is None else 0.0
         to += graph.port(lower[0], hyperedge, leaves=False)
-    wanted = min(max(at, to - room), to + room)
-    return wanted if abs(wanted - column.x[node]) <= graph.problem.sizes[node][0] / 2 - 10 else at
+    straight_x = min(max(at, to - room), to + room)
+    return straight_x if abs(straight_x - column.x[node]) <= graph.problem.sizes[node][0] / 2 - 10 else at
 
 
 def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[tuple[Hyperedge, float]]) -> None:
@@ -202,15 +202,15 @@ def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[t
     at: dict[Hyperedge, list[float]] = {}
     for hyperedge, x in lines:
         at.setdefault(hyperedge, []).append(x)
-    wanted = sorted((sum(xs) / len(xs), hyperedge) for hyperedge, xs in at.items())
+    inlets = sorted((sum(xs) / len(xs), hyperedge) for hyperedge, xs in at.items())
     room = graph.problem.sizes[node][0] - 16
-    step = min(12.0, room / max(1, len(wanted) - 1))
+    step = min(12.0, room / max(1, len(inlets) - 1))
     low, high = center - room / 2, center + room / 2
     # A line that can come straight down shall; those from further left or right give way.
-    weights = [20.0 if low <= x <= high else 1.0 for x, _ in wanted]
-    places = isotonic_placement([min(max(x, low), high) for x, _ in wanted], weights, [step] * (len(wanted) - 1))
+    weights = [20.0 if low <= x <= high else 1.0 for x, _ in inlets]
+    places = isotonic_placement([min(max(x, low), high) for x, _ in inlets], weights, [step] * (len(inlets) - 1))
     last = len(places) - 1
-    for i, (place, (_, hyperedge)) in enumerate(zip(places, wanted, strict=True)):
+    for i, (place, (_, hyperedge)) in enumerate(zip(places, inlets, strict=True)):
         column.inlet[(node, hyperedge)] = min(max(place, low + i * step), high - (last - i) * step)
 
 

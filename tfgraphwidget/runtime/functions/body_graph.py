@@ -129,9 +129,9 @@ class _State:
 
     def feeds(self) -> Mapping[tf.Operation, Mapping[tf.Tensor, Any]]:
         """The ops that assign values to variables, with what is fed to them; those of a file once."""
-        stored, self._stored = self._stored, {}
-        values = self.body_state.values([name for _, name in stored.values()], "current") if stored else {}
-        feeds = {assign: {value: values[name]} for assign, (value, name) in stored.items()}
+        stored_names, self._stored = self._stored, {}
+        values = self.body_state.values([name for _, name in stored_names.values()], "current") if stored_names else {}
+        feeds = {assign: {value: values[name]} for assign, (value, name) in stored_names.items()}
         with eager_mode():  # whatever graph is the default one where the session is used
             return {**feeds, **{assign: {value: live.numpy()} for assign, (value, live) in self._live.items()}}
 

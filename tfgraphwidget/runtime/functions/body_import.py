@@ -213,8 +213,8 @@ def _finish(part: Excerpt, functions: Mapping[str, Any], graph: FuncGraph, scope
     for i in part.ops:
         op = graph.get_operation_by_name(f"{prefix}{index.names[i]}")
         if op.type in FUNCTION_CALLS:
-            called = by_name[op.get_attr("f").name.encode()]
-            set_gradient_function(op, call_gradient_function(called))
+            gradient_function = by_name[op.get_attr("f").name.encode()]
+            set_gradient_function(op, call_gradient_function(gradient_function))
         for port, tensor in enumerate(op.outputs):
             if not tensor.shape.is_fully_defined():
                 tensor.set_shape(index.shape(i, port))

@@ -156,8 +156,8 @@ def _saved_gradient(part: Excerpt, body_state: BodyState, number: int) -> Gradie
     if None in captured:
         return None
     definition = index.extras.function(saved.function)
-    called = called_definitions(index, definition.node_def)
-    library = tf_protos.FunctionDefLibrary(function=[definition, *called.values()])
+    callees = called_definitions(index, definition.node_def)
+    library = tf_protos.FunctionDefLibrary(function=[definition, *callees.values()])
     return Gradient(load_functions(library)[saved.function], (*captured,), saved.results)
 
 

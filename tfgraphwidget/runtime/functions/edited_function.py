@@ -556,9 +556,9 @@ class _DefinitionSyntax:
     def __init__(self, definition: FunctionDef, edition: Edition) -> None:
         body, self._index = edition.body, edition.index
         self._types = OpTypes(self._index.extras.function)
-        opened = [argument.name for argument in edition.opened.signature.input_arg]
+        old_names = [argument.name for argument in edition.opened.signature.input_arg]
         self.names: list[str] = [argument.name for argument in definition.signature.input_arg]
-        now = dict(zip(opened, self.names, strict=True))
+        now = dict(zip(old_names, self.names, strict=True))
         ids, kinds = self._index.ids, self._index.types
         self.arguments: dict[str, str] = {
             shown_name: now[argument]
@@ -573,7 +573,7 @@ class _DefinitionSyntax:
                     "let it read a Placeholder.",
                     [op],
                 )
-            number = opened.index(argument)
+            number = old_names.index(argument)
             if _ARGUMENT.fullmatch(op) and op not in self.names:
                 self.names[number] = op
             self.arguments[op] = self.names[number]

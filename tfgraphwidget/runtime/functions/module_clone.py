@@ -266,11 +266,11 @@ def _report(part: Excerpt, states: States, into: str) -> Preview:
     names = tuple(index.names[i] for i in part.ops)
     new = {**dict.fromkeys(states.variables, "variable"), **dict.fromkeys(states.tables, "hash table")}
     shared = {**dict.fromkeys(states.shared, "variable"), **dict.fromkeys(states.handles, "resource")}
-    dropped = [
+    notes = [
         f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which stays behind."
         for op, control_input in part.waits
     ]
-    dropped += [
+    notes += [
         f"{index.names[i]!r} calls a Python function of this process: a SavedModel of the clone runs nowhere else."
         for i in part.ops
         if index.types[i] in PYTHON_CALLS
@@ -282,7 +282,7 @@ def _report(part: Excerpt, states: States, into: str) -> Preview:
         new=tuple(State(new[name], name) for name in sorted(new, key=index.ids.__getitem__)),
         shared=tuple(State(shared[name], name) for name in sorted(shared, key=index.ids.__getitem__)),
         stateful=tuple((index.types[i], index.names[i]) for i in part.ops if _is_stateful(index, index.types[i])),
-        dropped=tuple(dropped),
+        dropped=tuple(notes),
     )
 
 

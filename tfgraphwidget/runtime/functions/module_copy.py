@@ -91,8 +91,8 @@ class ModuleCopy(tf.Module):
         self.parameters = tuple(flat.specs)
         self.run, self.signature = _function(run, structure), _function(signature, flat)
         try:
-            for function, called in ((self.run, structure), (self.signature, flat)):
-                example = called.example
+            for function, call_structure in ((self.run, structure), (self.signature, flat)):
+                example = call_structure.example
                 function.get_concrete_function(*example.args, **example.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
             why = str(error).strip().splitlines()[0][:300].rstrip("., ")

@@ -87,7 +87,7 @@ class _ContextBuilder:
     def __init__(self, graph: tf.Graph, change: Change) -> None:
         self.graph = graph
         self.new = {node.name for node in change.nodes}
-        self.copies = {original: copied for original, copied in change.copies if copied in self.new}
+        self.copies = {original: new_name for original, new_name in change.copies if new_name in self.new}
         self.built: list[Any] = []
 
     def add(self, proto: ContextDef, outer: ControlFlowContext | None) -> None:
@@ -165,7 +165,7 @@ class _ContextBuilder:
 
         Without, it would differentiate them like any loop, and leave out what they read from stacks.
         """
-        originals = {copied: original for original, copied in self.copies.items()}
+        originals = {new_name: original for original, new_name in self.copies.items()}
         pairs = []
         for context in self.built:
             name = originals.get(context.pivot.op.name, "")

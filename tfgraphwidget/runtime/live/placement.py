@@ -102,12 +102,12 @@ class Devices:
         """Return the types of the devices that an op pinned to `device` can be placed on."""
         if not device:
             return self.types
-        requested = parse_device(device)
-        if requested is None:
+        pinned_spec = parse_device(device)
+        if pinned_spec is None:
             return self.types  # no device at all: `preflight.check_devices` refuses it
         if self.soft:
-            requested = requested._replace(device_type=None, device_index=None)
-        return frozenset(spec.device_type or "" for spec in self.specs if device_matches(requested, spec))
+            pinned_spec = pinned_spec._replace(device_type=None, device_index=None)
+        return frozenset(spec.device_type or "" for spec in self.specs if device_matches(pinned_spec, spec))
 
     def check_devices(self, nodes: Sequence[NodeDef]) -> None:
         """Raise SessionRefused for NodeDefs whose device is missing."""

@@ -79,5 +79,5 @@ def _rename_ops(costs: Measured, index: GraphIndex) -> Measured:
     own = {name: name.removeprefix(f"{_INTO}/") for name in {*costs, *costs.fused}}
     own = {name: was for name, was in own.items() if was in index.ids}
     op_costs = {own[name]: cost for name, cost in costs.items() if name in own}
-    joined = {own[name]: own[main] for name, main in costs.fused.items() if name in own and main in own}
-    return Measured(op_costs, joined, costs.runs)
+    fused = {own[name]: own[main] for name, main in costs.fused.items() if name in own and main in own}
+    return Measured(op_costs, fused, costs.runs)

@@ -334,12 +334,12 @@ def _allow_fetching(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
     values.
     """
     forbidden = unfetchable_operations(graph)
-    requested = forbidden & {graph.get_tensor_by_name(name).op for name in tensors}
-    forbidden -= requested
+    fetches = forbidden & {graph.get_tensor_by_name(name).op for name in tensors}
+    forbidden -= fetches
     try:
         yield
     finally:
-        forbidden |= requested
+        forbidden |= fetches
 
 
 def _as_python(number: object) -> object:

@@ -180,18 +180,18 @@ def measure_ops(
     _check_runs(runs)
     check_harmless(index, tensors, feeds)
     run(tensors, None)
-    costs_of_runs, joined = [], dict[str, str]()
+    costs_of_runs, main_ops = [], dict[str, str]()
     for _ in range(runs):
         metadata = tf.compat.v1.RunMetadata()
         run(tensors, metadata)
         costs, some = costs_of_steps(metadata.step_stats, index)
         costs_of_runs.append(costs)
-        joined |= some
+        main_ops |= some
     names = dict.fromkeys(name for costs in costs_of_runs for name in costs)
     middle = {
         name: Cost(*map(_median, zip(*(c[name] for c in costs_of_runs if name in c), strict=True))) for name in names
     }
-    return _sort_costs(middle, joined, runs)
+    return _sort_costs(middle, main_ops, runs)
 
 
 def _check_runs(runs: object) -> None:
@@ -204,7 +204,7 @@ def _check_runs(runs: object) -> None:
 def read_profile(metadata: Any, index: GraphIndex) -> Measured:
     """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises GraphEditError."""
     if isinstance(metadata, str | PathLike):
-        costs, joined = costs_of_profile(Path(metadata), index)
+        costs, main_ops = costs_of_profile(Path(metadata), index)
         subject = f"What was profiled in {str(metadata)!r}"
     else:
         steps = getattr(metadata, "step_stats", None)
@@ -213,19 +213,19 @@ def read_profile(metadata: Any, index: GraphIndex) -> Measured:
                 f"{type(metadata).__name__} has no costs of ops; give a tf.compat.v1.RunMetadata of a traced run, or "
                 "the folder that tf.profiler wrote."
             )
-        costs, joined = costs_of_steps(steps, index)
+        costs, main_ops = costs_of_steps(steps, index)
         subject = "This RunMetadata"
     if not costs:
         raise GraphEditError(
             f"{subject} has no costs of ops of this graph; trace a run of it: "
             "options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
         )
-    return _sort_costs(costs, joined)
+    return _sort_costs(costs, main_ops)
 
 
-def _sort_costs(costs: Mapping[str, Cost], joined: Mapping[str, str], runs: int = 1) -> Measured:
+def _sort_costs(costs: Mapping[str, Cost], main_ops: Mapping[str, str], runs: int = 1) -> Measured:
     order = sorted(costs, key=lambda name: -np.nan_to_num(costs[name].time))
-    return Measured({name: costs[name] for name in order}, joined, runs)
+    return Measured({name: costs[name] for name in order}, main_ops, runs)
 
 
 def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
@@ -233,7 +233,7 @@ def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
     every = (node for device in steps.dev_stats for node in device.node_stats)
     # A label says what ran as an assignment: the name, " = ", the type, and the inputs in brackets.
     kinds = {_op_name(node.node_name, index): node.timeline_label.partition(" = ")[2] for node in every}
-    joined = fused_ops(index, {name: kind.partition("(")[0] for name, kind in kinds.items()})
+    main_ops = fused_ops(index, {name: kind.partition("(")[0] for name, kind in kinds.items()})
     time: dict[str, float] = defaultdict(float)
     memory: dict[str, float] = defaultdict(float)
     ran = set()
@@ -244,7 +244,7 @@ def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
             continue
         for node in device.node_stats:
             name = _op_name(node.node_name, index)
-            name = joined.get(name, name)
+            name = main_ops.get(name, name)
             if not name:
                 continue
             memory[name] += sum(allocation.total_bytes for allocation in node.memory)
@@ -252,7 +252,7 @@ def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
                 time[name] += _duration(node)
             if streams:
                 ran.add(name)
-    return {name: Cost(time[name], memory[name]) for name in memory}, joined
+    return {name: Cost(time[name], memory[name]) for name in memory}, main_ops
 
 
 def _duration(node: NodeExecStats) -> float:
@@ -271,11 +271,11 @@ def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
         )
     planes = [plane for file in files if file.parent == files[-1].parent for plane in _planes(file)]
     kinds = {_op_name(event.name, index): event.name for plane in planes for event in plane.event_metadata.values()}
-    joined = fused_ops(index, {name: label.rpartition(":")[2] for name, label in kinds.items()})
+    main_ops = fused_ops(index, {name: label.rpartition(":")[2] for name, label in kinds.items()})
     time: dict[str, float] = defaultdict(float)
     for name, micros in (event for plane in planes for event in _events(plane, index)):
-        time[joined.get(name, name)] += micros
-    return {name: Cost(micros, float("nan")) for name, micros in time.items()}, joined
+        time[main_ops.get(name, name)] += micros
+    return {name: Cost(micros, float("nan")) for name, micros in time.items()}, main_ops
 
 
 def _planes(file: Path) -> Sequence[Any]:

@@ -135,8 +135,8 @@ def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], f
     for group in ([o for o in fetches if behind[index.op(o)]], [o for o in fetches if not behind[index.op(o)]]):
         if group:
             # A tensor that depends on no argument is not on a path from one.
-            used = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
-            module = as_module(index, body_state, used, group, "aside", variables="own", arguments=tuple(feeds))
+            inputs = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
+            module = as_module(index, body_state, inputs, group, "aside", variables="own", arguments=tuple(feeds))
             values |= zip(module.outputs, run_module(index, module, feeds), strict=True)
     return [values[name] for name in outputs]
 

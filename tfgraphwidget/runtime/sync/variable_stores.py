@@ -326,24 +326,26 @@ def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
     return EagerStore(source.title, {name: value for name, value in captured if hasattr(value, "assign")})
 
 
-def _file_store(title: str, stored: StoredData, variables: Iterable[VariableDef]) -> FileStore:
+def _file_store(title: str, stored_data: StoredData, variables: Iterable[VariableDef]) -> FileStore:
     """The values that a file has for variables: of a TensorFlow 2 file each once, in the order of its objects."""
     by_key: dict[str, VariableDef] = {}
     for variable in variables:
-        key = stored.key(variable.handle)
+        key = stored_data.key(variable.handle)
         if key is not None:
             by_key.setdefault(object_path(key) or variable.handle, variable)  # slices have one key
     own = own_paths(by_key)
     if any(key != variable.handle for key, variable in own.items()):
         own = dict(sorted(own.items(), key=lambda item: natural_order(item[0])))
-    count = Counter(stored.variable_name(variable.handle) for variable in own.values())
+    count = Counter(stored_data.variable_name(variable.handle) for variable in own.values())
     variables_stored = []
     for key, variable in own.items():
-        name, path = stored.variable_name(variable.handle), "" if key == variable.handle else key
+        name, path = stored_data.variable_name(variable.handle), "" if key == variable.handle else key
         name = path if path and count[name] > 1 else name
-        shape = tf.TensorShape(stored.shape(variable.handle))
-        variables_stored.append(StoredVariable(name, tf.as_dtype(stored.dtype(variable.handle)), shape, path, variable))
-    return FileStore(title, tuple(variables_stored), stored.value)
+        shape = tf.TensorShape(stored_data.shape(variable.handle))
+        variables_stored.append(
+            StoredVariable(name, tf.as_dtype(stored_data.dtype(variable.handle)), shape, path, variable)
+        )
+    return FileStore(title, tuple(variables_stored), stored_data.value)
 
 
 def checkpoint_store(checkpoint: Checkpoint) -> FileStore:

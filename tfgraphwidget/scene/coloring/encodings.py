@@ -75,7 +75,7 @@ def by_scope(index: GraphIndex) -> Categories:
     """The outermost scopes; one that holds more than half of what computes gives way to those inside of it."""
     tree, fed = index.scopes, find_op_facts(index).depends_on_input
     size = count_inside(tree.start, tree.stop, tree.order, fed).tolist()
-    named = np.zeros(len(tree.names), dtype=np.int32)
+    nearest_scope = np.zeros(len(tree.names), dtype=np.int32)
     level = [0]
     while level:
         at = level.pop()
@@ -83,11 +83,11 @@ def by_scope(index: GraphIndex) -> Categories:
             if 2 * size[scope] > fed.sum() and tree.children[scope]:
                 level.append(scope)
             else:
-                named[scope] = scope
-    for scope in range(1, len(named)):
-        named[scope] = named[scope] or named[tree.parent[scope]]
+                nearest_scope[scope] = scope
+    for scope in range(1, len(nearest_scope)):
+        nearest_scope[scope] = nearest_scope[scope] or nearest_scope[tree.parent[scope]]
     names = ["", *tree.names[1:]]
-    return Categories.of([names[scope] for scope in named[tree.scope_of].tolist()], none="no scope")
+    return Categories.of([names[scope] for scope in nearest_scope[tree.scope_of].tolist()], none="no scope")
 
 
 def by_structure(index: GraphIndex) -> Categories:

@@ -434,11 +434,11 @@ class _LabelPlaces:
     def __init__(self, scene: Scene) -> None:
         starts = scene.route_start.astype(np.int64)
         edges = np.repeat(np.arange(len(scene.source)), starts[1:] - starts[:-1])
-        joined = np.flatnonzero(edges[1:] == edges[:-1])
-        low = np.minimum(scene.route[joined], scene.route[joined + 1])
-        high = np.maximum(scene.route[joined], scene.route[joined + 1])
+        pieces = np.flatnonzero(edges[1:] == edges[:-1])
+        low = np.minimum(scene.route[pieces], scene.route[pieces + 1])
+        high = np.maximum(scene.route[pieces], scene.route[pieces + 1])
         self._lines = np.concatenate([low, high], axis=1).astype(float)
-        self._line_edge = edges[joined]
+        self._line_edge = edges[pieces]
         corners = scene.box.astype(float)
         corners[:, 2:] += corners[:, :2]
         self._boxes, self._open = corners[1:], scene.kind[1:] == OPEN

@@ -131,11 +131,11 @@ def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) ->
         return _ADAPTED[op_type]
     definition, names = definition_of(op_type), _names(op_type)
     texts = {name: text for _, name, text in documentation(op_type, definition).arguments}
-    called = set(_called_inputs(op_type, tensors, options))
+    input_names = set(_called_inputs(op_type, tensors, options))
     further = [
         Parameter(each.name, "tensor", many=each.is_list, required=True, about=texts.get(each.name, ""))
         for each in _inputs(op_type)
-        if each.name not in called
+        if each.name not in input_names
     ]
     attributes = [
         _attribute(attr, names[attr.name], texts.get(names[attr.name], ""))
@@ -297,8 +297,10 @@ def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
             _refuse(op_type, parameter, item, f"at least {parameter.minimum}")
 
 
-def _refuse(op_type: str, parameter: Parameter, value: object, wanted: str) -> None:
-    raise InvalidArgument(parameter.name, f"{op_type}: {parameter.name} cannot be {value_text(value)}; give {wanted}.")
+def _refuse(op_type: str, parameter: Parameter, value: object, allowed_values: str) -> None:
+    raise InvalidArgument(
+        parameter.name, f"{op_type}: {parameter.name} cannot be {value_text(value)}; give {allowed_values}."
+    )
 
 
 _WORDS = {
@@ -355,13 +357,13 @@ def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...
         return ()
     empty = inspect.Parameter.empty
     positional = [p for p in python_parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    named = [
+    keywords = [
         p
         for p in python_parameters
         if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p not in positional[:tensors]
     ]
     parameter_list = []
-    for each in named:
+    for each in keywords:
         kinds = {bool: "bool", int: "int", float: "float", str: "string"}
         kind = kinds.get(type(each.default), "any")
         if each.default is empty or kind != "any" or each.default is None:

@@ -145,9 +145,9 @@ def _others(count: int) -> str:
 
 
 def _absent_devices(file: FileGraph) -> Iterator[Obstacle]:
-    placed = ((node.name, node.device) for node in file.body.protos)
+    devices_of_ops = ((node.name, node.device) for node in file.body.protos)
     at_root = {node.name for node in file.body.protos}
-    absent = absent_devices(chain(placed, function_devices(file.body)))
+    absent = absent_devices(chain(devices_of_ops, function_devices(file.body)))
     for elsewhere in (True, False):
         side = [pinned for pinned in absent if pinned.elsewhere == elsewhere]
         ops = tuple(pinned.first for pinned in side if pinned.first in at_root)
@@ -194,11 +194,11 @@ def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
         if key not in checkpoint.shapes or shape.unknown_rank or any(dim.size < 0 for dim in shape.dim):
             continue
         dtype = tf_protos.dtype_names().get(node.attr["dtype"].type % 100, "")  # references are 100 more
-        declared, stored = f"{dtype} {[dim.size for dim in shape.dim]}", value_type(checkpoint, key)
-        if declared != stored:
+        declared, actual = f"{dtype} {[dim.size for dim in shape.dim]}", value_type(checkpoint, key)
+        if declared != actual:
             return (
                 f"checkpoint={shorten(checkpoint.prefix)}: variable {variable.handle!r} is {declared}, and the "
-                f"checkpoint has {stored} under {key!r}; give a checkpoint of this graph, or leave checkpoint= out to "
+                f"checkpoint has {actual} under {key!r}; give a checkpoint of this graph, or leave checkpoint= out to "
                 "edit the graph without values."
             )
     return ""

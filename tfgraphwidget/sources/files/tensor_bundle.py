@@ -82,8 +82,8 @@ class TensorBundle:
                 slice(extent.start, extent.start + extent.length) if extent.HasField("length") else slice(None)
                 for extent in part.extent
             )
-            stored = self._entries[_slice_key(key, part)]
-            whole[place] = self._read(name, stored, [dim.size for dim in stored.shape.dim])
+            slice_entry = self._entries[_slice_key(key, part)]
+            whole[place] = self._read(name, slice_entry, [dim.size for dim in slice_entry.shape.dim])
         return whole
 
     def _read(self, name: str, entry: Any, shape: list[int]) -> np.ndarray:

@@ -39,11 +39,11 @@ class SavedNames:
 
     def of(self, handle: str) -> SavedName:
         """The name and the keys of the variable of a handle op."""
-        variable, stored = self.live(handle), self.source.stored
-        if stored is not None:
+        variable, stored_data = self.live(handle), self.source.stored
+        if stored_data is not None:
             origin = self.origins.get(handle, handle)
-            keys = reversed(stored.keys(origin))  # those of the objects first, by which TensorFlow 2 restores
-            return SavedName(stored.variable_name(origin), tuple(keys))
+            keys = reversed(stored_data.keys(origin))  # those of the objects first, by which TensorFlow 2 restores
+            return SavedName(stored_data.variable_name(origin), tuple(keys))
         if self.source.model is not None:
             path = self._paths.get(id(getattr(variable, "handle", None)))
             return SavedName(handle, () if path is None else (f"{path}{_VALUE}",))  # Keras's own name

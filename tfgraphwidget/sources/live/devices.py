@@ -22,19 +22,19 @@ class PinnedOps(NamedTuple):
     elsewhere: bool
 
 
-def absent_devices(placed: Iterable[tuple[str, str]], session: Session | None = None) -> list[PinnedOps]:
+def absent_devices(devices_of_ops: Iterable[tuple[str, str]], session: Session | None = None) -> list[PinnedOps]:
     """The absent devices among (op, device) pairs, in the order of first use.
 
     The devices of `session`, else of this machine; those are listed only when an op is pinned to another than a CPU.
     As long as TensorFlow is not imported, only devices of other machines are known to be absent.
 
     Args:
-        placed: (op name, device) pairs; "" for an op that is not pinned.
+        devices_of_ops: (op name, device) pairs; "" for an op that is not pinned.
         session: The session whose devices count; without one, those of this machine.
     """
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
-    for op, device in placed:
+    for op, device in devices_of_ops:
         if device:
             first.setdefault(device, op)
             counts[device] = counts.get(device, 0) + 1

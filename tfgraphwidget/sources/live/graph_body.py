@@ -147,8 +147,8 @@ class GraphBody:
             collections[key] = tuple(members)
         self._unfinished = tuple(unfinished)
         captured, variables = self.captures.collections
-        joined = {key: (*collections.get(key, ()), *members) for key, members in captured.items()}
-        return {**collections, **joined}, (*definitions.values(), *variables)
+        all_members = {key: (*collections.get(key, ()), *members) for key, members in captured.items()}
+        return {**collections, **all_members}, (*definitions.values(), *variables)
 
     def _member(self, item: object) -> Member | None:
         """What an entry of a collection is; None for entries without a graph, or of the graph around a FuncGraph."""
