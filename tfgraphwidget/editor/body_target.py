@@ -216,9 +216,9 @@ class BodyTarget:
         """
         assert patch.caller is not None  # `fit` has put it there
         after, old, handle = self.edition.after(patch), self.function, self.call
-        lost = self.caller.apply(patch.caller, steps, renew=renew)
+        losses = self.caller.apply(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
-            return lost
+            return losses
         steps.on_failure(setattr, self, "_handles", self._handles)
         if self._is_named:
             definition = self.root.index.extras.function(old)
@@ -237,7 +237,7 @@ class BodyTarget:
         self._handles = (*self._handles, handle)
         if not patch.new_state:  # else it is read again, with the arguments that it has now
             self._editions[self.function] = after
-        return lost
+        return losses
 
     def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
         """Undo the last edit of the body, and what it has changed in the graph that calls the function.
@@ -251,12 +251,12 @@ class BodyTarget:
             The patch that undoes the edit, and a sentence for each thing that the undo loses.
         """
         assert patch.caller is not None
-        inverse, lost = self.caller.revert(patch.caller, steps, renew=renew)
+        inverse, losses = self.caller.revert(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):
-            return replace(patch.inverse(), caller=inverse), lost
+            return replace(patch.inverse(), caller=inverse), losses
         steps.on_failure(setattr, self, "_handles", self._handles)
         self._handles = self._handles[:-1]
-        return replace(patch.inverse(), caller=inverse), lost
+        return replace(patch.inverse(), caller=inverse), losses
 
 
 def _changes_ops(patch: Patch) -> bool:

@@ -241,9 +241,9 @@ class Evaluator:
         fed = arguments.feeds(feeds)
         originals = {name: original_name(name, (patch.input_renames for patch in patches)) for name in fed}
         ends = now.outputs(executor.patches())
-        marked = executor.view.boundary[1]
-        if outputs is not None or marked or not ends:
-            tensors = arguments.readable(arguments.fetches(marked if outputs is None else outputs))
+        boundary_outputs = executor.view.boundary[1]
+        if outputs is not None or boundary_outputs or not ends:
+            tensors = arguments.readable(arguments.fetches(boundary_outputs if outputs is None else outputs))
             names = tensors or default_outputs(now.index, fed)
             ends = {name: original_name(name, (patch.renamed for patch in patches)) for name in names}
         return _compare_runs((before, now), {**originals, **ends}, tuple(ends), fed, must=outputs is not None)

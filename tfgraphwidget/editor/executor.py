@@ -259,20 +259,20 @@ class EditExecutor:
         patch: Patch,
         target: EditTarget | None,
         results: tuple[object, ...],
-        lost: tuple[str, ...] = (),
+        losses: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
         step = Step(command, patch, target, results, self.navigator.path, **options)
         self._set_history(steps, self.history.push(step))
-        self._set_latest(step, patch, lost)
+        self._set_latest(step, patch, losses)
 
-    def _set_latest(self, step: Step, patch: Patch, lost: tuple[str, ...]) -> None:
+    def _set_latest(self, step: Step, patch: Patch, losses: tuple[str, ...]) -> None:
         """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
         names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
         is_here = step.place is self.view.target
         self.latest_ops = frozenset(names) if is_here else frozenset()
-        self.lost, self.renamed = lost, patch.renamed if is_here else ()
+        self.lost, self.renamed = losses, patch.renamed if is_here else ()
         self.view.follow(self.renamed)
 
     # Edits that a patch describes
@@ -313,18 +313,18 @@ class EditExecutor:
             is_imported = is_exchanged and self.source.revive is not None
             signatures = self.signatures
             with steps.without_interrupts():
-                lost = self._apply(patch, target, steps, renew=renew != "never")
+                losses = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
                     "renewed": renew != "never",
                     "reserved": reserved_names,
                     "imported": is_imported,
                 }
-                self._record(steps, command, patch, target, (), lost, **options)
+                self._record(steps, command, patch, target, (), losses, **options)
                 self.listeners.notify()
         remaining = {signature.name for signature in self.signatures}
         removed = [signature.name for signature in signatures if signature.name not in remaining]
         notes = [_SIGNATURES_GONE.format(names_text(removed))] if removed else []
-        return Edits.of(patch, lost, (*notes, *self._notes(change, renew)))
+        return Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
@@ -407,9 +407,15 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            planned = _planned_copy(partial(self._plan_clone, command, target), self.target, target)
-            marked = rename_operands(command, self.target.imported_names, self.index)
-            copies = self._carry_out(command, planned, target, steps, marking=(marked.inputs, marked.outputs))
+            planned_copy = _planned_copy(partial(self._plan_clone, command, target), self.target, target)
+            live_command = rename_operands(command, self.target.imported_names, self.index)
+            copies = self._carry_out(
+                command,
+                planned_copy,
+                target,
+                steps,
+                marking=(live_command.inputs, live_command.outputs),
+            )
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _plan_clone(self, command: Clone, target: LiveTarget, index: GraphIndex, into: GraphIndex) -> Patch:
@@ -490,14 +496,14 @@ class EditExecutor:
     def _carry_out(
         self,
         command: Command,
-        planned: _PlannedCopy,
+        planned_copy: _PlannedCopy,
         target: LiveTarget,
         steps: Transaction,
         *,
         marking: Boundary = ((), ()),
     ) -> tuple[Copy, ...]:
         """Apply what was planned for a command, and record it; mark that boundary."""
-        origin, patch, load = planned
+        origin, patch, load = planned_copy
         with steps.without_interrupts():
             target.apply(patch, steps, load=load, origin=origin.graph)
             copies = tuple(_copies(patch, origin, target))
@@ -514,9 +520,9 @@ class EditExecutor:
             self.preview(command)  # what is refused is refused before a file is imported
         target = self._target(command)
         with self.transaction() as steps:
-            planned = self._planned_out(command, target) if self.in_function else None
+            planned_copy = self._planned_out(command, target) if self.in_function else None
             plan = partial(self._plan_clone, command, target)
-            origin, patch, load = planned or _planned_copy(plan, self.target, target)
+            origin, patch, load = planned_copy or _planned_copy(plan, self.target, target)
             with steps.without_interrupts():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
@@ -591,29 +597,29 @@ class EditExecutor:
     def undo(self) -> str:
         """Undo the last step; the line of code that it was. Raises NothingTo."""
         with self.transaction() as steps, steps.without_interrupts():
-            step, lost = self.history.last(), tuple[str, ...]()
+            step, losses = self.history.last(), tuple[str, ...]()
             inverse = step.patch.inverse()  # of a module: the graph is unchanged
             if step.place is not None:
-                inverse, lost = step.place.revert(step.patch, steps, renew=step.renewed)
+                inverse, losses = step.place.revert(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_undo(inverse))
-            return self._moved_to(replace(step, patch=Patch()), lost, inverse)
+            return self._moved_to(replace(step, patch=Patch()), losses, inverse)
 
     def redo(self) -> str:
         """Apply again the step that was undone last; its line of code. Raises NothingTo."""
         with self.transaction() as steps, steps.without_interrupts():
-            step, lost = self.history.next(), tuple[str, ...]()
+            step, losses = self.history.next(), tuple[str, ...]()
             if step.place is not None:
                 present_ops = step.place.index.ids
                 if any(node.name in present_ops for node in step.patch.add.nodes):
                     raise NothingTo(f"Another editor has done this again already: {step.line}.")
-                lost = step.place.apply(step.patch, steps, renew=step.renewed)
+                losses = step.place.apply(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_redo())
-            return self._moved_to(step, lost, step.patch)
+            return self._moved_to(step, losses, step.patch)
 
-    def _moved_to(self, step: Step, lost: tuple[str, ...], patch: Patch) -> str:
+    def _moved_to(self, step: Step, losses: tuple[str, ...], patch: Patch) -> str:
         """Make the graph of a step current, which was undone or redone by `patch`; the line of code of the step."""
         self.navigator.go(step.path)
-        self._set_latest(step, patch, lost)
+        self._set_latest(step, patch, losses)
         self.listeners.notify()
         return step.line
 
@@ -629,15 +635,15 @@ class EditExecutor:
     def _step_to(self, number: int) -> str:
         """Undo or redo until so many steps are done; the line of the last one."""
         line = ""
-        lost: dict[str, None] = {}
+        losses: dict[str, None] = {}
         names: dict[str, str] = {}
         while len(self.history.done) != number:
             line = self.undo() if len(self.history.done) > number else self.redo()
-            lost |= dict.fromkeys(self.lost)
+            losses |= dict.fromkeys(self.lost)
             now = dict(self.renamed)
             names = {old: now.pop(name, name) for old, name in names.items()} | now
         if line:
-            self.lost, self.renamed = tuple(lost), tuple(names.items())
+            self.lost, self.renamed = tuple(losses), tuple(names.items())
         return line
 
 

@@ -96,8 +96,8 @@ class EditorCore:
         index, selection = scene.index, self.view.selection
         latest = traversal.mask_of(index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids))
         # Another thread may have added ops since the scene was made: what is painted is what is drawn.
-        marked = [n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids]
-        (inputs, sources), outputs = self.view.entrances(index), [index.op(name) for name in marked]
+        boundary_tensors = [n for n in self.view.boundary[1] if n in index.ids or split_tensor(n)[0] in index.ids]
+        (inputs, sources), outputs = self.view.entrances(index), [index.op(name) for name in boundary_tensors]
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
         unused = self.executor.unused_ops()
         idle = traversal.mask_of(index, (index.ids[name] for name in unused if name in index.ids)) if unused else None

@@ -257,8 +257,8 @@ class LiveTarget:
             source.live()
             self._draft, self._objectless = None, _variables(self._reading.index)
             self.reread()
-            imported = self._reading.index
-            self._form, self._imported = FileForm(body, imported.nodes), imported
+            imported_index = self._reading.index
+            self._form, self._imported = FileForm(body, imported_index.nodes), imported_index
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
                 for patch in draft.patches:
@@ -310,8 +310,8 @@ class LiveTarget:
         """Whether a file's graph, its variables and its tables are still those of the file."""
         if self._form is None or self._imported is None:
             return self.source.graph is None and self.index is self.first
-        index, imported = self.index, self._imported
-        if self.as_in_file(index.nodes) != list(self.first.nodes) or index.collections != imported.collections:
+        index, imported_index = self.index, self._imported
+        if self.as_in_file(index.nodes) != list(self.first.nodes) or index.collections != imported_index.collections:
             return False
         return not any(kind.startswith("Mutable") for kind in index.types) and self._has_saved_values()
 
@@ -401,7 +401,7 @@ class LiveTarget:
             self._draft = self._draft or NodeDefTarget(self.index)
             return self._draft.apply(patch, steps)
         steps.enter_context(self._record().lock)
-        imported = self._record().import_count
+        import_count = self._record().import_count
         self.index  # noqa: B018 - what came since is read before the graph changes
         before, planned, patch = self._reading, patch, self._fit(patch)
         renewal = self._renewal() if patch.changed and renew else None
@@ -416,7 +416,7 @@ class LiveTarget:
         load()
         self._initialize(patch)
         let_in()
-        self._follow(before, patch, generation, imported)
+        self._follow(before, patch, generation, import_count)
         if renewal:
             let_in()
             renewal.apply()
@@ -491,8 +491,8 @@ class LiveTarget:
         session = self.source.session
         return None if session is None else Renewal.read(session, self.graph())
 
-    def _follow(self, before: _Reading, patch: Patch, generation: int, imported: int) -> None:
-        """Let the index be what the graph is after the patch; `imported` counts the ops of edits before it.
+    def _follow(self, before: _Reading, patch: Patch, generation: int, import_count: int) -> None:
+        """Let the index be what the graph is after the patch; `import_count` counts the ops of edits before it.
 
         When other threads have added to the graph meanwhile it is behind, and reads on when it is next asked for.
         """
@@ -511,7 +511,7 @@ class LiveTarget:
             place = {op.name: k for k, op in enumerate(operations[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
             after = apply_patch(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
-        is_alone = ops - before.ops == self._record().import_count - imported and self._is_all(
+        is_alone = ops - before.ops == self._record().import_count - import_count and self._is_all(
             patch, before, after, stamp
         )
         self._reading = _Reading(after, ops, stamp) if is_alone else replace(before, index=after)
@@ -553,13 +553,13 @@ class LiveTarget:
         if any(node.name not in index.ids for node in patch.add.nodes):
             raise NothingTo("Another editor has undone this already; redo it there first.")
         inverse = patch.inverse().with_dependents(index)
-        lost = self.apply(inverse, steps, renew=renew)
+        losses = self.apply(inverse, steps, renew=renew)
         self._members.pop(id(inverse), None)
         self._fitted.pop(planned, None)
         # TensorFlow's collections take what comes back at their ends.
         if patch_application.put_in_order(self.graph(), self._members.pop(planned, (None, {}))[1]):
             self.reread()
-        return inverse, lost
+        return inverse, losses
 
     def reserve(self, names: Iterable[str]) -> None:
         """Let no op that is added from now on take these names, which are in lower case."""

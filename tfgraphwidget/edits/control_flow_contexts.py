@@ -98,13 +98,13 @@ class _Renaming:
         return self.names[op] + ("" if port is None else f":{port}")
 
 
-def _content(nested: ControlFlowContextDef) -> ContextDef:
+def _content(proto: ControlFlowContextDef) -> ContextDef:
     """What a ControlFlowContextDef holds."""
-    return nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
+    return proto.cond_ctxt if proto.HasField("cond_ctxt") else proto.while_ctxt
 
 
-def _set_content(nested: ControlFlowContextDef, context: ContextDef) -> None:
-    definition: Message = nested.while_ctxt if hasattr(context, "loop_enter_names") else nested.cond_ctxt
+def _set_content(proto: ControlFlowContextDef, context: ContextDef) -> None:
+    definition: Message = proto.while_ctxt if hasattr(context, "loop_enter_names") else proto.cond_ctxt
     definition.CopyFrom(context)
 
 

@@ -50,14 +50,14 @@ def _scope(index: GraphIndex) -> Iterator[str]:
 
 def _edges(index: GraphIndex) -> Iterator[str]:
     start, to, port = (column.tolist() for column in index.sources)
-    cached: dict[tuple[int, int], str] = {}  # a tensor may have many readers
+    text_of_tensor: dict[tuple[int, int], str] = {}  # a tensor may have many readers
     for i, reader in enumerate(report_each(index.names, "Writing the edges")):
         end = quote(reader)
         for edge in range(start[i], start[i + 1]):
             tensor = to[edge], port[edge]
-            if tensor not in cached:
-                cached[tensor] = _tensor(index, *tensor)
-            yield f"  {quote(index.names[to[edge]])} -> {end} {cached[tensor]};"
+            if tensor not in text_of_tensor:
+                text_of_tensor[tensor] = _tensor(index, *tensor)
+            yield f"  {quote(index.names[to[edge]])} -> {end} {text_of_tensor[tensor]};"
 
 
 def _tensor(index: GraphIndex, op: int, port: int) -> str:

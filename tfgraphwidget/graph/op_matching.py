@@ -90,13 +90,13 @@ class _Side:
         """For each op that has no name in the other graph, what its type and attributes are."""
         return {i: hash(self._attributes.kind(i)) for i in np.flatnonzero(self.unpaired).tolist()}
 
-    def tails(self, first_parts: int) -> dict[Hashable, int]:
+    def tails(self, outer_scopes: int) -> dict[Hashable, int]:
         """The ops that have no pair by kind and name without so many outer scopes; -1 where several have the same."""
         tails: dict[Hashable, int] = {}
         for i in np.flatnonzero(self.unpaired).tolist():
-            parts = self.index.names[i].split("/", first_parts)
-            if len(parts) > first_parts:
-                key = self.kinds[i], parts[first_parts]
+            parts = self.index.names[i].split("/", outer_scopes)
+            if len(parts) > outer_scopes:
+                key = self.kinds[i], parts[outer_scopes]
                 tails[key] = -1 if key in tails else i
         return tails
 

@@ -47,10 +47,10 @@ class Copier:
 
     def _anew(self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]) -> dict[str, str]:
         """For each value that the nodes have of an attribute one that the destination lacks; the same if it may be."""
-        wanted = dict.fromkeys(_attribute_values(attribute, nodes))
-        names_in_use = {value.lower() for value in _attribute_values(attribute, others)} if wanted else set()
+        values = dict.fromkeys(_attribute_values(attribute, nodes))
+        names_in_use = {value.lower() for value in _attribute_values(attribute, others)} if values else set()
         new = {}
-        for value in wanted:
+        for value in values:
             new[value] = (
                 value if value.lower() not in names_in_use else free_name(self.info.scope_ + value, names_in_use)
             )
@@ -226,8 +226,8 @@ class Copier:
 
     def _is_copied(self, variable: VariableDef) -> bool:
         """Whether a variable's copy can be made: the handle, how it is initialised and how it is read are copied."""
-        named = (variable.name, variable.initializer, variable.snapshot)
-        has_ops = all(name and split_tensor(name)[0] in self.names for name in named)
+        ends = (variable.name, variable.initializer, variable.snapshot)
+        has_ops = all(name and split_tensor(name)[0] in self.names for name in ends)
         return has_ops and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:
@@ -237,10 +237,10 @@ class Copier:
             assign = self.info.graph_.get_operation_by_name(copy.initializer)
             copy = replace(copy, initial_value=assign.inputs[1].name)
         if copy.slice_info is not None:  # of a partitioned variable: its key in checkpoints
-            named = type(copy.slice_info)()
-            named.CopyFrom(copy.slice_info)
-            named.full_name = self.info.new_key(named.full_name)
-            copy = replace(copy, slice_info=named)
+            slice_info = type(copy.slice_info)()
+            slice_info.CopyFrom(copy.slice_info)
+            slice_info.full_name = self.info.new_key(slice_info.full_name)
+            copy = replace(copy, slice_info=slice_info)
         return copy
 
 

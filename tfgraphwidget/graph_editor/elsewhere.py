@@ -163,15 +163,15 @@ class _Copying:
 
     def _copy(self, names: Iterable[str]) -> None:
         """Copy ops and what they depend on, as far as it is not there; tell the caller of new variables."""
-        wanted, already = self._ops_to_copy([self.index.ids[name] for name in names])
-        if not wanted:
+        ops_to_copy, already = self._ops_to_copy([self.index.ids[name] for name in names])
+        if not ops_to_copy:
             return
         copier = InformedTransformer(CopySettings(exact=True, already=already, index=self.index))
-        copied, there = frozenset(wanted), self.to_graph.get_operation_by_name
+        copied, there = frozenset(ops_to_copy), self.to_graph.get_operation_by_name
         for kind in ("transform_external_input_handler", "transform_external_hidden_input_handler"):
             setattr(copier, kind, lambda _, t: there(already[t.op.name]).outputs[t.value_index])
         ops = self.source.get_operations()
-        copier([ops[i] for i in wanted], self.to_graph, self.scope, reuse_dst_scope=True)
+        copier([ops[i] for i in ops_to_copy], self.to_graph, self.scope, reuse_dst_scope=True)
         variables = record_of(self.to_graph).variables
         for variable in self.index.variable_defs:
             if self.index.ids[variable.handle] in copied and (new := self.scope + variable.name) in variables:

@@ -348,8 +348,8 @@ def check_type(obj: object, types: tuple[Any, ...]) -> None:
     if isinstance(obj, tf.Tensor) and not hasattr(obj, "graph"):
         raise TypeError("An eager tensor is of no graph; make it under `with graph.as_default():`.")
     if not isinstance(obj, types):
-        wanted = " or ".join(f"tf.{t.__name__}" if t in _OURS else t.__name__ for t in types)
-        raise TypeError(f"Expected a {wanted}, got {_description(obj)}{_way_out(obj)}.")
+        type_names = " or ".join(f"tf.{t.__name__}" if t in _OURS else t.__name__ for t in types)
+        raise TypeError(f"Expected a {type_names}, got {_description(obj)}{_way_out(obj)}.")
 
 
 _OURS = (tf.Operation, tf.Tensor, tf.Graph)

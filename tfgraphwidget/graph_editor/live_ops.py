@@ -46,7 +46,7 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
         GraphFinalized: The graph takes no new ops.
     """
     check_open(graph)
-    op_count, named = len(graph.get_operations()), dict(used_names(graph))
+    op_count, names = len(graph.get_operations()), dict(used_names(graph))
     collections, own = collections_of(graph), set[str]()
     try:
         with track_new_ops(graph) as own:
@@ -57,7 +57,7 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
             hide_failed(graph, [find_operation(graph, name).node_def for name in own])
         if len(graph.get_operations()) == op_count:
             used_names(graph).clear()
-            used_names(graph).update(named)
+            used_names(graph).update(names)
         if isinstance(error, GraphEditError):
             raise ValueError(error.why) from error
         raise

@@ -163,8 +163,8 @@ def graph_replace(
     replaced = _Replacements(replacement_ts)
     stops = list(replaced.by)
     check_reads(replaced.whole, set(get_backward_walk_ops(values, stop_at_ts=stops)) if replaced.whole else set())
-    needed = set(get_backward_walk_ops(values, stop_at_ts=stops, control_inputs=True))
-    ops = [op for op in get_forward_walk_ops(stops, control_outputs=controls) if op in needed]
+    backward_ops = set(get_backward_walk_ops(values, stop_at_ts=stops, control_inputs=True))
+    ops = [op for op in get_forward_walk_ops(stops, control_outputs=controls) if op in backward_ops]
     if not ops and not any(isinstance(t, tf.Variable) and value_of(t) in replaced.by for t in flatten_tree(target_ts)):
         raise ValueError("Targets and replacements are not connected! Replace tensors that the targets are made of.")
     copier = InformedTransformer(CopySettings(instead=replaced.by))

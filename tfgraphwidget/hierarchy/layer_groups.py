@@ -238,8 +238,8 @@ def _group_between_bottlenecks(
     """The stretches between bottlenecks, called after the box at their end."""
     parts = split_at_bottlenecks([thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN)
     whole = add_feeders(parts, edges, ~boxes & (edges.around == container))
-    named = (f"{UP_TO}{'_'.join(words[part[-1]])}" for part in parts)
-    return [_Block(container, name, *both) for name, *both in zip(named, whole, parts, strict=True)]
+    labels = (f"{UP_TO}{'_'.join(words[part[-1]])}" for part in parts)
+    return [_Block(container, name, *both) for name, *both in zip(labels, whole, parts, strict=True)]
 
 
 def _group(block: _Block, outline: Outline) -> SiblingGroup:

@@ -146,19 +146,19 @@ def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
     return np.array([name in types for name in names], dtype=bool)[codes]
 
 
-def count_inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
+def count_inside(start: Ints, stop: Ints, order: Ints, mask: Mask) -> Ints:
     """Count the wanted ops of each scope, nested ones included.
 
     Args:
         start: The first position of each scope in `order`, as in ScopeTree.
         stop: The position after its last.
         order: The ops in the order of scopes.
-        wanted: Which ops to count.
+        mask: Which ops to count.
 
     Returns:
         The number of wanted ops per scope.
     """
-    total = np.concatenate([[0], np.cumsum(wanted[order])])
+    total = np.concatenate([[0], np.cumsum(mask[order])])
     counts: Ints = (total[stop] - total[start]).astype(np.int32)
     return counts
 

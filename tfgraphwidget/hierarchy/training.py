@@ -201,19 +201,19 @@ def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]
     if not len(index):
         return np.zeros(0, dtype=np.intp)
     # Looking for the word first saves taking most names apart.
-    named = np.array(
+    is_gradient = np.array(
         ["gradient" in name and bool(_GRADIENTS.fullmatch(last_part(name))) for name in outline.names], dtype=bool
     )
-    named = _include_nested(outline, named)
-    for scope, of in _find_gradient_scopes(index, outline, named).items():
+    is_gradient = _include_nested(outline, is_gradient)
+    for scope, of in _find_gradient_scopes(index, outline, is_gradient).items():
         ops = outline.ops(scope)
         # What goes into an op is no gradient of it, however it is called.
         if not downstream(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
-            named[scope] = True
-    named = _include_nested(outline, named)
+            is_gradient[scope] = True
+    is_gradient = _include_nested(outline, is_gradient)
     names, codes = index.kinds
     applies = np.array([bool(_APPLY.fullmatch(name)) for name in names], dtype=bool)
-    return np.flatnonzero(named[outline.home] | applies[codes])
+    return np.flatnonzero(is_gradient[outline.home] | applies[codes])
 
 
 def _include_nested(outline: Outline, nodes: Mask) -> Mask:

@@ -134,10 +134,10 @@ class Outline:
                 below[around].append(node)
         return below
 
-    def count(self, wanted: Mask) -> Ints:
+    def count(self, mask: Mask) -> Ints:
         """How many wanted ops each node holds, nested ones included."""
         start, stop, order = self.intervals
-        return count_inside(start, stop, order, wanted)
+        return count_inside(start, stop, order, mask)
 
     def ops(self, node: int) -> Ints:
         """All ops in a node, nested ones included, in graph order."""
@@ -274,8 +274,8 @@ def _family(index: GraphIndex, facts: OpFacts, outline: Outline) -> npt.NDArray[
     only = np.flatnonzero(stop - start == 1)
     chief[only] = order[start[only]]
     family = np.where(kernels == 1, FAMILIES.index("linear"), 0).astype(np.uint8)
-    named = np.flatnonzero(chief >= 0)
-    family[named] = facts.family[chief[named]]
+    scopes_with_chief = np.flatnonzero(chief >= 0)
+    family[scopes_with_chief] = facts.family[chief[scopes_with_chief]]
     return _group_families(outline, family, facts.family, scopes)
 
 

@@ -134,10 +134,10 @@ class Document:
     def status(self) -> dict[str, object]:
         """The state that a page shows (`title`, `dirty`, the last `line`) and stores (`edits`, `stamp`, `saved`).
 
-        `edits` is None when they cannot be kept, and `lost` says why.
+        `edits` is None when they cannot be kept, and `losses` says why.
         """
         commands = self._commands()
-        edits, lost = self._stored_edits(commands)
+        edits, losses = self._stored_edits(commands)
         dirty = not _same(commands, self._saved)
         line = self.editor.history.done[-1].line if commands else ""
         return {
@@ -148,7 +148,7 @@ class Document:
             "edits": edits,
             "stamp": self._stamp,
             "saved": bool(commands) and not dirty,
-            "lost": lost,
+            "lost": losses,
         }
 
     def kinds(self) -> dict[str, object]:

@@ -253,9 +253,9 @@ def paint(
     coverage = _coverage(scene, selected)
     mark = np.zeros(len(scene), dtype=np.uint8)
     for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)):
-        marked = np.unique(np.fromiter(ops, dtype=np.int64))
-        mark[scene.badge_item[np.isin(scene.badge_op, marked)]] |= bit
-        items = np.unique(scene.home_of_op[marked])
+        op_array = np.unique(np.fromiter(ops, dtype=np.int64))
+        mark[scene.badge_item[np.isin(scene.badge_op, op_array)]] |= bit
+        items = np.unique(scene.home_of_op[op_array])
         while len(items):
             mark[items] |= bit
             items = np.unique(scene.parent[items[items > 0]])

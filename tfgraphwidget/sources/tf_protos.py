@@ -249,8 +249,8 @@ def _add_file(pool: DescriptorPool, root: Path, name: str, read: set[str]) -> No
     match = _SERIALIZED.search((root / f"{module}.py").read_text(encoding="utf-8"))
     assert match is not None, name  # protoc writes it so since 2022
     serialized = ast.literal_eval(match[1])
-    for imported in descriptor_pb2.FileDescriptorProto.FromString(serialized).dependency:
-        _add_file(pool, root, imported, read)
+    for dependency in descriptor_pb2.FileDescriptorProto.FromString(serialized).dependency:
+        _add_file(pool, root, dependency, read)
     pool.AddSerializedFile(serialized)
 
 

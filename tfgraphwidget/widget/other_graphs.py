@@ -83,9 +83,9 @@ class OtherGraphs:
         joints = []
         for tensor in ends[:_MOST]:
             same = tensor if split_tensor(tensor)[0] in own.ids else ""
-            marked = outputs[0] if len(outputs) == len(ends) == 1 else ""
-            marked = f"{marked}:0" if marked in own.ids else marked
-            joints.append(p.Joint(tensor, tensor_type(index, tensor), marked or same))
+            output = outputs[0] if len(outputs) == len(ends) == 1 else ""
+            output = f"{output}:0" if output in own.ids else output
+            joints.append(p.Joint(tensor, tensor_type(index, tensor), output or same))
         return p.Joints(tuple(joints), self._editor.free_scope(Path(name).stem if "." in name else name))
 
     def add(self, request: p.Add) -> tuple[str, str]:

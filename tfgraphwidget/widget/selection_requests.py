@@ -57,7 +57,7 @@ class SelectionRequests:
         """
         editor, names = self._editor, self._crossing(side, name)
         index, view = editor.index, editor.core.view
-        marked = editor.inputs if side == "inputs" else editor.outputs
+        boundary_tensors = editor.inputs if side == "inputs" else editor.outputs
         proposed = set(names)
         if side == "outputs" and (training := view.outline.op_part).any():
             inside = self._select_item(name).mask
@@ -65,7 +65,9 @@ class SelectionRequests:
             forward = {tensor for tensor, ops in readers.items() if (~inside[ops] & (training[ops] == 0)).any()}
             proposed = forward or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
         return p.Crossed(
-            tuple(p.Crossing(each, tensor_type(index, each), each in marked, each in proposed) for each in names)
+            tuple(
+                p.Crossing(each, tensor_type(index, each), each in boundary_tensors, each in proposed) for each in names
+            )
         )
 
     def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:

@@ -210,13 +210,13 @@ class _Folding:
 
     def _multiplication(self, op: int) -> _Fold | None:
         index, ends = self.index, self._inputs(op)
-        fixed = [self.constants[end[0]] for end in ends]
-        if sorted(fixed) != [False, True]:
+        constants = [self.constants[end[0]] for end in ends]
+        if sorted(constants) != [False, True]:
             around = (source for end in ends for source in self._around(end))
-            if not any(fixed) and any(index.types[op] == "Rsqrt" and not self._fed[op] for op in around):
+            if not any(constants) and any(index.types[op] == "Rsqrt" and not self._fed[op] for op in around):
                 self._refuse(op, _NO_CONSTANTS)
             return None
-        factor, base = ends[fixed.index(True)], ends[fixed.index(False)]
+        factor, base = ends[constants.index(True)], ends[constants.index(False)]
         end, shift = self._addition(op)
         layer = self._before(op, base)
         if layer is not None and self._is_by_channel(factor, layer):
@@ -254,9 +254,9 @@ class _Folding:
         bias, slot, added = None, 1, None
         if self.index.types[end[0]] in _BIASES and self._only(end[0], op):
             ends = self._inputs(end[0])
-            fixed = [self.constants[source] for source, _ in ends]
-            if sorted(fixed) == [False, True]:
-                bias, slot, op = end[0], fixed.index(True), end[0]
+            constants = [self.constants[source] for source, _ in ends]
+            if sorted(constants) == [False, True]:
+                bias, slot, op = end[0], constants.index(True), end[0]
                 added, end = ends[slot], ends[1 - slot]
         layer = end[0]
         if self.index.types[layer] not in FOLDABLE_LAYERS or not self._only(layer, op):

@@ -151,8 +151,8 @@ def _encode_array(array: Array) -> Json:
     if array.dtype.kind not in _KINDS and not extra:
         raise NotEncodable(f"an array of dtype {array.dtype}")
     name = array.dtype.str[1:] if array.dtype.kind in "SU" else array.dtype.name
-    ordered = array if extra else array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return {"array": base64.b64encode(ordered.tobytes()).decode(), "dtype": name, "shape": shape}
+    little_endian = array if extra else array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return {"array": base64.b64encode(little_endian.tobytes()).decode(), "dtype": name, "shape": shape}
 
 
 def _decode_array(data: Mapping[str, Any]) -> Array:
@@ -175,8 +175,8 @@ def _decode_array(data: Mapping[str, Any]) -> Array:
         return np.zeros(shape, dtype)
     if dtype.kind == "U" and (np.frombuffer(content, "<u4") > sys.maxunicode).any():
         raise NotDecodable(f"a text in the array of dtype {data['dtype']} has characters that there are not")
-    ordered = dtype if dtype.type.__module__ == _EXTRA else dtype.newbyteorder("<")
-    return np.frombuffer(content, ordered).astype(dtype, copy=True).reshape(shape)
+    little_endian = dtype if dtype.type.__module__ == _EXTRA else dtype.newbyteorder("<")
+    return np.frombuffer(content, little_endian).astype(dtype, copy=True).reshape(shape)
 
 
 def _dtype(name: object) -> np.dtype[Any]:
@@ -434,22 +434,22 @@ def _record_from(edit: object, number: int) -> EditRecord:
     return EditRecord(kinds[verb], fields, *options)
 
 
-def _check_keys(mapping: Mapping[Any, object], needed: set[str], allowed: set[str]) -> None:
+def _check_keys(mapping: Mapping[Any, object], required_keys: set[str], all_keys: set[str]) -> None:
     for key in mapping:
-        if key not in allowed:
-            raise NotDecodable(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], allowed)}")
-    for key in sorted(needed - mapping.keys()):
+        if key not in all_keys:
+            raise NotDecodable(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], all_keys)}")
+    for key in sorted(required_keys - mapping.keys()):
         raise NotDecodable(f"{key!r} is missing")
 
 
 def _fields(kind: type, fields_json: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     writable = {field.name: field for field in _writable(kind)}
-    needed = {
+    required_keys = {
         field.name
         for field in writable.values()
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     }
-    _check_keys(fields_json, needed, set(writable))
+    _check_keys(fields_json, required_keys, set(writable))
     for name, json_value in fields_json.items():
         value = decode(json_value)
         is_reference = "callable" in writable[name].metadata or "external" in writable[name].metadata

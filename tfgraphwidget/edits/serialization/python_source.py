@@ -321,15 +321,15 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
     writer = _ScriptWriter(file)
     writer.define("tgw", "import tfgraphwidget as tgw")
     body = [*f"editor = {opened}".splitlines(), ""]
-    imported, reserved = False, set[str]()
+    is_imported, reserved = False, set[str]()
     for step in steps:
         body += _moves(path, step.path)
         path = step.path
-        if step.imported and not imported:
+        if step.imported and not is_imported:
             body.append("editor.graph  # TensorFlow holds the graph from here on, and cannot change all of it in place")
         if more := [name for name in step.reserved if name not in reserved]:
             body.append(f"editor.reserve({literal(more)})")
-        imported, reserved = imported or step.imported, reserved | set(more)
+        is_imported, reserved = is_imported or step.imported, reserved | set(more)
         changed = bool(step.patch.changed)
         call_text = step.command.code(writer, renewed=step.renewed or not changed, where=step.where)
         body += [*writer.before(), call_text]

@@ -46,14 +46,14 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
     """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was planned."""
     functions = graph_functions(graph)
     for edited in changed:
-        planned = _function_names(edited.before, functions)
-        if planned == _function_names(edited.after, functions):
+        names_before = _function_names(edited.before, functions)
+        if names_before == _function_names(edited.after, functions):
             continue
         now = _function_names(graph.get_operation_by_name(edited.name).node_def, functions)
-        if now != planned:
+        if now != names_before:
             raise GraphEditError(
                 f"tf.gradients has differentiated op {edited.name!r} since, and let it call {', '.join(now)} in place "
-                f"of {', '.join(planned)}; call editor.refresh() to edit what it calls now.",
+                f"of {', '.join(names_before)}; call editor.refresh() to edit what it calls now.",
                 [edited.name],
             )
 

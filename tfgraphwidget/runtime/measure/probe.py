@@ -225,10 +225,10 @@ def needed_placeholders(
     """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
-    needed = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
+    ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
     return tuple(
         f"{index.names[i]}:0"
-        for i in needed
+        for i in ancestors
         if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in filled
     )
 

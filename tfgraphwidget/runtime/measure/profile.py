@@ -325,8 +325,8 @@ def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[
     """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
-    needed = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
-    writers = [index.names[i] for i in side_effects(index, needed) if _reads_state(index, i)]
+    ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
+    writers = [index.names[i] for i in side_effects(index, ancestors) if _reads_state(index, i)]
     if writers:
         raise GraphEditError(
             f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the session holds; measure "

@@ -139,12 +139,12 @@ def _under(variables: Mapping[str, HasHandle], layer: str) -> dict[str, str]:
         }
         if under:
             return under
-    nested = [(name, f"/{name}".find(f"/{layer}/")) for name in variables]
-    nested = [(name, at) for name, at in nested if at >= 0]
-    if len({name[:at] for name, at in nested}) > 1:
-        some = " and ".join(sorted({repr(name[:at] + layer) for name, at in nested})[:2])
+    positions = [(name, f"/{name}".find(f"/{layer}/")) for name in variables]
+    positions = [(name, at) for name, at in positions if at >= 0]
+    if len({name[:at] for name, at in positions}) > 1:
+        some = " and ".join(sorted({repr(name[:at] + layer) for name, at in positions})[:2])
         raise UnknownName(f"There are several layers {layer!r}: {some}; give the whole name.", [layer])
-    return {name[at + len(layer) :]: name for name, at in nested}
+    return {name[at + len(layer) :]: name for name, at in positions}
 
 
 def _call_names(names: Callable[[str], object], name: str) -> str | None:

@@ -17,10 +17,10 @@ class FileForm:
     Unchanged ops are written as the file has them, changed ops without the default attributes that the file omits.
     """
 
-    def __init__(self, body: Body, imported: Iterable[Any]) -> None:
+    def __init__(self, body: Body, nodes: Iterable[Any]) -> None:
         self._body = body
         self._nodes = {node.name: node for node in body.nodes()}
-        self._imported = {node.name: _digest(node) for node in imported}
+        self._imported = {node.name: _digest(node) for node in nodes}
 
     def nodes(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """The NodeDefs of the imported graph in the file's form."""

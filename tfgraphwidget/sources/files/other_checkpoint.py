@@ -70,9 +70,9 @@ def other_checkpoint(own: Checkpoint, replacement: Checkpoint, meta: MetaGraphDe
     """
     if replacement.prefix == own.prefix:
         return own
-    needed = _needed_names(own, meta, body)
-    checkpoint = OtherCheckpoint(own.prefix, own, replacement, _matching(own, replacement, needed))
-    for key, variable in needed.items():
+    variable_of_key = _needed_names(own, meta, body)
+    checkpoint = OtherCheckpoint(own.prefix, own, replacement, _matching(own, replacement, variable_of_key))
+    for key, variable in variable_of_key.items():
         _check(checkpoint, key, variable)
     return checkpoint
 
@@ -106,13 +106,13 @@ def _needed_names(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[s
         return {name: name for name in names if name in own.shapes}
     nodes = _object_nodes(own)
     numbers = saved_variables(meta, body.protos)
-    needed = {}
+    variable_of_key = {}
     for op in bound_variables(meta, body.protos):
         keys = [each.checkpoint_key for each in nodes[numbers[op]].attributes] if numbers[op] < len(nodes) else []
         key = next((key for key in (*keys, restored.get(op, "")) if key in own.shapes), "")
         if key:
-            needed[key] = meta.object_graph_def.nodes[numbers[op]].variable.name or op
-    return needed
+            variable_of_key[key] = meta.object_graph_def.nodes[numbers[op]].variable.name or op
+    return variable_of_key
 
 
 def _object_nodes(checkpoint: Checkpoint) -> Any:
@@ -127,7 +127,7 @@ def _object_nodes(checkpoint: Checkpoint) -> Any:
         ) from error
 
 
-def _matching(own: Checkpoint, replacement: Checkpoint, needed: Collection[str]) -> dict[str, str]:
+def _matching(own: Checkpoint, replacement: Checkpoint, keys: Collection[str]) -> dict[str, str]:
     """The name in `replacement` of each value that both checkpoints have, by the name in `own`."""
     mine, theirs = _object_nodes(own), _object_nodes(replacement)
     if not len(theirs) or not len(mine):
@@ -139,10 +139,10 @@ def _matching(own: Checkpoint, replacement: Checkpoint, needed: Collection[str])
     matchings: list[dict[str, str]] = []
     for root in (0, *(child.node_id for child in theirs[0].children)):
         matchings.append({key: name for key, name in _join_objects(mine, theirs, root) if name in replacement.shapes})
-        if matchings[-1].keys() >= set(needed):
+        if matchings[-1].keys() >= set(keys):
             return matchings[-1]
     names_by_full_name = _by_full_name(mine, theirs)
-    return names_by_full_name if names_by_full_name.keys() >= set(needed) else matchings[0]
+    return names_by_full_name if names_by_full_name.keys() >= set(keys) else matchings[0]
 
 
 def _join_objects(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]]:

@@ -131,8 +131,8 @@ def _strings(data: bytes, count: int, checksum: int, name: str) -> list[bytes]:
     for _ in range(count):
         length, at = _varint(data, at)
         lengths.append(length)
-    fixed = b"".join(struct.pack("<I" if length < 1 << 32 else "<Q", length) for length in lengths)
-    if len(data) - at - 4 != sum(lengths) or masked_crc32c(fixed + data[at:]) != checksum:
+    packed_lengths = b"".join(struct.pack("<I" if length < 1 << 32 else "<Q", length) for length in lengths)
+    if len(data) - at - 4 != sum(lengths) or masked_crc32c(packed_lengths + data[at:]) != checksum:
         raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
     ends = np.cumsum([at + 4, *lengths]).tolist()
     return [data[start:end] for start, end in pairwise(ends)]

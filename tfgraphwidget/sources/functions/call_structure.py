@@ -72,8 +72,8 @@ class CallStructure:
     @property
     def example(self) -> inspect.BoundArguments:
         """Arguments that a trace is made with."""
-        ordered = OrderedDict((p.name, self.specs[p.name]) for p in self.parameters)
-        return inspect.BoundArguments(inspect.Signature(self.parameters), ordered)
+        specs = OrderedDict((p.name, self.specs[p.name]) for p in self.parameters)
+        return inspect.BoundArguments(inspect.Signature(self.parameters), specs)
 
     @property
     def result_count(self) -> int:
@@ -184,17 +184,17 @@ def own_outputs(graph: Any) -> list[Any]:
     return list(graph.outputs[: count or None])
 
 
-def _parameter(traced: inspect.Parameter, spec: Any, declared: Mapping[str, inspect.Parameter]) -> inspect.Parameter:
+def _parameter(parameter: inspect.Parameter, spec: Any, declared: Mapping[str, inspect.Parameter]) -> inspect.Parameter:
     """A parameter as it was declared; a Python value is the default of one that the trace depends on."""
-    declaration = declared.get(traced.name)
+    declaration = declared.get(parameter.name)
     has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in declared.values())
     default: Any = inspect.Parameter.empty
     if not _leaves(spec, tf.TensorSpec):
         default = spec
     elif declaration is not None and declaration.default is not inspect.Parameter.empty:
         default = declaration.default if _fits(declaration.default, spec) else default
-    kind = traced.kind if declaration is None or has_rest else declaration.kind
-    return inspect.Parameter(traced.name, kind, default=default)
+    kind = parameter.kind if declaration is None or has_rest else declaration.kind
+    return inspect.Parameter(parameter.name, kind, default=default)
 
 
 def _fits(value: object, spec: Any) -> bool:

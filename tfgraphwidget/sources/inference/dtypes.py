@@ -56,9 +56,9 @@ class OpTypes:
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
-        fixed = self._fixed.get(node.op)
-        if fixed is not None:
-            return fixed
+        dtypes = self._fixed.get(node.op)
+        if dtypes is not None:
+            return dtypes
         simple = self._by_type.get(node.op)
         if simple is not None:
             attributes = node.attr
