@@ -102,17 +102,12 @@ def test_panels_are_readable(theme, pairs, least):
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_drawing_is_readable(theme):
     known = properties(theme)
-    dark = "dark" in theme
-    colours = palette.DARK if dark else palette.LIGHT
-    ground, ink = (colour(known[f"--tgw-{name}"], known) for name in ("bg", "text"))
-    fills = [pair[dark] for pair in palette.FAMILIES.values()]
-    weak = {fill: contrast(ink, fill) for fill in fills if contrast(ink, fill) < 4.5}
-    # Open scopes are the ground with a little of the colour of edges, the deeper the more (palette.ts).
-    levels = [mixed(colours.edge, ground, 0.055 * depth) for depth in range(6)]
-    lines = ("edge", "selected", "input_mark", "output_mark", "fresh")
-    for name in lines:
+    drawn = palette.theme_on(*(colour(known[f"--tgw-{name}"], known) for name in ("bg", "text")))
+    weak = {box.fill: ratio for box in (*drawn.box, *drawn.levels) if (ratio := contrast(box.text, box.fill)) < 4.5}
+    levels = [level.fill for level in drawn.levels]
+    for name in ("edge", "selected", "input_mark", "output_mark", "fresh"):
         for level in levels:
-            if (ratio := contrast(getattr(colours, name), level)) < 3:
+            if (ratio := contrast(drawn.marks[name], level)) < 3:
                 weak[f"{name} on {level}"] = ratio
-    weak |= {f"control_edge on {at}": r for at in levels[:2] if (r := contrast(colours.control_edge, at)) < 3}
+    weak |= {f"control_edge on {at}": r for at in levels[:2] if (r := contrast(drawn.marks["control_edge"], at)) < 3}
     assert weak == {}

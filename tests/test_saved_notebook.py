@@ -37,7 +37,7 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_nbconvert_shows_the_last_picture(picture: str) -> None:
     texts = re.findall(r"<text\b[^>]*>([^<]+)<", picture)
-    assert {"x", "net"} <= {text.strip() for text in texts}
+    assert {"x", "▾ net"} <= {text.strip() for text in texts}
 
 
 def test_a_picture_that_the_page_makes_narrower_keeps_its_proportions(picture: str) -> None:

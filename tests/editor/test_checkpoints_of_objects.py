@@ -20,7 +20,8 @@ X = np.float32([[1.0, 2.0, 3.0]])
 @pytest.fixture(scope="module")
 def model() -> keras.Model:
     model = keras.Sequential(
-        [keras.Input((3,)), keras.layers.Dense(2, name="a"), keras.layers.BatchNormalization(), keras.layers.Dense(2)]
+        [keras.Input((3,)), keras.layers.Dense(2, name="a"), keras.layers.BatchNormalization(), keras.layers.Dense(2)],
+        name="sequential",  # Keras numbers the names that it chooses
     )
     model.compile("adam", "mse")
     model.fit(X, np.zeros((1, 2)), verbose=0)

@@ -108,13 +108,16 @@ def test_everything_is_opened_and_closed_at_once(seen: GraphEditor) -> None:
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_panel_gets_a_picture_as_a_file(seen: GraphEditor, suffix: Any, start: bytes, dark: bool) -> None:
-    whole, (data,) = RequestHandler(seen).handle(p.Picture(suffix, dark=dark))
+@pytest.mark.parametrize("colors", [(), ("#111111", "#eeeeee")])
+def test_the_panel_gets_a_picture_as_a_file(
+    seen: GraphEditor, suffix: Any, start: bytes, colors: tuple[str, ...]
+) -> None:
+    whole, (data,) = RequestHandler(seen).handle(p.Picture(suffix, colors=colors))
     assert isinstance(whole, p.Pictured)
     assert whole.name.endswith(f".{suffix}")
     assert data.startswith(start)
-    _, (part,) = RequestHandler(seen).handle(p.Picture(suffix, whole=False, area=(0.0, 0.0, 50.0, 50.0), dark=dark))
+    request = p.Picture(suffix, whole=False, area=(0.0, 0.0, 50.0, 50.0), colors=colors)
+    _, (part,) = RequestHandler(seen).handle(request)
     assert part.startswith(start)
     assert len(part) < len(data)
 
@@ -128,7 +131,7 @@ def test_a_notebook_keeps_the_picture(seen: GraphEditor) -> None:
     data, *_ = seen._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
     root = ET.fromstring(data["image/svg+xml"])
-    assert {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")} >= {"x", "net"}
+    assert {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")} >= {"x", "▾ net"}
 
 
 @pytest.mark.parametrize(("most", "names"), [(8, {"x", "net"}), (1, set())])

@@ -119,7 +119,6 @@ def test_refusals_name_the_way_out_and_write_nothing(editor: GraphEditor, mlp: t
     other.mkdir()
     (other / "thesis.tex").write_text("mine")
     cases: list[tuple[str, dict[str, object], type[Exception], str]] = [
-        ("sm", {}, GraphEditError, "choose a boundary"),
         ("g.h5", {}, GraphEditError, "'.h5' is no kind of file"),
         ("no/such/g.pb", {}, GraphEditError, "does not exist"),
         ("other", {"inputs": "x", "outputs": "net/logits"}, GraphEditError, "holds other things"),

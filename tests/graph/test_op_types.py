@@ -16,6 +16,7 @@ SETS = {name: value for name, value in vars(op_types).items() if isinstance(valu
 # Here the op types are what the code makes, not what it looks for.
 MADE_THERE = {
     "edits/rewire/adapters.py": "the ops that an edit can put between, which are the values of an option too",
+    "runtime/measure/flops.py": "a formula for each op type, where those with the same formula share it",
     "runtime/session/untransferable.py": "the ops that count what a staging area or a barrier holds",
     "edits/rewrite/insert.py": "the ops that the form proposes, in the order of its list",
     "edits/rewrite/replace_subgraph.py": "the ops that the form proposes, in the order of its list",

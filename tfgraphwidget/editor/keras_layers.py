@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import TRAINABLE
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import functional_ends, functional_model, functional_nodes, is_keras_model, layer_outputs
 from tfgraphwidget.tf_types import KerasModel
@@ -33,21 +32,13 @@ def edited_model(executor: EditExecutor) -> KerasModel:
         )
     layers = _Layers.of(model, executor.source.body)
     for step in executor.history.done:
-        if _sets_trainable(step.patch):
+        if step.patch.only_sets_trainable:
             raise _refusal(step.line, "the new model has the layers of the one that was opened, which stays as it is")
         if step.patch.traced is not None or step.patch.changed or step.patch.add.nodes or step.patch.remove.nodes:
             layers.follow(step, is_root=step.place is executor.target)
     new = layers.model()
     _check_same(new, executor)
     return new
-
-
-def _sets_trainable(patch: Patch) -> bool:
-    """Whether all that an edit changes is which variables are trainable."""
-    members = (*patch.add.members, *patch.remove.members)
-    if patch.changed or patch.add.nodes or patch.remove.nodes:
-        return False
-    return any(key == TRAINABLE for key, _ in members)
 
 
 def _refusal(line: str, why: str) -> GraphEditError:

@@ -12,6 +12,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     HANDLES,
     OUTPUT_SHAPES,
+    TRAINABLE,
     V1_CONTROL_FLOW,
     GraphIndex,
     Member,
@@ -168,6 +169,13 @@ class Patch:
     caller: Patch | None = field(default=None, repr=False)
     captured: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
     is_verbatim: bool = False
+
+    @property
+    def only_sets_trainable(self) -> bool:
+        """Whether all that it changes is which variables are trainable."""
+        if self.changed or self.add.nodes or self.remove.nodes:
+            return False
+        return any(key == TRAINABLE for key, _ in (*self.add.members, *self.remove.members))
 
     @property
     def new_state(self) -> dict[str, Any]:

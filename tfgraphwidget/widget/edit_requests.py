@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import Clone, Edits, Trainable, registry
+from tfgraphwidget.edits import Edits, Trainable, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
@@ -101,17 +101,17 @@ class EditRequests:
     def _training(self) -> Iterator[tuple[Command, str, bool]]:
         """To train only the last clone; and once that is so, to train what was trained before."""
         steps, index = self._editor.history.done, self._editor.index
-        at = next((at for at in reversed(range(len(steps))) if isinstance(steps[at].command, Clone)), None)
+        at = next((at for at in reversed(range(len(steps))) if steps[at].patch.preview is not None), None)
         if at is None:
             return
-        scopes = cast("Clone", steps[at].command).scopes
+        scopes = steps[at].patch.scopes
         trained = self._editor.trainable_variables().ops
         own = tuple(op for op in trained if any(op.startswith(f"{scope}/") for scope in scopes))
         text = f"Train only {', '.join(scopes)}"
         if own and own != trained:
             yield Trainable(own), text, False
             return
-        turned = next((step for step in reversed(steps[at:]) if isinstance(step.command, Trainable)), None)
+        turned = next((step for step in reversed(steps[at:]) if step.patch.only_sets_trainable), None)
         before = [split_tensor(member.name)[0] for _, member in turned.patch.remove.members] if turned else []
         if own and before and all(op in index.ids for op in before):
             yield Trainable(tuple(before)), text, True

@@ -20,7 +20,7 @@ def masked_crc32c(data: bytes | memoryview) -> int:
 
     Example:
         >>> hex(masked_crc32c(b"123456789"))
-        '0xc78ab0d8'
+        '0xc78ab0e5'
     """
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
