@@ -55,7 +55,8 @@ def remove_overlaps(points: Points, sizes: Points) -> Points:
 def _separate_equal_points(points: Points) -> Points:
     """The points within a square of one, those at one place a little beside each other."""
     points = points / (float(np.abs(points).max()) or 1.0)
-    points = points / (float(np.ptp(points, axis=0).max()) or 1.0)
+    points = points - points.min(axis=0)  # far from the origin, what separates them would be rounded away
+    points = points / (float(points.max()) or 1.0)
     _, place, count = np.unique(np.round(points, 6), axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(place.ravel(), kind="stable")
     nth = np.empty(len(points))
