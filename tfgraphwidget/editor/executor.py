@@ -38,7 +38,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.edits.rewrite import find_unused_ops
-from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
@@ -134,11 +134,6 @@ class EditExecutor:
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or ("" if self.source.graph is not None else self.source.stopped)
-
-    def check_editable(self) -> None:
-        """Raise NotRunnable in a function's body."""
-        if self.in_function:
-            raise NotRunnable(self.read_only())
 
     def default_init(self) -> Literal["current", "initial", "none"]:
         """What the variables of a clone can be given: "current" values where the session or a checkpoint has them."""
