@@ -1,6 +1,6 @@
 """Saved pictures show what the screen shows: the file that labextension/tests/render/pictures.test.ts compares.
 
-`python -m tests.scene.test_display_list` writes it anew, when the drawing changes on purpose.
+`python -m tests.scene.test_display_list` writes the file again, after an intended change of the drawing.
 """
 
 from __future__ import annotations

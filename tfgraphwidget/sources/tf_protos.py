@@ -49,6 +49,7 @@ GLOBAL_VARIABLES = "variables"
 TRAINABLE_VARIABLES = "trainable_variables"
 LOCAL_VARIABLES = "local_variables"
 SAVEABLE_OBJECTS = "saveable_objects"
+OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # the name in a checkpoint of TensorFlow 2 of the list of its objects
 ASSET_FILEPATHS = "asset_filepaths"
 TABLE_INITIALIZERS = "table_initializer"
 STRING = cast("DataType.ValueType", 7)  # DT_STRING

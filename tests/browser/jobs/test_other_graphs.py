@@ -128,7 +128,7 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     expect(hand.menu.get_by_role("combobox", name="Graph")).to_have_value("head.pb")
     expect(hand.menu.get_by_role("combobox", name="scores:0")).to_be_visible()
 
-    # A file of the desktop: the browser gives its bytes, which are sent to the kernel and written by nobody.
+    # A file of the desktop: the browser gives its bytes, which the page sends to the kernel; no file is written.
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     expect(hand.menu).to_be_hidden()

@@ -20,7 +20,6 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import CheckpointReader, MetaGraphDef, NodeDef, Session
 
-OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
 _NO_NAME = re.compile(r"\W")
 
@@ -146,7 +145,7 @@ def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]
     """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
     if not variables:
         return {}
-    objects = tf_protos.TrackableObjectGraph.FromString(reader.get_tensor(OBJECTS))
+    objects = tf_protos.TrackableObjectGraph.FromString(reader.get_tensor(tf_protos.OBJECT_GRAPH))
     for new in variables:
         while len(objects.nodes) <= new.number:
             objects.nodes.add()
@@ -154,4 +153,4 @@ def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]
         node.attributes.add(name=_VALUE, full_name=new.definition.handle, checkpoint_key=new.key)
         node.has_checkpoint_values.value = True
         objects.nodes[0].children.add(node_id=new.number, local_name=new.attribute)
-    return {OBJECTS: objects.SerializeToString(), **{new.key: new.value for new in variables}}
+    return {tf_protos.OBJECT_GRAPH: objects.SerializeToString(), **{new.key: new.value for new in variables}}

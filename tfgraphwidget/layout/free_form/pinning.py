@@ -119,16 +119,16 @@ def apply_pins(layout: ContainerLayout, pinned: Pinned, sizes: Floats, edges: np
     stirred = np.abs(corner - layout.corner).max(axis=1) > _STILL
     ends, route, stop = edges[:, :2], layout.route.copy(), np.cumsum(layout.points)
     route[stop[ends[:, 1] == BORDER] - 1, 1] = height
-    anew = np.asarray(np.append(stirred, False)[ends].any(axis=1))
+    to_reroute = np.asarray(np.append(stirred, False)[ends].any(axis=1))
     hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
     hit[stop[:-1] - 1] = False  # from the end of a line to the beginning of the next there is no piece
-    anew[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
+    to_reroute[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
     by = (
         PolylineRerouter(layout, ends, corner, sizes, height)
         if is_slanted(layout)
         else OrthogonalRouter(corner, sizes, width, height)
     )
-    route, points = _reroute(route, layout.points, ends, anew, by)
+    route, points = _reroute(route, layout.points, ends, to_reroute, by)
     return replace(layout, corner=corner, width=width, height=height, route=route, points=points)
 
 
@@ -136,13 +136,13 @@ def _reroute(
     route: Floats,
     points: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int32],
-    anew: Mask,
+    to_reroute: Mask,
     by: OrthogonalRouter | PolylineRerouter,
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
     """The routes and their numbers of points, some drawn again."""
     start = np.concatenate([[0], np.cumsum(points)])
     routes = [route[a:b] for a, b in pairwise(start.tolist())]
-    for number in anew.nonzero()[0].tolist():
+    for number in to_reroute.nonzero()[0].tolist():
         (source, target), before = ends[number].tolist(), routes[number].tolist()
         routes[number] = np.array(by.route(source, target, [(x, y) for x, y in before]))
     lengths = np.array([len(way) for way in routes], dtype=np.int64)

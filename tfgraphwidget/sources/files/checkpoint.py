@@ -18,7 +18,6 @@ from tfgraphwidget.sources.files.tensor_bundle import TensorBundle, latest_check
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
 
 T = TypeVar("T")
-_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written
 _KERAS = (".keras", ".h5", ".hdf5")
 _FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
@@ -131,10 +130,10 @@ class Checkpoint:
     @cached_property
     def objects(self) -> Sequence[Any]:
         """The objects whose values a checkpoint of TensorFlow 2 has, as protos; empty for one of TensorFlow 1."""
-        if _OBJECTS not in self.shapes:
+        if tf_protos.OBJECT_GRAPH not in self.shapes:
             return ()
         try:
-            return tuple(tf_protos.TrackableObjectGraph.FromString(self.value(_OBJECTS)).nodes)
+            return tuple(tf_protos.TrackableObjectGraph.FromString(self.value(tf_protos.OBJECT_GRAPH)).nodes)
         except GraphEditError:
             raise
         except Exception as error:  # of a damaged checkpoint

@@ -12,7 +12,6 @@ import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.progress import tell
-from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.checkpoint_keys import assign_op, checkpoint_keys, graph_variables, variable_slice
@@ -30,7 +29,6 @@ from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
 from tfgraphwidget.tf_types import Message
 
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
-_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 @wrap_tf_errors("import the graph")
@@ -122,9 +120,9 @@ def _copy(proto: Message) -> Any:
 def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
     """Load the captured variables that the SavedModel's own Saver leaves out; the checkpoint has them by object."""
     unrestored = unrestored_variables(file.meta, file.body.protos)
-    if not unrestored or file.checkpoint is None or _OBJECTS not in file.checkpoint.shapes:
+    if not unrestored or file.checkpoint is None or not file.checkpoint.objects:
         return
-    saved_objects = tf_protos.TrackableObjectGraph.FromString(file.checkpoint.value(_OBJECTS)).nodes
+    saved_objects = file.checkpoint.objects
     feeds = {}
     assigns_made = []
     with tf.name_scope("restore_captured"):

@@ -16,8 +16,6 @@ from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.tf_types import MetaGraphDef
 
-OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
-
 
 @dataclass(frozen=True)
 class OtherCheckpoint(Checkpoint):
@@ -81,7 +79,7 @@ def _check(checkpoint: OtherCheckpoint, key: str, variable: str) -> None:
     own, replacement, name = checkpoint.own, checkpoint.replacement, checkpoint.replaced.get(key)
     start = f"checkpoint={shorten(replacement.prefix)}: variable {variable!r} of the SavedModel "
     if name is None:
-        there = sorted(other for other in replacement.shapes if other != OBJECTS)
+        there = sorted(other for other in replacement.shapes if other != tf_protos.OBJECT_GRAPH)
         raise GraphEditError(
             f"{start}has the key {key!r}, and the checkpoint has no value for it (it has {_some(there)}); give a "
             "checkpoint of this model, or leave checkpoint= out.",
@@ -104,7 +102,7 @@ def _needed_names(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[s
         names = restored_names(body.protos, body.library, restore) if restore else []
         names = names or [variable.handle for variable in graph_variables(body)]
         return {name: name for name in names if name in own.shapes}
-    nodes = _object_nodes(own)
+    nodes = own.objects
     numbers = saved_variables(meta, body.protos)
     variable_of_key = {}
     for op in bound_variables(meta, body.protos):
@@ -115,25 +113,15 @@ def _needed_names(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[s
     return variable_of_key
 
 
-def _object_nodes(checkpoint: Checkpoint) -> Any:
-    """The objects that a checkpoint lists; none of one that names values as TensorFlow 1 does."""
-    if OBJECTS not in checkpoint.shapes:
-        return ()
-    try:
-        return tf_protos.TrackableObjectGraph.FromString(checkpoint.value(OBJECTS)).nodes
-    except Exception as error:  # of a damaged checkpoint
-        raise GraphEditError(
-            f"The checkpoint {shorten(checkpoint.prefix)} has no readable list of objects; write it again."
-        ) from error
-
-
 def _matching(own: Checkpoint, replacement: Checkpoint, keys: Collection[str]) -> dict[str, str]:
     """The name in `replacement` of each value that both checkpoints have, by the name in `own`."""
-    mine, theirs = _object_nodes(own), _object_nodes(replacement)
+    mine, theirs = own.objects, replacement.objects
     if not len(theirs) or not len(mine):
         names = {attribute.checkpoint_key: attribute.full_name for node in mine for attribute in node.attributes}
         pairs = (
-            (key, key if key in replacement.shapes else names.get(key, "")) for key in own.shapes if key != OBJECTS
+            (key, key if key in replacement.shapes else names.get(key, ""))
+            for key in own.shapes
+            if key != tf_protos.OBJECT_GRAPH
         )
         return {key: name for key, name in pairs if name in replacement.shapes}
     matchings: list[dict[str, str]] = []

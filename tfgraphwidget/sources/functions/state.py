@@ -178,7 +178,7 @@ class SessionState:
 
     @cached_property
     def _custom(self) -> dict[str, Any]:
-        """The ops of the body, as it was read, whose gradient is a function of a person."""
+        """The ops of the body, as it was read, whose gradient a `tf.custom_gradient` computes."""
         return {node.name: node for node in self.body.nodes() if _GRADIENT in node.attr}
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
