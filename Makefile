@@ -1,4 +1,4 @@
-# make demo | test | test-pure | stress | lint | bench | matrix | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
+# make demo | test | test-pure | stress | lint | bench | matrix | docs | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
 SHELL := /bin/bash
 PYTHON := $(firstword $(shell for p in python3.11 python3; do $$p -c 'import sys; print(sys.executable)' 2>/dev/null; done))
 FRONT := labextension/package.json labextension/package-lock.json labextension/hatch_build.py \
@@ -9,13 +9,15 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without compiled code beside the sources, each of some hundred processes of the tests would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-pure stress lint pictures bench matrix reference
+.PHONY: demo test test-pure stress lint lint-python lint-page test-page pictures bench matrix docs reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
-test: lint # pytest comes last, so that its summary is the last line
-	cd labextension && npm test
-	pytest --numprocesses 2 --dist loadfile --benchmark-skip
+# The lint beside vitest, then pytest, so that its summary is the last line. A test of the browser or of servers waits
+# now and then for another process: with three at a time two cores are never idle.
+test: .venv/.test
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-page test-page
+	pytest --numprocesses 3 --dist loadfile --benchmark-skip
 
 # The tests that need no TensorFlow, which cannot be imported in this run.
 test-pure: .venv/.test
@@ -27,24 +29,35 @@ SEED ?= 0
 stress: .venv/.test
 	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 tests/stress
 
-lint: .venv/.test
+lint: lint-python lint-page
+
+lint-python: .venv/.test
 	ruff check .
 	ruff format --check .
 	mypy
 	python .ci/words.py
+
+lint-page: .venv/.test
 	cd labextension && npm run lint && npm run typecheck
+
+test-page: .venv/.test
+	cd labextension && npm test
 
 # The pictures of the README, taken by the browser tests.
 pictures: .venv/.test
-	TFGRAPHWIDGET_PICTURES=1 pytest tests/browser/test_clone_by_clicking.py
+	TFGRAPHWIDGET_PICTURES=1 pytest tests/browser/test_clone_by_clicking.py tests/browser/moving_picture.py
 
 bench: .venv/.test
 	pip install --quiet --editable '.[bench]'
-	pytest -m bench -s tests/bench
+	TFGRAPHWIDGET_RESULTS=1 pytest -m bench -s tests/bench
 
 # Tests on every pair of Python and TensorFlow that pip can install: make matrix ONLY=3.10-2.16,3.12-2.18 TESTS=tests/edits
 matrix: .venv/.test
 	python -m tests.matrix --only '$(ONLY)' $(TESTS)
+
+# The site in .site, from docs/.
+docs: .venv/.test
+	mkdocs build --strict --config-file .ci/mkdocs.yml
 
 # The API reference as HTML in .reference, from the docstrings.
 reference: .venv/.test

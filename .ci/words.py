@@ -56,6 +56,7 @@ PARTICIPLES = {
     "editor.evaluation.probed": "what `editor.probed` gives",
     "editor.evaluation.measured": "what `editor.measured` gives",
     "editor.joining.Joined": "public: what `editor.add` returns in a function",
+    "editor.pass_api.optimized": "public: the graph as TensorFlow optimizes it",
     "editor.selection_api.enclosed": "public",
     "editor.traced_growth.Grown": "public: what `editor.grow` returns",
     "editor.view_api.opened": "public: the open scopes",
@@ -90,6 +91,18 @@ PARTICIPLE_VARIABLES = frozenset(
     )
 )
 VARIABLES: dict[str, str] = {}  # "module.function.name": the reason why it stays
+
+# Fields and attributes of classes too. Adjectives of state may stay: `opened`, `pinned`, `renamed`, `is_complete`.
+PARTICIPLE_FIELDS = PARTICIPLE_VARIABLES | {
+    *("adapted", "begun", "bound", "built", "chosen", "finished", "fitted", "framed", "gained", "got", "placed"),
+    *("pushed", "rooted", "stopped", "waited"),
+}
+FIELDS = {  # "module.Class.name": the reason why it stays
+    "edits.registry.FormField.known": "of the messages to the page",
+    "widget.protocol.replies.Previewed.held": "of the messages to the page, and in saved pages",
+    "widget.protocol.replies.Tensor.seen": "of the messages to the page, and in saved pages",
+    "widget.protocol.requests.Toggle.seen": "of the messages to the page",
+}
 
 PATTERN = re.compile("|".join(rf"(?P<w{k}>\b(?:{word})\b)" for k, word in enumerate(WORDS)), re.IGNORECASE)
 
@@ -160,6 +173,38 @@ def variables(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
                 yield function.name, node.name, node.lineno
 
 
+def participle_fields() -> Iterator[tuple[str, int, str, str]]:
+    """(file, line, name, what to write) of each field and attribute of a class that a bare participle names."""
+    package = ROOT / "tfgraphwidget"
+    for path in sorted(package.rglob("*.py")):
+        module = ".".join(path.relative_to(package).with_suffix("").parts)
+        fields = {
+            (owner.name, name, line)
+            for owner in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(owner, ast.ClassDef)
+            for name, line in fields_of(owner)
+            if name.strip("_") in PARTICIPLE_FIELDS and f"{module}.{owner.name}.{name}" not in FIELDS
+        }
+        for owner, name, line in sorted(fields, key=lambda each: each[2]):
+            yield (
+                str(path.relative_to(ROOT)),
+                line,
+                f"{owner}.{name}",
+                "a noun: `placeholder`, `contexts`",
+            )
+
+
+def fields_of(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    """(name, line) of each annotated field of a class, and of each attribute that its methods set on `self`."""
+    for node in owner.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, node.lineno
+    for each in ast.walk(owner):
+        is_set = isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)
+        if is_set and isinstance(each.value, ast.Name) and each.value.id == "self":
+            yield each.attr, each.lineno
+
+
 def participle_variables() -> Iterator[tuple[str, int, str, str]]:
     """(file, line, name, what to write) of each local variable and parameter that a bare participle names."""
     package = ROOT / "tfgraphwidget"
@@ -176,7 +221,7 @@ def participle_variables() -> Iterator[tuple[str, int, str, str]]:
 
 def main() -> int:
     """Print the findings."""
-    rows = [*findings(), *participles(), *participle_variables()]
+    rows = [*findings(), *participles(), *participle_variables(), *participle_fields()]
     if "--count" in sys.argv:
         for word, count in Counter(word.lower() for _, _, word, _ in rows).most_common():
             print(count, word)  # noqa: T201

@@ -24,6 +24,7 @@ from tests import no_tensorflow
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from tests.browser.warm import WarmKernels
     from tests.graphs import v1
     from tfgraphwidget.editor import GraphEditor
 
@@ -32,7 +33,7 @@ MODELS = ROOT / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
 _HELPERS = {"build_line", "build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
 BROWSER = "tests/browser/"
-# What takes half a minute of CPU or more beside these; all others begin behind it, those with the most tests first.
+# What takes half a minute or so, with few tests; all others begin behind it, those with the most tests first.
 LONG = (
     "tests/test_notebooks.py",
     "tests/editor/test_odd_arguments.py",
@@ -44,6 +45,12 @@ LONG = (
     "tests/editor/test_script.py",
     "tests/stress/test_faults.py",
     "tests/editor/test_targets.py",
+    "tests/runtime/test_cluster.py",
+    "tests/browser/test_models.py",
+    "tests/browser/test_reliable.py",
+    "tests/browser/test_dying.py",
+    "tests/browser/test_code_beside.py",
+    "tests/browser/test_two_tabs.py",
 )
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
@@ -103,19 +110,31 @@ class LongestFirst(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:
-    """How `pytest --numprocesses 2` deals out the tests."""
+    """How `pytest --numprocesses 3` deals out the tests."""
     return LongestFirst(config, log)
 
 
 @pytest.fixture(scope="session")
-def warm_kernels() -> Iterator[str]:
-    """A JUPYTER_PATH whose kernel python3 has TensorFlow loaded already."""
+def warm() -> Iterator[WarmKernels]:
+    """A process that has imported TensorFlow, and forks."""
     from tests.browser.warm import WarmKernels  # not there where the loop over the interpreters has its tests
 
     kernels = WarmKernels()
     kernels.await_warm()
-    yield kernels.jupyter_path
+    yield kernels
     kernels.stop()
+
+
+@pytest.fixture(scope="session")
+def warm_kernels(warm: WarmKernels) -> str:
+    """A JUPYTER_PATH whose kernel python3 has TensorFlow loaded already."""
+    return warm.jupyter_path
+
+
+@pytest.fixture(scope="session")
+def warm_python(warm: WarmKernels) -> list[str]:
+    """What a command begins with in place of `python`, for another process that has TensorFlow loaded already."""
+    return warm.python
 
 
 @pytest.fixture(autouse=True)

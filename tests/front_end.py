@@ -15,9 +15,9 @@ from jupyter_client.session import Session
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.codec import REQUESTS
+from tfgraphwidget.widget.protocol.codec import REQUESTS, message_type
 
-REPLIES = frozenset(kind.__name__.lower() for kind in p.Reply.__args__)
+REPLIES = frozenset(message_type(kind) for kind in p.Reply.__args__)
 """What the types of replies are called in messages; anything else that a widget sends is told, not replied."""
 
 
@@ -67,7 +67,7 @@ class FrontEnd:
 def message_of(number: int, request: p.Request) -> dict[str, Any]:
     """What a page sends for a request."""
     assert type(request) in REQUESTS.values()
-    return {"id": number, "type": type(request).__name__.lower(), **json.loads(json.dumps(vars(request)))}
+    return {"id": number, "type": message_type(type(request)), **json.loads(json.dumps(vars(request)))}
 
 
 def graph_of(editor: GraphEditor) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 `make matrix` makes one environment for each pair, in a temporary folder that is removed again (1.8 GB each), and runs
 the tests that concern TensorFlow most: its facts, its internal names, edits, sources, sessions, graph_editor, export.
 `make matrix ONLY=3.10-2.16` runs one pair; `make matrix TESTS=tests/test_tensorflow_facts.py` runs fewer tests. A row
-of the table that is not run again stays as it is.
+of the table that is not run again stays as it is. "none" stands for no TensorFlow: there the tests run that need none.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "docs" / "versions.md"
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-RELEASES = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
-# What each environment has beside: the oldest that is promised of ipywidgets, the newest of all else.
-OLDEST = {"2.16": ["ipywidgets==7.6.*"]}
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+NONE = "none"
+RELEASES = (NONE, "2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+# What each environment has beside: the oldest that is promised of ipywidgets, the newest of all else. From protobuf
+# 6.33 on, tf.io.write_graph of TensorFlow 2.20 warns or fails, and with it the fixture of 29 tests.
+BESIDE = {"2.16": ["ipywidgets==7.6.*"], "2.20": ["protobuf<6.33"]}
 TESTS = (
     "tests/test_tensorflow_facts.py",
     "tests/test_tf_internals.py",
@@ -33,7 +35,18 @@ TESTS = (
     "tests/graph_editor",
     "tests/export",
 )
-TOOLS = ("pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "nbformat", "nbclient", "ipykernel")
+TOOLS = (
+    "pytest",
+    "pytest-xdist",
+    "pytest-benchmark",
+    "hypothesis",
+    "nbformat",
+    "nbclient",
+    "ipykernel",
+    "jupyter-server",
+    "pandas",
+    "scipy",
+)
 # It says which release the others were run on last, and to read their facts again.
 OTHER_RELEASE = "tests/test_tf_internals.py::test_the_installed_release_is_the_one_that_the_internals_were_run_on"
 HEAD = """# Releases of Python and TensorFlow
@@ -75,7 +88,8 @@ def environment(folder: Path, python: str, release: str) -> Path | None:
     """The Python of a new environment with this TensorFlow; None if pip finds none for this pair."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     own = folder / "bin" / "python"
-    wanted = [f"tensorflow=={release}.*", *dependencies(), *TOOLS, *OLDEST.get(release, [])]
+    tensorflow = [] if release == NONE else [f"tensorflow=={release}.*"]
+    wanted = [*tensorflow, *dependencies(), *TOOLS, *BESIDE.get(release, [])]
     run = subprocess.run([own, "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True, check=False)
     if run.returncode == 0:
         return own
@@ -85,7 +99,8 @@ def environment(folder: Path, python: str, release: str) -> Path | None:
 
 def versions(python: Path) -> str:
     """Releases of what is beside TensorFlow in an environment."""
-    code = "from importlib.metadata import version as v; print(*(f'{n} {v(n)}' for n in %r), sep=', ')"
+    code = "from importlib import metadata as m; h = {d.name.lower() for d in m.distributions()}; "
+    code += "print(*(f'{n} {m.version(n)}' for n in %r if n in h), sep=', ')"
     names = ("tensorflow", "keras", "numpy", "protobuf", "ipywidgets")
     run = subprocess.run([python, "-c", code % (names,)], capture_output=True, text=True, check=True)
     return run.stdout.strip()
@@ -116,14 +131,13 @@ def rows() -> dict[tuple[str, str], str]:
     """The rows of the table as it is, by Python and TensorFlow."""
     if not TABLE.exists():
         return {}
-    found = re.findall(r"^\| (3\.\d+) \| (2\.\d+) \| .*$", TABLE.read_text(), flags=re.MULTILINE)
-    lines = re.findall(r"^\| 3\.\d+ \| 2\.\d+ \| .*$", TABLE.read_text(), flags=re.MULTILINE)
-    return dict(zip(found, lines, strict=True))
+    found = re.findall(rf"^(\| (3\.\d+) \| (2\.\d+|{NONE}) \| .*)$", TABLE.read_text(), flags=re.MULTILINE)
+    return {(version, release): line for line, version, release in found}
 
 
 def write(table: Mapping[tuple[str, str], str]) -> None:
     """Write the table, in the order of the releases."""
-    order = sorted(table, key=lambda pair: [int(part) for version in pair for part in version.split(".")])
+    order = sorted(table, key=lambda pair: [int(part) for part in ".".join(pair).replace(NONE, "0").split(".")])
     TABLE.write_text(HEAD + "\n".join(table[pair] for pair in order) + "\n")
 
 
@@ -142,8 +156,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="pairs, as 3.10-2.16,3.11-2.17; all if empty")
     parser.add_argument("tests", nargs="*", help="files and folders of tests")
     arguments = parser.parse_args()
-    tests = arguments.tests or list(TESTS)
     for version, release in pairs(arguments.only):
+        tests = ["-m", "no_tensorflow"] if release == NONE else arguments.tests or list(TESTS)
         python = interpreter(version)
         if python is None:
             say(f"Python {version} is not on this machine.")
@@ -151,11 +165,12 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             own = environment(Path(folder) / "env", python, release)
             if own is None:
-                say(f"pip finds no TensorFlow {release} for Python {version}.")
+                say(f"pip finds no packages for Python {version} and TensorFlow {release}.")
                 continue
             beside, result = versions(own), run_tests(own, tests)
         day = f"{datetime.now(tz=timezone.utc):%Y-%m-%d}"
         what = "all of `make matrix`" if tests == list(TESTS) else ", ".join(f"`{test}`" for test in tests)
+        what = "`make test-pure`" if release == NONE else what
         table = rows() | {(version, release): f"| {version} | {release} | {beside} | {result} | {what} | {day} |"}
         write(table)
         say(f"{version} {release} {beside}: {result}")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import sysconfig
 from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+
+import tfgraphwidget
 
 MARKER = "no_tensorflow"
 _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__"})
@@ -39,3 +44,24 @@ class WithoutTensorFlow:
         if name.partition(".")[0] == "tensorflow":
             raise ModuleNotFoundError(f"{name}: a test with the marker {MARKER} imports TensorFlow", name=name)
         return None
+
+
+def packages_without_tensorflow(folder: Path) -> Path:
+    """All packages of this environment but TensorFlow and what comes with it, as links in a folder."""
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if not package.name.startswith(("tensorflow", "tensorboard", "keras")):
+            (folder / package.name).symlink_to(package)
+    return folder
+
+
+def run_without_tensorflow(packages: Path, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python where TensorFlow is not installed."""
+    paths = os.pathsep.join((str(Path(tfgraphwidget.__file__).parents[1]), str(packages)))
+    return subprocess.run(
+        [sys.executable, "-S", *command],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

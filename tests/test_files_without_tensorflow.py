@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
-import tfgraphwidget
 from tests.conftest import initialised, v1
 from tests.graphs import build_mlp
+from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
 
 STEPS = """
 import sys
@@ -84,25 +82,8 @@ def test_once_tensorflow_is_imported_every_module_has_tensorflow_itself(first: s
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All packages of this environment but TensorFlow and what comes with it, as links in a folder."""
-    folder = tmp_path_factory.mktemp("packages")
-    for package in Path(sysconfig.get_path("purelib")).iterdir():
-        if not package.name.startswith(("tensorflow", "tensorboard", "keras")):
-            (folder / package.name).symlink_to(package)
-    return folder
-
-
-def run_without_tensorflow(packages: Path, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python where TensorFlow is not installed."""
-    paths = os.pathsep.join((str(Path(tfgraphwidget.__file__).parents[1]), str(packages)))
-    return subprocess.run(
-        [sys.executable, "-S", *command],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """All packages of this environment but TensorFlow and what comes with it."""
+    return packages_without_tensorflow(tmp_path_factory.mktemp("packages"))
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +105,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 WITHOUT = """
-import importlib.util, json, pathlib, warnings
+import importlib.util, json, pathlib, pickle, warnings
 import numpy
 import tfgraphwidget as tgw
 warnings.simplefilter("ignore")
@@ -159,14 +140,26 @@ assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.scene()
 editor = tgw.edit("model.meta", checkpoint="model")
+editor.rename("net/one/w", "net/one/kernel")
+copy = editor.clone("x:0", "net/logits:0", into="copy")
+assert repr(copy) == "<Copy 'copy': 43 ops, 4 variables of its own>", copy
+editor.save("values.meta")
+again = tgw.edit("values.meta", checkpoint="values")
+weights = again.inspect("net/one/kernel").value.value
+assert weights.tolist() == json.loads(pathlib.Path("w.txt").read_text()) and not again.notices
+assert again.inspect("copy/net/one/kernel").value.value.tolist() == weights.tolist()
+editor.undo()
+assert editor.to_tensorboard("logs").stat().st_size
+other = pickle.loads(pickle.dumps(editor))
+assert other.lines == editor.lines and other.inspect("net/one/kernel").value.value.tolist() == weights.tolist()
+other.undo(), editor.undo()
+assert other.inspect("net/one/w").value.value.tolist() == weights.tolist()
 assert editor.inspect("net/one/w").value.value.tolist() == json.loads(pathlib.Path("w.txt").read_text())
 refusals = []
 for call in (
-    lambda: editor.graph, lambda: editor.insert("net/one/out:0", "Identity"), lambda: tgw.example(),
-    lambda: editor.clone("x:0", "net/logits:0"), lambda: editor.save("folder/", "x:0", "net/logits:0"),
-    lambda: editor.save("other.meta"), lambda: editor.extract("x:0", "net/logits:0"),
-    lambda: editor.freeze(["net/logits:0"]), lambda: tgw.edit(), lambda: editor.add("graph.pb"),
-    lambda: editor.probe("net/logits:0", {"x:0": numpy.ones((1, 3))}), lambda: editor.to_tensorboard("logs"),
+    lambda: editor.graph, lambda: editor.insert("net/one/out:0", lambda x: x), lambda: tgw.example(),
+    lambda: editor.save("folder/", "x:0", "net/logits:0"), lambda: tgw.edit(),
+    lambda: editor.probe("net/logits:0", {"x:0": numpy.ones((1, 3))}),
     lambda: __import__("tfgraphwidget.graph_editor"),
 ):
     try:
@@ -186,12 +179,18 @@ def test_files_of_each_format_are_opened_edited_and_saved_where_tensorflow_is_no
     run = run_without_tensorflow(packages, "-c", WITHOUT, cwd=models)
     assert run.returncode == 0, run.stderr[-3000:]
     refusals = run.stdout.splitlines()
-    assert len(refusals) == 13
+    assert len(refusals) == 7
     assert [refusal for refusal in refusals if "pip install 'tfgraphwidget[tensorflow]'" not in refusal] == []
+    needs = [refusal.partition(" needs TensorFlow")[0] for refusal in refusals if " needs TensorFlow, " in refusal]
+    assert {"graph", "insert", "example", "save", "probe"} <= set(needs)
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(str(models / "edited.meta"), clear_devices=True)
         assert len(v1.global_variables()) == 4
         assert graph.get_operation_by_name("renamed")
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        v1.train.import_meta_graph(str(models / "values.meta")).restore(session, str(models / "values"))
+        weights = session.run(next(v for v in v1.global_variables() if v.op.name == "net/one/kernel"))
+        assert weights.tolist() == json.loads((models / "w.txt").read_text())
 
 
 COMMANDS = {
@@ -202,6 +201,8 @@ COMMANDS = {
     "code graph.pb edits.json": "editor.rename(",
     "export graph.pb again.pbtxt --edits edits.json": "again.pbtxt",
     "export graph.pb again.svg": "again.svg",
+    "lint --json graph.pb": "[",
+    "diff model.meta model.meta": "No difference.",
 }
 """Arguments of the command -> what it prints."""
 RUN_COMMANDS = """
@@ -224,5 +225,18 @@ def test_the_commands_for_files_run_where_tensorflow_is_not_installed(packages: 
     run = run_without_tensorflow(packages, "-c", RUN_COMMANDS, json.dumps(list(COMMANDS)), cwd=models)
     assert run.returncode == 0, run.stderr[-3000:]
     for (command, expected), (status, output) in zip(COMMANDS.items(), json.loads(run.stdout), strict=True):
-        assert not status or command.startswith("diff"), command
+        assert not status or command.startswith(("diff graph.pb", "lint")), command
         assert expected in output, command
+
+
+def test_a_page_asks_for_all_but_a_run_where_tensorflow_is_not_installed(packages: Path, models: Path) -> None:
+    run = run_without_tensorflow(packages, "-m", "tests.widget.file_requests", "model.meta", "model", cwd=models)
+    assert run.returncode == 0, run.stderr[-3000:]
+    replies = json.loads(run.stdout)
+    refused = {kind: why for kind, _, why in replies if why}
+    assert refused == {
+        "Probe": "probe needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'.",
+        "Measure": "measure needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'.",
+    }
+    assert [kind for kind, reply, _ in replies if kind in ("Clone", "Add", "Undo", "Redo") and reply != "Drawn"] == []
+    assert len(replies) > 70

@@ -21,12 +21,12 @@ ROWS = {
     "widget": (7, 1), "cli": (7, 1), "graph_editor": (7, 1),
     "editor": (6, 1),
     "export": (5, 1),
-    "runtime": (4, 1),
+    "lint": (4, 2), "runtime": (4, 1),
     "scene": (3, 4), "layout": (3, 3), "visible": (3, 2), "edits": (3, 1), "sources": (3, 1), "hierarchy": (3, 1),
     "graph": (2, 1),
     "writable": (1, 4), "argument_checks": (1, 4), "naming": (1, 3), "tf_internals": (1, 3),
     "tensorflow_modules": (1, 2),
-    "errors": (1, 1), "tf_types": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
+    "errors": (1, 1), "tf_releases": (1, 1), "tf_types": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
 }  # fmt: skip
 
 # TensorFlow is imported by `tensorflow_modules` alone, when it is first used.
@@ -35,6 +35,7 @@ ALLOWED = {
     "anywidget": ("widget.widget",),
     "matplotlib": ("scene.rendering.matplotlib_axes",),
     "networkx": ("graph.nx", "layout.free_form.external"),
+    "scipy": (),  # takes longer to import than a file to open; a layout by a function imports it by name
 }
 _USERS_OF_TENSORFLOW = (
     "tf_internals",
@@ -65,6 +66,7 @@ MAY_IMPORT_INTERNALS = (
 INTERNAL_MODULES = ("tensorflow.python", "tensorflow.core")
 MAY_NAME_INTERNAL_MODULES = {
     "tf_types": "imports messages for a type checker only",
+    "tf_releases": "lists the private names, and looks for them in a TensorFlow that has been imported",
     "sources.tf_protos": "loads messages on first use, so that importing it does not import TensorFlow",
     "jupyterlab.namespace": "asks for the default graph of a kernel, without importing TensorFlow",
     "widget.kernel_namespace": "knows variables by the names of their classes, without importing TensorFlow",

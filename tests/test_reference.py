@@ -1,7 +1,8 @@
-"""The reference is the docstrings: whatever a person calls has an example there, and pytest runs them all."""
+"""The docstrings are the reference: each public name has an example, and each parameter is documented."""
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import json
@@ -76,7 +77,8 @@ def test_what_the_guide_calls_on_the_editor_has_an_example():
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
         if cell["cell_type"] == "code"
     ]
-    text = "\n".join([(ROOT / "README.md").read_text(encoding="utf-8"), *cells])
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    text = "\n".join([*(page.read_text(encoding="utf-8") for page in pages), *cells])
     called = {name for name in re.findall(r"\beditor\.([a-z]\w*)", text) if f"GraphEditor.{name}" in NAMES}
     assert len(called) > 50
     assert {name for name in called if not has_example(NAMES[f"GraphEditor.{name}"])} == set()
@@ -95,3 +97,58 @@ def test_every_example_is_one_that_pytest_finds(request):
 def _module(thing: Any) -> str:
     told = getattr(thing, "fget", None) or getattr(thing, "func", None) or thing
     return str(told.__module__)
+
+
+REFERS = re.compile(r"\b[Ss]ee `")  # the same parameters are documented there
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    names = [each.arg for each in every if each is not None]
+    return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
+
+
+def public_functions(path: Path) -> Iterator[ast.FunctionDef]:
+    """Functions and methods whose names, and whose classes' names, have no underscore in front."""
+
+    def within(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+        for node in body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                if isinstance(node, ast.ClassDef):
+                    yield from within(node.body)
+                elif not any(re.search("overload|setter", ast.unparse(each)) for each in node.decorator_list):
+                    yield node
+
+    yield from within(ast.parse(path.read_text(encoding="utf-8")).body)
+
+
+def undocumented(path: Path) -> list[str]:
+    """ "function(parameter)" of each parameter that no docstring says anything of; three or more are a list."""
+    found = []
+    for function in public_functions(path):
+        text, names = ast.get_docstring(function) or "", parameters(function)
+        form = r"(?m)^\s*\**{}:" if len(names) > 2 else r"\b{}\b"
+        if not REFERS.search(text):
+            found += [f"{function.name}({name})" for name in names if not re.search(form.format(name), text)]
+    return found
+
+
+def test_every_public_function_documents_every_parameter():
+    paths = sorted((ROOT / "tfgraphwidget").rglob("*.py"))
+    missing = {str(path.relative_to(ROOT)): names for path in paths if (names := undocumented(path))}
+    assert missing == {}
+
+
+@pytest.mark.parametrize("name", sorted(name for name, thing in NAMES.items() if inspect.isfunction(thing)))
+def test_what_a_person_calls_lists_its_parameters_under_args(name):
+    thing = NAMES[name]
+    text = inspect.getdoc(thing) or ""
+    names = [each for each in inspect.signature(thing).parameters if each != "self"]
+    assert [each for each in names if not re.search(rf"(?m)^\s*\**{each}:", text)] == []
+
+
+def test_a_parameter_without_a_sentence_is_found(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text('def scale(tensor, factor):\n    """The `tensor`, larger."""\n')
+    assert undocumented(path) == ["scale(factor)"]

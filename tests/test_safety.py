@@ -83,7 +83,7 @@ def test_a_file_name_is_data(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     path.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
     editor = tgw.edit(path)
     front = FrontEnd(editor)
-    assert front.ask("open")["type"] == "drawn"
+    assert front.ask("open")["type"] == "scene_reply"
     editor.bypass("net/two/out")
     assert front.ask("script")["text"] == editor.code()
     names: dict[str, object] = {"__name__": "replayed"}

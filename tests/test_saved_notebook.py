@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from typing import Any
 
 import nbformat
@@ -47,3 +48,17 @@ def test_a_picture_that_the_page_makes_narrower_keeps_its_proportions(picture: s
     (box,) = re.findall(r'viewBox="([^"]+)"', opening[2])
     assert [float(number) for number in box.split()] == [0, 0, width, height]
     assert "preserveAspectRatio" not in opening[2]
+
+
+def test_where_the_models_are_lost_the_picture_is_what_vs_code_shows_next() -> None:
+    # VS Code sorts the types of an output like this when it opens a notebook. Its renderer asks whether the kernel
+    # has the model; if not, it hands over to the next type ("vscode.fallbackToNextRenderer").
+    order = ["application/vnd.*", "text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain"]
+    data: dict[str, Any]
+    data, *_ = tgw.edit(build_mlp(resource=True))._repr_mimebundle_()
+    ranks = {kind: next(i for i, pattern in enumerate(order) if fnmatch(kind, pattern)) for kind in data}
+    shown = sorted(data, key=lambda kind: ranks[kind])
+    assert shown == ["application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"]
+    picture = data["image/svg+xml"]
+    assert not re.findall(r"<script|<foreignObject|(?:href|src)=.https?:", picture)
+    assert len(picture) < 4_000_000

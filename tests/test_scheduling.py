@@ -1,4 +1,4 @@
-"""Two workers share the tests: one begins with those of the browser, and who is done helps the other."""
+"""Workers share the tests: one begins with those of the browser, and who is done helps the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from tests.conftest import LONG, ROOT, LongestFirst
 
 pytestmark = pytest.mark.no_tensorflow
-TWO: Any = SimpleNamespace(getvalue=lambda _: ["2*popen"], option=SimpleNamespace(loadscopereorder=True))
 
 
 class Worker:
@@ -29,11 +28,12 @@ class Worker:
         self.shutting_down = True
 
 
-def shared(seconds: dict[str, int]) -> tuple[list[str], list[str]]:
-    """The files that each of two workers has run, in their order; `seconds` is what each test of a file takes."""
+def shared(seconds: dict[str, int], count: int = 2) -> list[list[str]]:
+    """The files that each worker has run, in their order; `seconds` is what each test of a file takes."""
+    config: Any = SimpleNamespace(getvalue=lambda _: [f"{count}*popen"], option=SimpleNamespace(loadscopereorder=True))
     tests = [f"{file}::test_{k}" for file in seconds for k in range(3)]
-    scheduler = LongestFirst(TWO, None)
-    workers = Worker("first"), Worker("second")
+    scheduler = LongestFirst(config, None)
+    workers = [Worker(f"{number}") for number in range(count)]
     for worker in workers:
         scheduler.add_node(worker)
         scheduler.add_node_collection(worker, tests)
@@ -46,7 +46,7 @@ def shared(seconds: dict[str, int]) -> tuple[list[str], list[str]]:
         worker.files[file] = None
         busy_until[worker] += seconds[file]
         scheduler.mark_test_complete(worker, number)
-    return list(workers[0].files), list(workers[1].files)
+    return [list(worker.files) for worker in workers]
 
 
 BROWSER = [f"tests/browser/test_{k}.py" for k in range(6)]
@@ -66,6 +66,15 @@ def test_each_worker_begins_with_its_own_and_ends_with_what_is_left(browser: int
     assert [bool(files) for files in helped] == [browser > others, others > browser]
     assert first[len(first) - len(helped[1]) :] == helped[1], "its own come first"
     assert second[len(second) - len(helped[0]) :] == helped[0]
+
+
+def test_of_three_workers_one_begins_with_the_browser_and_two_with_what_takes_longest() -> None:
+    files = dict.fromkeys([*BROWSER, *OTHERS, LONG[1], LONG[0]], 5)
+    first, second, third = shared(files, 3)
+    assert sorted([*first, *second, *third]) == sorted(files)
+    assert first[0] in BROWSER
+    assert [second[0], third[0]] == [LONG[0], LONG[1]]
+    assert not {*first[:3]} & {*OTHERS}
 
 
 def test_the_files_that_begin_first_are_there() -> None:

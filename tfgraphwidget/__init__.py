@@ -21,13 +21,18 @@ from tfgraphwidget.tf_types import Session
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph.patterns import pattern
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
     from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.1.0"
-__all__ = ["GraphEditError", "GraphEditor", "drift", "edit", "example", "layered", "renew", "sync"]
-_LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.layout.compound"}
+__all__ = ["GraphEditError", "GraphEditor", "drift", "edit", "example", "layered", "pattern", "renew", "sync"]
+_LAZY = {
+    "GraphEditor": "tfgraphwidget.editor",
+    "layered": "tfgraphwidget.layout.compound",
+    "pattern": "tfgraphwidget.graph.patterns",
+}
 
 
 def edit(
@@ -50,6 +55,7 @@ def edit(
             * The path of a SavedModel's directory or its saved_model.pb, of a .pb or .pbtxt GraphDef, or of a .meta
               file.
             * A GraphDef, MetaGraphDef or SavedModel message, or its bytes.
+            * What `editor.to_bytes()` returned, or the path of the .tgw file that `editor.save` wrote.
             * A networkx graph that `editor.networkx()` returned, without some nodes and edges or with other names.
         session: The session that runs a `tf.Graph`. Without one, variables cannot be initialized.
         signature: The name of a SavedModel's signature; of a `tf.function` the number of a trace, or a list of
@@ -76,10 +82,12 @@ def edit(
     74
     """
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph import no_collections
     from tfgraphwidget.sources import open_source
 
-    source = open_source(graph, session, signature=signature, checkpoint=checkpoint, tags=tags)
-    return GraphEditor(source, show=_widget, layout=layout)
+    with no_collections():  # a fifth of the time of a graph of a million ops
+        source = open_source(graph, session, signature=signature, checkpoint=checkpoint, tags=tags)
+        return GraphEditor(source, show=_widget, layout=layout)
 
 
 def example() -> GraphEditor:
@@ -183,6 +191,9 @@ def renew(session: Session) -> tuple[str, ...]:
 
     The session object stays, with the values of its variables, tables and iterators. Editors renew the session that
     they were given themselves.
+
+    Args:
+        session: A `tf.compat.v1.Session`, or what wraps one, such as a MonitoredSession.
 
     Returns:
         A sentence for each thing that could not be kept.

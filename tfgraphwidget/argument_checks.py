@@ -1,9 +1,9 @@
 """Arguments: what a public method is called with, checked against its annotations before the method runs.
 
 Python does not check them, so without this a number where a name is meant ends as a TypeError from somewhere inside. A
-class that is `Checked` refuses in a sentence, before anything has changed. `Any`, `object` and lists of these are left
-to the method: only the graph knows what means an op or a tensor. So are the classes of `tf_types`, which are
-`object` in a running program. An unknown keyword stays Python's own TypeError.
+class with `ArgumentChecks` as a base refuses in a sentence, before anything has changed. `Any`, `object` and lists of
+these are left to the method: only the graph knows what means an op or a tensor. So are the classes of `tf_types`,
+which are `object` in a running program. An unknown keyword stays Python's own TypeError.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SHOWN.maxstring = _SHOWN.maxother = 60
 _LONGEST = 120  # characters of a value in a sentence
 
 
-class Checked:
+class ArgumentChecks:
     """A class whose public methods refuse what their annotations do not allow, with the error `refusal`."""
 
     def __init_subclass__(cls, *, refusal: type[Exception] = GraphEditError, **options: object) -> None:
@@ -51,7 +51,11 @@ class Checked:
 
 
 def in_words(**meanings: str) -> Callable[[_Method], _Method]:
-    """Let a method's arguments be refused in these words, and options that it does not have with a suggestion."""
+    """Let a method's arguments be refused in these words, and options that it does not have with a suggestion.
+
+    Args:
+        **meanings: What the method takes, in words, by the name of the argument.
+    """
 
     def mark(method: _Method) -> _Method:
         method.__dict__["argument_meanings"] = meanings
@@ -178,7 +182,7 @@ def _fits_items(value: object, inner: tuple[object, ...]) -> bool:
 
 
 def listed_words(hint: object) -> str:
-    """What a type hint allows, in words."""
+    """The values that a type hint allows, in words."""
     *first, last = dict.fromkeys(_words(hint))
     return f"{', '.join(first)} or {last}" if first else last
 

@@ -12,14 +12,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 _waiting: list[tuple[int, FrameType | None]] | None = None  # interrupts that are held back now; None when none are
 
 
 @contextmanager
 def held_back(*, wholly: bool = False) -> Iterator[None]:
-    """What is inside is done wholly: an interrupt that comes meanwhile is raised behind it, or by `let_in`.
+    """Delay an interrupt until the block has ended, or until `let_in`.
 
     `wholly`: behind it in any case, for what must not be taken back itself.
     """
@@ -47,8 +46,8 @@ def let_in() -> None:
         raise KeyboardInterrupt
 
 
-def _handler() -> Callable[..., Any] | None:
-    """What an interrupt does now, in the thread in which it does; None where nothing is to be held back."""
+def _handler() -> Callable[..., object] | None:
+    """The present handler of an interrupt in the main thread; None in other threads, where no interrupt arrives."""
     if threading.current_thread() is not threading.main_thread():
         return None
     handler = signal.getsignal(signal.SIGINT)
@@ -63,7 +62,7 @@ class Cancelling:
 
     def __init__(self) -> None:
         self._open = False
-        self._before: Any = None
+        self._before: Callable[..., object] | int | None = None
         self._mine = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> Cancelling:

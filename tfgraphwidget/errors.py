@@ -1,11 +1,13 @@
-"""What this package raises: one sentence that names the thing, the place and the way out."""
+"""The exceptions of this package: one sentence each, with the object, the problem and a suggested fix."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 _LONGEST = 2_000  # characters of a sentence
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class GraphEditError(Exception):
@@ -13,16 +15,40 @@ class GraphEditError(Exception):
 
     `ops` holds the names of the ops to highlight, in the order the sentence names them. `mends` are commands of which
     each would do what was asked, with something more: `editor.edit(error.mends[0])`. `why` ends with the first of them
-    as Python; `in_words` is the sentence without, for a page that has a button for each.
+    as Python; `in_words` is the sentence without, for a page that has a button for each. `code` is what a program can
+    rely on: it stays when a sentence changes. It is that of the case ("several-inputs-fit"), of
+    the class ("name-taken"), or of the edit ("bypass-refused").
     """
 
-    def __init__(self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = ()) -> None:
+    code: str = "refused"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.code = _WORD.sub("-", cls.__name__).lower()
+
+    def __init__(self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = (), *, code: str = "") -> None:
         if len(why) > _LONGEST:  # a name of 20,000 characters is in it, and the way out at its end
             why = f"{why[: _LONGEST // 2]} … {why[-_LONGEST // 2 :]}"
         super().__init__(why)
         self.why = self.in_words = why
         self.ops = tuple(ops)
         self.mends = tuple(mends)
+        if code:
+            self.code = code
+
+    def row(self) -> dict[str, Any]:
+        """The refusal as data that JSON can hold.
+
+        Returns:
+            "code"; "sentence", without the fixes; "ops"; and "mends", of which each has a "label", the "python" of it,
+            and as "edit" what `editor.replay([edit])` takes, None if it holds what no JSON can.
+        """
+        return {
+            "code": self.code,
+            "sentence": self.in_words,
+            "ops": list(self.ops),
+            "mends": [mend.row() for mend in self.mends],
+        }
 
 
 class InvalidArgument(GraphEditError, ValueError):
@@ -38,7 +64,7 @@ class UnknownName(GraphEditError, LookupError):
 
 
 class NotAGraph(GraphEditError, TypeError):
-    """What was given holds no TensorFlow graph."""
+    """The argument holds no TensorFlow graph."""
 
 
 class NoPath(GraphEditError):
@@ -58,7 +84,7 @@ class SessionRefused(GraphEditError):
 
 
 class NotRunnable(GraphEditError):
-    """What was opened can be looked at only; the sentence names the op or the file that stands in the way."""
+    """The graph can only be viewed; the sentence names the op or the file that is the reason."""
 
 
 class GraphFinalized(GraphEditError):
@@ -69,5 +95,13 @@ class NothingTo(GraphEditError):
     """There is nothing to undo, to redo or to export."""
 
 
-class TensorFlowMissing(GraphEditError, ImportError):
-    """TensorFlow is not installed, and what was asked for needs it; the sentence says what to install."""
+class PackageMissing(GraphEditError, ImportError):
+    """A package is not installed, and the call needs it; the sentence says what to install."""
+
+
+class TensorFlowMissing(PackageMissing):
+    """TensorFlow is not installed, and the call needs it; the sentence says what to install."""
+
+
+class TensorFlowUnsupported(PackageMissing):
+    """The TensorFlow that is there is too old, or lacks a private name that the call needs; the sentence says which."""

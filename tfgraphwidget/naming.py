@@ -34,6 +34,9 @@ def split_tensor(name: str) -> tuple[str, int | None]:
 def split_input(text: str) -> tuple[str, int]:
     """Op name and port of a NodeDef input; port -1 is a control input.
 
+    Args:
+        text: An input of a NodeDef: "op", "op:1" or "^op".
+
     >>> split_input("a"), split_input("a:2"), split_input("^a")
     (('a', 0), ('a', 2), ('a', -1))
     """
@@ -44,14 +47,23 @@ def split_input(text: str) -> tuple[str, int]:
 
 
 def as_input(op: str, port: int) -> str:
-    """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a"."""
+    """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a".
+
+    Args:
+        op: The name of the op.
+        port: The number of the output.
+    """
     if port < 0:
         return f"^{op}"
     return op if port == 0 else f"{op}:{port}"
 
 
 def colocated_with(node: NodeDef) -> list[str]:
-    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute "loc:@name"."""
+    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute "loc:@name".
+
+    Args:
+        node: The NodeDef of an op.
+    """
     if "_class" not in node.attr:
         return []
     return [value[5:].decode() for value in node.attr["_class"].list.s if value.startswith(b"loc:@")]
@@ -68,7 +80,11 @@ def by_new_name(name: str, names: Mapping[str, str]) -> str:
 
 
 def last_part(name: str) -> str:
-    """The part after the last slash."""
+    """The part after the last slash.
+
+    Args:
+        name: The name of an op or a scope.
+    """
     return name.rpartition("/")[2]
 
 
@@ -117,6 +133,9 @@ def free_name(base: str, used_names: Collection[str]) -> str:
 def tried_before(name: str) -> Iterator[str]:
     """The names, in lower case, that `free_name` would have given in place of this one had they been free.
 
+    Args:
+        name: A name that `free_name` returned.
+
     >>> list(tried_before("A/b_2")), list(tried_before("b"))
     (['a/b', 'a/b_1'], [])
     """
@@ -149,7 +168,12 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
-    """The end of a sentence: " Did you mean 'x', 'y' or 'z'?", or nothing when nothing is near."""
+    """The end of a sentence: " Did you mean 'x', 'y' or 'z'?", or nothing when nothing is near.
+
+    Args:
+        name: The name that is not known.
+        choices: The names that there are.
+    """
     near = [repr(k) for k in nearest(name, choices)]
     if not near:
         return ""
@@ -158,6 +182,9 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 
 def names_text(names: Sequence[str]) -> str:
     """Names as a list in words; of many the first three.
+
+    Args:
+        names: The names, in order.
 
     >>> names_text(["a", "b"]), names_text(["a", "b", "c", "d", "e"])
     ("'a' and 'b'", "'a', 'b', 'c' and 2 more")

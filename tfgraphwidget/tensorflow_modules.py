@@ -2,19 +2,31 @@
 
 Importing TensorFlow takes seconds and hundreds of megabytes, and files are opened, drawn, edited and saved without it.
 So no module of this package imports it when it is imported itself: `from tfgraphwidget.tensorflow_modules import tf`.
-Where TensorFlow is not installed, the first use says in one sentence what to install.
+Where TensorFlow is not installed, is too old, or lacks a private name that is needed, the use that needs it says in one
+sentence what to install.
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from inspect import currentframe
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from tfgraphwidget.errors import TensorFlowMissing
+from tfgraphwidget.errors import TensorFlowMissing, TensorFlowUnsupported
+from tfgraphwidget.tf_releases import (
+    NEWEST,
+    OLDEST,
+    REQUIREMENT,
+    absent_names,
+    attributes_in,
+    is_too_old,
+    is_untested,
+)
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -32,13 +44,23 @@ __all__ = [
     "TensorSpec",
     "Variable",
     "bind",
+    "check_editable",
     "installed_folder",
+    "installed_version",
     "is_loaded",
     "lazy_class",
     "lazy_module",
+    "refuse_absent_names",
     "tf",
     "v1",
 ]
+
+
+_CALLED = frozenset({"", "editor", "export", "graph_editor", "runtime", "sources"})
+"""Packages whose functions users call, as opposed to those that pass on what a page or a command line asks."""
+_DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly", "tf-nightly-cpu", "intel-tensorflow")
+_PASSING_ON = frozenset({"call", "method"})
+"""Names of functions that stand for the method that was called."""
 
 
 def is_loaded() -> bool:
@@ -47,7 +69,7 @@ def is_loaded() -> bool:
 
 
 class _Lazy:
-    """What stands for a module or class of TensorFlow until TensorFlow is imported.
+    """A placeholder of a module or class of TensorFlow until TensorFlow is imported.
 
     Its first use imports TensorFlow, and exchanges all of these in the modules of this package for what they stand for
     (`bind`). As long as TensorFlow is not imported, no object is an instance of one, so that asking does not import it.
@@ -60,6 +82,8 @@ class _Lazy:
         """Return the module or class itself; imports TensorFlow."""
         target: Any = _import(self._module)
         for name in self._path.split(".") if self._path else ():
+            if not hasattr(target, name):
+                _refuse(f"{self._module}.{self._path}")
             target = getattr(target, name)
         return target
 
@@ -76,7 +100,9 @@ class _Lazy:
 
     def __instancecheck__(self, thing: object) -> bool:
         bind()
-        return is_loaded() and isinstance(thing, self.resolve())
+        with suppress(TensorFlowUnsupported):  # nothing is an instance of a class that a release does not have
+            return is_loaded() and isinstance(thing, self.resolve())
+        return False
 
     def __repr__(self) -> str:
         return f"<lazy {'.'.join(filter(None, (self._module, self._path)))}>"
@@ -84,13 +110,95 @@ class _Lazy:
 
 def _import(name: str) -> Any:
     try:
+        if not is_loaded():
+            _refuse_old(installed_version() or "", "is installed")
         return import_module(name)
     except ModuleNotFoundError as error:
+        if error.name == name and is_loaded():
+            _refuse(name)
         if error.name != "tensorflow":
             raise
         raise TensorFlowMissing(
-            "This needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'."
+            f"{_name_of_call() or 'This'} needs TensorFlow, which is not installed: "
+            "run pip install 'tfgraphwidget[tensorflow]'."
         ) from None
+
+
+def _name_of_call() -> str:
+    """The public function or method of this package that was called, "clone"; "" if there is none."""
+    name, frame = "", currentframe()
+    while frame is not None:
+        package, _, module = frame.f_globals.get("__name__", "").partition(".")
+        function = frame.f_code.co_name
+        if package == __name__.partition(".")[0] and module.partition(".")[0] in _CALLED and function.isidentifier():
+            name = name if function.startswith("_") or function in _PASSING_ON else function
+        frame = frame.f_back
+    return name
+
+
+def _refuse_old(version: str, place: str) -> None:
+    if is_too_old(version):
+        raise TensorFlowUnsupported(
+            f"{_name_of_call() or 'This'} needs TensorFlow {OLDEST} or newer, and {version} {place}: run pip install "
+            f"{REQUIREMENT}, and restart Python."
+        )
+
+
+@cache
+def _warn_of_untested(version: str) -> None:
+    if is_untested(version):
+        warnings.warn(
+            f"TensorFlow {version} is newer than {NEWEST}, the newest that this tfgraphwidget was tested with; if "
+            f"something does not work, run pip install {REQUIREMENT}, or a newer tfgraphwidget.",
+            stacklevel=2,
+        )
+
+
+def _refuse(name: str) -> NoReturn:
+    """Raise for a module or a private name that the TensorFlow of this process does not have."""
+    version = getattr(sys.modules.get("tensorflow"), "__version__", "")
+    raise TensorFlowUnsupported(
+        f"{_name_of_call() or 'This'} needs {name}, which is private in TensorFlow and not in {version or 'this one'}: "
+        f"run pip install {REQUIREMENT}, and restart Python."
+    )
+
+
+def refuse_absent_names() -> list[tuple[object, object]]:
+    """Let each function of `tf_internals` that uses a private name refuse its calls if TensorFlow does not have it.
+
+    Returns:
+        Each such function, and what is called in its place.
+    """
+    absent = absent_names()
+    if not absent:
+        return []
+    package = __name__.partition(".")[0]
+    refusals = {}
+    for function in tuple(vars(sys.modules[f"{package}.tf_internals"]).values()):
+        if type(function) is _Lazy:
+            continue
+        where = next((absent[name] for name in attributes_in(function) if name in absent), None)
+        if where is not None:
+            refusals[id(function)] = function, partial(_refused_call, where)
+    for name, module in tuple(sys.modules.items()):
+        if name.partition(".")[0] == package and module is not None:
+            variables = vars(module)
+            variables.update({key: refusals[id(it)][1] for key, it in variables.items() if id(it) in refusals})
+    return list(refusals.values())
+
+
+def _refused_call(where: str, *_: object, **__: object) -> NoReturn:
+    _refuse(where)
+
+
+def check_editable() -> None:
+    """Check that TensorFlow has all private names by which live graphs are edited, and edits are taken back.
+
+    Raises:
+        TensorFlowUnsupported: It does not have one of them.
+    """
+    for where in absent_names(editing=True).values():
+        _refuse(where)
 
 
 def lazy_module(name: str) -> Any:
@@ -113,9 +221,9 @@ def lazy_class(module: str, name: str) -> Any:
 
 
 def _resolved_value(thing: _Lazy) -> object:
-    """What a global variable has: what it stands for if TensorFlow is imported and has it."""
+    """The value of a global variable; of a placeholder the module or class, if TensorFlow is imported and has it."""
     if is_loaded():
-        with suppress(ImportError, AttributeError):
+        with suppress(ImportError):  # if this release has it
             return thing.resolve()
     return thing
 
@@ -127,14 +235,19 @@ def bind() -> None:
     of TensorFlow, which an interrupt between two of our lines would leave held. It is called where the first object of
     TensorFlow arrives, before any lock.
     """
-    if not is_loaded():
+    version = getattr(sys.modules.get("tensorflow"), "__version__", None)
+    if version is None:  # another thread may just import it
         return
+    _refuse_old(version, "is imported")
+    _warn_of_untested(version)
     package = __name__.partition(".")[0]
     for name, module in tuple(sys.modules.items()):
         if name.partition(".")[0] == package and module is not None:
             for variable, thing in tuple(vars(module).items()):
                 if type(thing) is _Lazy:
                     setattr(module, variable, _resolved_value(thing))
+    if f"{package}.tf_internals" in sys.modules:
+        refuse_absent_names()
 
 
 if not TYPE_CHECKING:
@@ -149,6 +262,19 @@ if not TYPE_CHECKING:
     TensorShape = lazy_class("tensorflow", "TensorShape")
     TensorSpec = lazy_class("tensorflow", "TensorSpec")
     Variable = lazy_class("tensorflow", "Variable")
+
+
+@cache
+def installed_version() -> str | None:
+    """The release of the TensorFlow that is installed, "2.21.0", without importing it; None if there is none."""
+    if installed_folder() is None:
+        return None
+    from importlib.metadata import PackageNotFoundError, version  # takes as long as to read a small graph
+
+    for name in _DISTRIBUTIONS:
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return None
 
 
 @cache

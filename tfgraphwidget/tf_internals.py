@@ -2,7 +2,9 @@
 
 No other module reads a private attribute of a TensorFlow object or imports from `tensorflow.python` (tests/
 test_layering.py). So a TensorFlow release that changes an internal name is a change of this module. Each function names
-what it uses after "Private:", and why the public API does not do. All of them were run on the release `RUN_ON`.
+what it uses after "Private:", and why the public API does not do. All of them were run on the release
+`tf_releases.NEWEST`, and `tf_releases` lists what they use: where a release lacks one of these names, the functions
+that use it refuse their calls.
 
 What is read for every op of a large graph is an `attrgetter` or `methodcaller`, or takes many ops at a time: a Python
 function for each op would take longer than TensorFlow does.
@@ -19,14 +21,13 @@ from operator import attrgetter, methodcaller
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
+from tfgraphwidget.tensorflow_modules import bind, lazy_class, lazy_module, tf
 from tfgraphwidget.tf_types import (
     AttrValue,
     ClosableSession,
     ConcreteFunction,
     ConfigProto,
     ControlFlowContext,
-    FunctionDef,
     FunctionDefLibrary,
     Graph,
     GraphDef,
@@ -56,6 +57,7 @@ func_graph = lazy_module("tensorflow.python.framework.func_graph")
 function = lazy_module("tensorflow.python.framework.function")
 kernels = lazy_module("tensorflow.python.framework.kernels")
 meta_graph = lazy_module("tensorflow.python.framework.meta_graph")
+tf_optimizer = lazy_module("tensorflow.python.grappler.tf_optimizer")
 ops = lazy_module("tensorflow.python.framework.ops")
 convert_to_constants = lazy_module("tensorflow.python.framework.convert_to_constants")
 cond_v2 = lazy_module("tensorflow.python.ops.cond_v2")
@@ -74,9 +76,6 @@ function_deserialization = lazy_module("tensorflow.python.saved_model.function_d
 loader_impl = lazy_module("tensorflow.python.saved_model.loader_impl")
 trackable_base = lazy_module("tensorflow.python.trackable.base")
 nest = lazy_module("tensorflow.python.util.nest")
-
-RUN_ON = "2.21"
-"""The TensorFlow release that every function here was run on."""
 
 # Classes that TensorFlow returns, and has no public name for.
 BaseSession = lazy_class("tensorflow.python.client.session", "BaseSession")
@@ -104,6 +103,9 @@ _NO_INPUTS: Mapping[tuple[str, int], object] = MappingProxyType({})
 def operation_finder(graph: tf.Graph) -> Callable[[str], tf.Operation]:
     """Return a function that gives the op of a name, and raises KeyError for a name that no op has.
 
+    Args:
+        graph: The live graph.
+
     Private: `Graph._get_operation_by_name`. The public method takes locks and parses the name, and is several times
     slower; an interrupt in it becomes a ValueError.
     """
@@ -113,6 +115,10 @@ def operation_finder(graph: tf.Graph) -> Callable[[str], tf.Operation]:
 
 def find_operation(graph: tf.Graph, name: str) -> tf.Operation:
     """Return the op of this name; KeyError if there is none.
+
+    Args:
+        graph: The graph.
+        name: The name of the op.
 
     Private: `Graph._get_operation_by_name`, see `operation_finder`.
     """
@@ -143,6 +149,10 @@ def used_names(graph: tf.Graph) -> dict[str, int]:
 
 def wrap_operations(graph: tf.Graph, c_operations: Iterable[object]) -> None:
     """Make the Python objects of ops that only the C API knows of.
+
+    Args:
+        graph: The live graph.
+        c_operations: The ops of the C graph.
 
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
@@ -181,6 +191,9 @@ def create_operation(
 def forget_colocation(operation: tf.Operation) -> None:
     """Clear the `colocate_with` locations of an op that `create_operation` made.
 
+    Args:
+        operation: The live op.
+
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
     cast("Any", operation)._colocation_code_locations = {}
@@ -188,6 +201,9 @@ def forget_colocation(operation: tf.Operation) -> None:
 
 def mutation_lock(graph: tf.Graph) -> AbstractContextManager[None]:
     """Return the lock that is held while one op is added.
+
+    Args:
+        graph: The live graph.
 
     Private: `Graph._mutation_lock`. Public functions hold it themselves; `create_operation` does not.
     """
@@ -224,7 +240,7 @@ def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], N
 
 @contextmanager
 def check_new_operations(
-    graph: tf.Graph, check: Callable[[str, Sequence[tf.Tensor], Mapping[str, Any], str], None]
+    graph: tf.Graph, check: Callable[[str, Sequence[tf.Tensor], Mapping[str, AttrValue], str], None]
 ) -> Iterator[None]:
     """While this lasts, call `check` before Python code adds an op; the op is not added when it raises.
 
@@ -264,6 +280,10 @@ def graph_functions(graph: tf.Graph) -> Mapping[str, LibraryFunction]:
 def add_function(graph: tf.Graph, library_function: LibraryFunction) -> None:
     """Add a function of `functions_from_library` to the graph's library, and to nothing else.
 
+    Args:
+        graph: The live graph.
+        library_function: The function, as TensorFlow's Python object.
+
     Private: `Graph._add_function`. The function's own `add_to_graph` enters it into the eager runtime, and only there.
     """
     graph._add_function(library_function)
@@ -271,6 +291,10 @@ def add_function(graph: tf.Graph, library_function: LibraryFunction) -> None:
 
 def remove_function(graph: tf.Graph, name: str) -> None:
     """Remove a function from the graph's library.
+
+    Args:
+        graph: The live graph.
+        name: The name of the function.
 
     Private: `Graph._remove_function`. There is no public method.
     """
@@ -280,6 +304,9 @@ def remove_function(graph: tf.Graph, name: str) -> None:
 def functions_from_library(library: FunctionDefLibrary) -> list[LibraryFunction]:
     """Return the functions of a FunctionDefLibrary as TensorFlow's Python objects, in no graph yet.
 
+    Args:
+        library: The FunctionDefLibrary.
+
     Private: `tensorflow.python.framework.function.from_library`. The public API loads functions by importing a graph.
     """
     return list(function.from_library(library))
@@ -287,6 +314,9 @@ def functions_from_library(library: FunctionDefLibrary) -> list[LibraryFunction]
 
 def function_definition_bytes(library_function: LibraryFunction) -> bytes | None:
     """Return the FunctionDef of a TensorFlow 1 function as bytes; None for other kinds of functions.
+
+    Args:
+        library_function: The function, as TensorFlow's Python object.
 
     Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
     function into the eager runtime too, where there may be another one of its name.
@@ -311,6 +341,10 @@ def collections_lock(graph: tf.Graph) -> AbstractContextManager[object]:
 def delete_collection(graph: tf.Graph, key: str) -> None:
     """Remove a collection, also of a finalized graph.
 
+    Args:
+        graph: The live graph.
+        key: The key of the collection.
+
     Private: `Graph._collections`. `Graph.clear_collection` refuses on a finalized graph.
     """
     del graph._collections[key]
@@ -327,6 +361,9 @@ def unfetchable_operations(graph: tf.Graph) -> set[tf.Operation]:
 
 def has_control_dependencies(graph: tf.Graph) -> bool:
     """Whether an op made now would wait for others (`tf.control_dependencies`).
+
+    Args:
+        graph: The live graph.
 
     Private: `Graph._current_control_dependencies`. There is no public method.
     """
@@ -349,7 +386,7 @@ def share_python_functions(source: tf.Graph, target: tf.Graph) -> None:
 # Graphs of the C API, which have no Python objects for their ops
 
 
-def new_c_graph() -> Any:
+def new_c_graph() -> object:
     """Return an empty graph of the C API; its `new_operations()` lists its ops.
 
     Private: `pywrap_tf_session.PyGraph`. A tf.Graph has a Python object for each op, most of what an import costs.
@@ -390,6 +427,10 @@ def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[st
 def copy_function(graph: Any, library_function: LibraryFunction) -> None:
     """Add a function of a graph's library to a graph of the C API.
 
+    Args:
+        graph: The graph.
+        library_function: The function, as TensorFlow's Python object.
+
     Private: `_c_func` of functions, the C API. The public API knows no graphs of the C API.
     """
     with library_function._c_func.get() as c_function:
@@ -407,6 +448,10 @@ def new_c_operations(graph: Any) -> dict[str, object]:
 def output_of_c_operation(c_operation: object, port: int) -> Any:
     """Return the C output of a C op.
 
+    Args:
+        c_operation: The op of the C graph.
+        port: The number of the output.
+
     Private: `TF_Output`. See `new_c_graph`.
     """
     output = c_api.TF_Output()
@@ -416,6 +461,10 @@ def output_of_c_operation(c_operation: object, port: int) -> Any:
 
 def c_end(operation: tf.Operation, port: int) -> Any:
     """Return what the C API calls an output of an op, or for port -1 the op.
+
+    Args:
+        operation: The live op.
+        port: The number of the output.
 
     Private: `Operation._tf_output`, `Operation._c_op`. The C API takes nothing else.
     """
@@ -440,6 +489,10 @@ def copy_handle_data(graph: Any, output: object, other: object, copy: object) ->
 
 def copy_tensor_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
     """Copy the dtypes and shapes of the resources that a tensor holds to a placeholder for it.
+
+    Args:
+        source: The tensor, which holds resources.
+        target: The placeholder.
 
     Private: `handle_data_util.copy_handle_data`, which takes the data of eager handles too. See `copy_handle_data`.
     """
@@ -474,6 +527,10 @@ Private: `Tensor._shape`. `Tensor.shape` is what Python code has set, and makes 
 def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None) -> None:
     """Set the op whose gradient an op computes.
 
+    Args:
+        operation: The live op.
+        forward: The op of the forward pass; None for none.
+
     Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
     """
     cast("Any", operation)._original_op = forward
@@ -481,6 +538,10 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
 
 def set_gradient_function(operation: tf.Operation, gradient: Callable[..., object] | None) -> None:
     """Set the function that computes the gradient of a call of a function.
+
+    Args:
+        operation: The live op.
+        gradient: What computes the gradient; None for TensorFlow's own.
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
@@ -505,6 +566,10 @@ def _body_graph_field(label: str) -> str:
 
 def body_graph(operation: tf.Operation, label: str) -> FuncGraph | None:
     """The FuncGraph of a loop's or a conditional's function that gradients are computed of; None if there is none.
+
+    Args:
+        operation: The live op.
+        label: Which of the functions that the op calls.
 
     Private: `Operation._body_graph` and the like. There is no public attribute.
     """
@@ -549,6 +614,10 @@ def is_reference(dtype: tf.DType) -> bool:
 def takes_reference(operation: tf.Operation, k: int) -> bool:
     """Whether input `k` of an op must be a variable itself, as for an op that assigns.
 
+    Args:
+        operation: The live op.
+        k: The number of the input.
+
     Private: `Operation._input_types`, `DType._is_ref_dtype`. The tensor that the op reads may be a reference where none
     is asked for.
     """
@@ -558,6 +627,9 @@ def takes_reference(operation: tf.Operation, k: int) -> bool:
 def control_outputs(operation: tf.Operation) -> list[tf.Operation]:
     """Return the ops that wait for an op, in the order in which they were made.
 
+    Args:
+        operation: The live op.
+
     Private: `Operation._control_outputs`, which lists them by address. The public API has only `control_inputs`.
     """
     return sorted(operation._control_outputs, key=operation_number)
@@ -566,6 +638,9 @@ def control_outputs(operation: tf.Operation) -> list[tf.Operation]:
 def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, int]]:
     """Return the control edges that start at these ops, as pairs of `operation_number`: (first, the op that waits).
 
+    Args:
+        operations: The live ops.
+
     Private: `Operation._control_outputs`, `Operation._id`. See `control_outputs`.
     """
     return frozenset((op._id, waiting._id) for op in operations for waiting in op._control_outputs)
@@ -573,6 +648,9 @@ def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, in
 
 def input_tuples(operations: Sequence[tf.Operation]) -> list[Sequence[Tensor]]:
     """Return the `inputs` of each op; the same object for an op as long as its inputs are not changed.
+
+    Args:
+        operations: The live ops.
 
     Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the time.
     """
@@ -599,6 +677,10 @@ def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
 def set_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Operation]) -> None:
     """Set the control inputs of an op, in place of those that it has.
 
+    Args:
+        operation: The live op.
+        control_inputs: The ops to wait for.
+
     Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API cannot change an
     edge.
     """
@@ -609,6 +691,10 @@ def set_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Oper
 def add_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Operation]) -> None:
     """Add control inputs to an op.
 
+    Args:
+        operation: The live op.
+        control_inputs: The ops to wait for.
+
     Private: `Operation._add_control_inputs`. The public API cannot change an edge.
     """
     operation._add_control_inputs(control_inputs)
@@ -616,6 +702,10 @@ def add_control_inputs(operation: tf.Operation, control_inputs: Sequence[tf.Oper
 
 def set_device(operation: tf.Operation, device: str) -> None:
     """Pin an op to a device, or to none with "".
+
+    Args:
+        operation: The live op.
+        device: The device.
 
     Private: `Operation._set_device`. `Operation.device` cannot be set.
     """
@@ -638,6 +728,10 @@ def set_attribute(operation: tf.Operation, name: str, value: AttrValue) -> None:
 def clear_attribute(operation: tf.Operation, name: str) -> None:
     """Remove an attribute of an op.
 
+    Args:
+        operation: The live op.
+        name: The name of the attribute.
+
     Private: `Operation._clear_attr`. Attributes are public to read only.
     """
     operation._clear_attr(name)
@@ -654,6 +748,9 @@ def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) 
 def registered_kernels(op_type: str) -> Any:
     """Return the KernelDefs of the kernels that this process has for an op type.
 
+    Args:
+        op_type: The op type, such as "MatMul".
+
     Private: `tensorflow.python.framework.kernels`. There is no public list of kernels.
     """
     return kernels.get_registered_kernels_for_op(op_type).kernel
@@ -667,8 +764,25 @@ control_flow_context: Callable[[Any], Any] = methodcaller("_get_control_flow_con
 Private: `Operation._get_control_flow_context`, `Graph._get_control_flow_context`. There is no public attribute."""
 
 
+def optimize_graph(config: ConfigProto, graph: MetaGraphDef) -> GraphDef:
+    """Return the GraphDef that TensorFlow's graph optimizer makes of another one.
+
+    Private: `tf_optimizer.OptimizeGraph`; the public API optimizes only what a session runs, all passes at once.
+
+    Args:
+        config: Which passes, as `graph_options.rewrite_options`.
+        graph: The graph, with the ops to keep in the collection "train_op".
+    """
+    optimized: GraphDef = tf_optimizer.OptimizeGraph(config, graph, verbose=False)
+    return optimized
+
+
 def set_control_flow_context(owner: Graph | Operation, innermost: ControlFlowContext | None) -> None:
     """Set the context of an op, or the one that new ops of a graph get; None for outside.
+
+    Args:
+        owner: The graph or the op.
+        innermost: The innermost context; None for none.
 
     Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no public method.
     """
@@ -678,14 +792,20 @@ def set_control_flow_context(owner: Graph | Operation, innermost: ControlFlowCon
 def nested_contexts(outer: ControlFlowContext) -> list[ControlFlowContext]:
     """Return a context's own list of the contexts inside; changes to it take effect.
 
+    Args:
+        outer: The outer context.
+
     Private: `ControlFlowContext._nested_contexts`. Public is only the proto, which leaves gradient loops out.
     """
-    nested: list[Any] = outer._nested_contexts
+    nested: list[ControlFlowContext] = outer._nested_contexts
     return nested
 
 
 def context_values(inner: ControlFlowContext) -> set[str]:
     """Return a context's own set of the names of the tensors that it has seen; changes to it take effect.
+
+    Args:
+        inner: The inner context.
 
     Private: `ControlFlowContext._values`. Public is only the proto.
     """
@@ -696,6 +816,9 @@ def context_values(inner: ControlFlowContext) -> set[str]:
 def context_external_values(inner: ControlFlowContext) -> dict[str, tf.Tensor]:
     """Return a context's own dict of tensors from outside, by the name of the tensor inside that replaces it; changes
     take effect.
+
+    Args:
+        inner: The inner context.
 
     Private: `ControlFlowContext._external_values`. Public is only the proto.
     """
@@ -714,8 +837,11 @@ def is_complete(context: ControlFlowContext) -> bool:
     return all(pivot is not None for pivot in pivots)
 
 
-def gradient_loop_state(context: Any) -> Any:
+def gradient_loop_state(context: ControlFlowContext) -> object:
     """Return what a gradient's loop knows of its forward loop; None of another loop.
+
+    Args:
+        context: The context of a loop.
 
     Private: `WhileContext._grad_state`. `grad_state` can be read, and not set.
     """
@@ -724,6 +850,10 @@ def gradient_loop_state(context: Any) -> Any:
 
 def set_gradient_loop_state(context: Any, state: object) -> None:
     """Set the state that connects the loop of a gradient to its forward loop.
+
+    Args:
+        context: The context of the gradient's loop.
+        state: The state; None for none.
 
     Private: `WhileContext._grad_state`. See `gradient_loop_state`.
     """
@@ -743,6 +873,10 @@ def is_gradient_loop_state(thing: object) -> bool:
 
 def variable_from_proto(graph: tf.Graph, proto: VariableDef) -> tf.Variable:
     """Return a variable over the ops that a VariableDef names, in no collection.
+
+    Args:
+        graph: The live graph.
+        proto: The VariableDef.
 
     Private: the classes `ResourceVariable` and `RefVariable`. `tf.Variable.from_proto` chooses between them by a global
     switch, not by the proto.
@@ -900,6 +1034,9 @@ def deleted_variable(handle: Tensor) -> tf.Variable | None:
 def living_variables(graph: FuncGraph) -> tuple[tuple[tf.Variable, ...], bool]:
     """The variables of a traced function whose Python objects are there; and whether that of another one is gone.
 
+    Args:
+        graph: The FuncGraph.
+
     Private: `FuncGraph._weak_variables`. Public is `variables`, which raises where one is gone.
     """
     referents = [reference() for reference in graph._weak_variables]
@@ -920,18 +1057,18 @@ def variable_view(variable: tf.Variable, *, trainable: bool) -> tf.Variable:
 
     Both have one handle, so that assigning to one assigns to the other.
 
-    Private: `BaseResourceVariable._trainable`. Public is an argument of the constructor only, which makes a new value.
-
     Args:
         variable: The variable.
         trainable: Whether optimizers train the new one by default, and gradient tapes watch it.
+
+    Private: `BaseResourceVariable._trainable`. Public is an argument of the constructor only, which makes a new value.
     """
     view: tf.Variable = type(variable).__new__(type(variable))
     vars(view).update(vars(variable), _trainable=trainable)
     return view
 
 
-def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[Any], bool]) -> None:
+def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[tf.Variable], bool]) -> None:
     """Remove variables and variable scopes from the stores that `get_variable` reads.
 
     Args:
@@ -1020,6 +1157,10 @@ def without_extension(session: Session) -> Iterator[None]:
 def open_session_like(session: Session, config: ConfigProto | None) -> ClosableSession:
     """Open a session on the target and graph of another one, with this ConfigProto, and not as a default session.
 
+    Args:
+        session: The session.
+        config: The configuration, or None for TensorFlow's default.
+
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
     """
     result: ClosableSession = BaseSession(cast("Any", session)._target, session.graph, config)
@@ -1049,6 +1190,10 @@ def check_placement(session: Session, graph: Any) -> None:
 def exchange_c_sessions(session: Session, other: Any) -> None:
     """Exchange the C sessions of two sessions.
 
+    Args:
+        session: The session.
+        other: The other session.
+
     Private: `BaseSession._session`. The public API cannot renew a session.
     """
     unchecked = cast("Any", session)
@@ -1074,6 +1219,10 @@ def mark_closed(session: Session) -> None:
 def set_session_config(session: Session, config: ConfigProto | None) -> None:
     """Set the ConfigProto that `session_config` returns.
 
+    Args:
+        session: The session.
+        config: The configuration, or None for TensorFlow's default.
+
     Private: `BaseSession._config`. Public is an argument of the constructor only.
     """
     cast("Any", session)._config = config
@@ -1081,6 +1230,10 @@ def set_session_config(session: Session, config: ConfigProto | None) -> None:
 
 def is_partial_run_active(session: Session, handle: str) -> bool:
     """Whether a partial run of this handle has fetches left; asking changes nothing.
+
+    Args:
+        session: The session.
+        handle: What `partial_run_setup` returned.
 
     Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
     """
@@ -1121,16 +1274,19 @@ Private: `TensorHandle._auto_gc_enabled`."""
 def load_functions(library: FunctionDefLibrary) -> dict[str, ConcreteFunction]:
     """Return a ConcreteFunction for each FunctionDef of a FunctionDefLibrary, by the FunctionDef's name.
 
+    Args:
+        library: The FunctionDefLibrary.
+
     Raises:
         ValueError: A function calls itself, or TensorFlow cannot load one.
 
     Private: `function_deserialization.load_function_def_library`. Public is `tf.saved_model.load`, of a folder.
     """
-    loaded: dict[str, Any] = function_deserialization.load_function_def_library(library)
+    loaded: dict[str, ConcreteFunction] = function_deserialization.load_function_def_library(library)
     return loaded
 
 
-def rename_called_functions(node: NodeDef, functions: Mapping[str, FunctionDef], suffix: str) -> None:
+def rename_called_functions(node: NodeDef, functions: Mapping[str, ConcreteFunction], suffix: str) -> None:
     """Change a NodeDef to call functions of `load_functions`, and rename the state that it shares.
 
     Args:
@@ -1167,12 +1323,16 @@ def registered_gradient(name: str) -> Callable[..., object] | None:
 
     Private: `ops.gradient_registry`. `tf.RegisterGradient` adds to it; nothing public reads it.
     """
-    function: Callable[..., Any] | None = ops.gradient_registry.lookup(name)
+    function: Callable[..., object] | None = ops.gradient_registry.lookup(name)
     return function
 
 
 def concrete_function(graph: FuncGraph, attributes: Mapping[str, object]) -> ConcreteFunction:
     """Return the ConcreteFunction of a FuncGraph, with these attributes of its FunctionDef.
+
+    Args:
+        graph: The FuncGraph.
+        attributes: The attributes of the function.
 
     Private: `ConcreteFunction.from_func_graph`, `function_type_utils.derive_from_graph`. Public functions trace Python.
     """
@@ -1186,6 +1346,9 @@ def concrete_function(graph: FuncGraph, attributes: Mapping[str, object]) -> Con
 def call_gradient_function(concrete: ConcreteFunction) -> Any:
     """Return what computes the gradient of a call of a ConcreteFunction, for `set_gradient_function`.
 
+    Args:
+        concrete: The ConcreteFunction.
+
     Private: `ConcreteFunction._get_gradient_function`. TensorFlow sets it while it makes the call.
     """
     return concrete._get_gradient_function()
@@ -1197,6 +1360,9 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
     TensorFlow makes the graphs of a loop's or a conditional's functions again for a gradient if it does not find them
     at the op. What their resources hold gets lost in those that are nested, and so does the gradient: a loop in a loop
     has the gradient 0. Here each graph knows its resources before the graphs in it are made.
+
+    Args:
+        operations: The live ops.
 
     Private: `while_v2._get_graph`, `cond_v2.get_func_graphs`, `handle_data_util.copy_handle_data`, `_body_graph`,
     `_cond_graph`, `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they
@@ -1285,6 +1451,9 @@ def call_with_captures(concrete: ConcreteFunction, arguments: Sequence[Tensor], 
 def traces(polymorphic: Any) -> list[ConcreteFunction]:
     """Return the ConcreteFunctions that a tf.function has traced, or was loaded with, in their order.
 
+    Args:
+        polymorphic: The `tf.function`.
+
     Private: `Function._function_cache`, `RestoredFunction.concrete_functions`. The public list
     (`_list_all_concrete_functions`) is private too.
     """
@@ -1311,7 +1480,7 @@ def _function_by_type() -> Any:
 
         @property
         def function_spec(self) -> Any:
-            """What `tf.saved_model.save` writes."""
+            """The function spec that `tf.saved_model.save` writes."""
             spec = super().function_spec
             spec._input_signature = None
             return spec
@@ -1350,6 +1519,9 @@ def typed_function(body: Callable[..., object], parameters: Sequence[Parameter],
 def freeze_function(concrete: ConcreteFunction) -> ConcreteFunction:
     """Return a ConcreteFunction with constants in place of variables, and its control flow as it is.
 
+    Args:
+        concrete: The ConcreteFunction.
+
     Private: `convert_variables_to_constants_v2`. Public is a converter for TensorFlow Lite only.
     """
     freeze = convert_to_constants.convert_variables_to_constants_v2
@@ -1360,10 +1532,12 @@ def freeze_function(concrete: ConcreteFunction) -> ConcreteFunction:
 def functional_model(model: KerasModel) -> KerasModel | None:
     """Return the Functional model that a Keras model is, or that a Sequential one computes; None for others.
 
-    Private: `Sequential._functional`, `Function._nodes_by_depth`, of Keras 3.
+    Private: `Sequential._functional`, `Function._nodes_by_depth`, `_inputs_struct` and `_outputs_struct`, of Keras 3. A
+    model without them, in another release too, is taken to be none.
     """
     functional = getattr(model, "_functional", None) or model
-    return functional if hasattr(functional, "_nodes_by_depth") else None
+    fields = ("_nodes_by_depth", "_inputs_struct", "_outputs_struct")
+    return functional if all(hasattr(functional, field) for field in fields) else None
 
 
 def functional_nodes(model: KerasModel) -> list[Any]:
@@ -1411,6 +1585,9 @@ def flatten_with_paths(structure: object) -> list[tuple[tuple[object, ...], obje
 def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
     """Return the variables that an object tracks, by their paths in it, "layers/0/kernel", shortest paths first.
 
+    Args:
+        trackable: A `tf.Module`, a Keras model, or another trackable object.
+
     Private: `ObjectGraphView`. Checkpoints and SavedModels name variables by these paths; public are only the paths in
     a checkpoint that has been written.
     """
@@ -1430,6 +1607,9 @@ def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
 
 def import_meta_graph(meta: MetaGraphDef) -> None:
     """Import a MetaGraphDef into the default graph, with collections.
+
+    Args:
+        meta: The MetaGraphDef.
 
     Private: `meta_graph.import_scoped_meta_graph`. `tf.compat.v1.train.import_meta_graph` makes a Saver beside.
     """
@@ -1465,3 +1645,6 @@ def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: object) -> M
         graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver_def
     )
     return result
+
+
+bind()  # where TensorFlow is imported already: of a release without one of the names above, the functions refuse calls

@@ -8,8 +8,8 @@ A NodeDef that a file's summary reads has fewer fields than TensorFlow's; it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Message
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tensorflow import TensorSpec as TensorSpec
     from tensorflow import Variable as Variable
     from tensorflow._aliases import DTypeLike as DTypeLike
+    from tensorflow._aliases import ShapeLike as ShapeLike
+    from tensorflow._aliases import TensorCompatible as TensorCompatible
     from tensorflow.core.framework.attr_value_pb2 import AttrValue as AttrValue
     from tensorflow.core.framework.attr_value_pb2 import NameAttrList as NameAttrList
     from tensorflow.core.framework.function_pb2 import FunctionDef as FunctionDef
@@ -35,30 +37,41 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.step_stats_pb2 import StepStats as StepStats
     from tensorflow.core.framework.tensor_pb2 import TensorProto as TensorProto
     from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto as TensorShapeProto
+    from tensorflow.core.framework.tensor_slice_pb2 import TensorSliceProto as TensorSliceProto
     from tensorflow.core.framework.types_pb2 import DataType as DataType
     from tensorflow.core.framework.variable_pb2 import SaveSliceInfoDef as SaveSliceInfoDef
     from tensorflow.core.framework.variable_pb2 import VariableDef as VariableDef
     from tensorflow.core.protobuf.config_pb2 import ConfigProto as ConfigProto
     from tensorflow.core.protobuf.config_pb2 import RunMetadata as RunMetadata
+    from tensorflow.core.protobuf.config_pb2 import RunOptions as RunOptions
     from tensorflow.core.protobuf.control_flow_pb2 import CondContextDef as CondContextDef
     from tensorflow.core.protobuf.control_flow_pb2 import ControlFlowContextDef as ControlFlowContextDef
     from tensorflow.core.protobuf.control_flow_pb2 import WhileContextDef as WhileContextDef
     from tensorflow.core.protobuf.meta_graph_pb2 import AssetFileDef as AssetFileDef
+    from tensorflow.core.protobuf.meta_graph_pb2 import CollectionDef as CollectionDef
     from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef as MetaGraphDef
     from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef as SignatureDef
     from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo as TensorInfo
     from tensorflow.core.protobuf.queue_runner_pb2 import QueueRunnerDef as QueueRunnerDef
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
+    from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedBareConcreteFunction as SavedBareConcreteFunction
+    from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedConcreteFunction as SavedConcreteFunction
+    from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedObject as SavedObject
+    from tensorflow.core.protobuf.saved_object_graph_pb2 import SavedObjectGraph as SavedObjectGraph
     from tensorflow.core.protobuf.saver_pb2 import SaverDef as SaverDef
+    from tensorflow.core.protobuf.struct_pb2 import StructuredValue as StructuredValue
+    from tensorflow.core.protobuf.struct_pb2 import TensorSpecProto as TensorSpecProto
     from tensorflow.core.protobuf.tensor_bundle_pb2 import BundleEntryProto as BundleEntryProto
     from tensorflow.core.protobuf.tensor_bundle_pb2 import BundleHeaderProto as BundleHeaderProto
     from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph as TrackableObjectGraph
+
+    TrackableObject = TrackableObjectGraph.TrackableObject
 
     ContextDef = CondContextDef | WhileContextDef
     """A control flow context of TensorFlow 1, as it is saved."""
 
     class Named(Protocol):
-        """What has the name of an op or a tensor: an Operation, a Tensor, a Variable, an op of a selection."""
+        """An object with the name of an op or a tensor: an Operation, a Tensor, a Variable, an op of a selection."""
 
         @property
         def name(self) -> Any:
@@ -72,6 +85,9 @@ if TYPE_CHECKING:
     """Ops and name scopes: one, several, or a selection."""
     TensorsLike: TypeAlias = str | Named | Iterable["TensorsLike"]
     """Tensors: one, several, or the outputs of a selection."""
+
+    TensorKey = TypeVar("TensorKey", bound=str | Named)
+    """The key of a mapping from tensors, such as feeds: a TypeVar, because a Mapping is invariant in its keys."""
 
     class EditorLike(Protocol):
         """An editor of a graph."""
@@ -111,7 +127,7 @@ if TYPE_CHECKING:
             """Call the function."""
 
         def __getattr__(self, name: str) -> Any:
-            """What TensorFlow has beside these."""
+            """Any other attribute."""
 
     class ControlFlowContext(Protocol):
         """The inside of a conditional or a loop of TensorFlow 1 in a live graph; TensorFlow ships no types of it."""
@@ -125,7 +141,7 @@ if TYPE_CHECKING:
             """The context as it is saved."""
 
         def __getattr__(self, name: str) -> Any:
-            """What TensorFlow has beside these."""
+            """Any other attribute."""
 
     class LibraryFunction(Protocol):
         """An entry of a graph's function library; its class differs with the function and the release."""
@@ -135,7 +151,7 @@ if TYPE_CHECKING:
             """The name, as bytes or str."""
 
         def __getattr__(self, name: str) -> Any:
-            """What TensorFlow has beside it."""
+            """Any other attribute."""
 
     class CheckpointReader(Protocol):
         """TensorFlow's reader of a checkpoint, which is written in C++."""
@@ -152,8 +168,46 @@ if TYPE_CHECKING:
         def get_variable_to_shape_map(self) -> dict[str, list[int]]:
             """The shape of each value by its name."""
 
+    class GenericFunction(Protocol):
+        """The used part of a `tf.function`."""
+
+        input_signature: Sequence[TensorSpec] | None
+        python_function: Callable[..., object]
+
+        def __call__(self, *arguments: object, **keywords: object) -> Any:
+            """Call the function."""
+
+        def get_concrete_function(self, *arguments: object, **keywords: object) -> ConcreteFunction:
+            """The trace for arguments like these."""
+
+    class LookupTable(Protocol):
+        """The used part of a `tf.lookup` table."""
+
+        resource_handle: Tensor
+
+    class MutableLookupTable(LookupTable, Protocol):
+        """The used part of a `tf.lookup.experimental.MutableHashTable`."""
+
+        def insert(self, keys: Tensor, values: Tensor) -> object:
+            """Add keys with their values."""
+
+    class QueueRunner(Protocol):
+        """The used part of a `tf.compat.v1.train.QueueRunner`."""
+
+        def to_proto(self) -> QueueRunnerDef:
+            """The runner as it is saved."""
+
+    class Saver(Protocol):
+        """The used part of a `tf.compat.v1.train.Saver`."""
+
+        def save(self, *arguments: object, **options: object) -> str:
+            """Write a checkpoint, and return its path."""
+
+        def restore(self, *arguments: object, **options: object) -> None:
+            """Load a checkpoint into a session."""
+
     class KerasModel(Protocol):
-        """What is used of a `keras.Model`, or of a layer; Keras ships no types of its own."""
+        """The used part of a `keras.Model`, or of a layer; Keras ships no types."""
 
         name: str
         variables: Sequence[Variable]
@@ -162,7 +216,7 @@ if TYPE_CHECKING:
             """Call the model."""
 
         def __getattr__(self, name: str) -> Any:
-            """What Keras has beside these."""
+            """Any other attribute."""
 else:
 
     def __getattr__(name: str) -> type:
@@ -173,7 +227,7 @@ else:
 
 
 class Session(Protocol):
-    """What is used of a `tf.compat.v1.Session`; see `tfgraphwidget.sources.unwrap_session` for what wraps one."""
+    """The used part of a `tf.compat.v1.Session`; for wrappers see `tfgraphwidget.sources.unwrap_session`."""
 
     @property
     def graph(self) -> Graph:

@@ -33,7 +33,8 @@ from tfgraphwidget.errors import GraphEditError
 SAVED_MODEL = ""  # a folder
 GRAPH_DEFS = (".pb", ".pbtxt")
 PICTURES = (".svg", ".png", ".pdf")
-FILES = (*GRAPH_DEFS, ".meta", ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
+EDITOR = ".tgw"
+FILES = (*GRAPH_DEFS, ".meta", EDITOR, ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
@@ -104,12 +105,21 @@ def _check_name(path: Path) -> None:
 
 
 def unwritable(path: Path, error: Exception) -> GraphEditError:
-    """What the machine says: no permission, no room, a name too long."""
+    """The reason why a path cannot be written: no permission, no space, a name too long.
+
+    Args:
+        path: The path that cannot be written.
+        error: The exception.
+    """
     return GraphEditError(f"{str(path)[:200]!r} cannot be written: {reason(error)}; give another place.")
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name of the file."""
+    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name of the file.
+
+    Args:
+        error: The exception.
+    """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
@@ -142,7 +152,12 @@ def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str]
 
 
 def place_of(path: Path, tell: Callable[[str], None] | None = None) -> Path:
-    """Return the real path to write to. Links are followed, except those that a killed save has left."""
+    """Return the real path to write to. Links are followed, except those that a killed save has left.
+
+    Args:
+        path: The path that the user gave.
+        tell: Called with a notice; None to say nothing.
+    """
     _check_name(path)
     for sentence in recover(Path(os.path.realpath(path.parent))):
         (tell or _silent)(sentence)
@@ -261,7 +276,7 @@ class _Lock:
 
 
 def _fill(stage: Path, write: Callable[[Path], object], locks: list[_Lock]) -> None:
-    """Have the new files written into the stage."""
+    """Write the new files into the stage."""
     stage.mkdir(mode=0o700)  # as private as a file that it may replace
     locks.append(_Lock(stage))
     locks[-1].take()
@@ -383,7 +398,7 @@ def _copy(file: Path, to: Path) -> None:
 
 
 def _settle(stage: Path) -> list[str]:
-    """Have real files in all places, the old ones or the new ones, and remove the stage; a sentence on what was done.
+    """Put real files in all places, the old ones or the new ones, and remove the stage; return a sentence about it.
 
     It can be broken off anywhere, and done again. Raises GraphEditError when the machine does not let it.
     """
@@ -478,7 +493,7 @@ def _folders(folder: Path) -> list[str]:
 
 
 def _flush(file: Path) -> None:
-    """Have a file on the disk: a loss of power would else leave its name without its bytes."""
+    """Flush a file to disk: otherwise a loss of power could leave its name without its bytes."""
     with file.open("rb+") as handle:
         os.fsync(handle.fileno())
 

@@ -208,7 +208,8 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       // Nothing is under the pointer once it has left the canvas.
       const hoverEdge = inner >= 0 && item <= 0 ? stage.edgeAt(point) : -1;
       store.set({ hover: item, hoverEdge });
-      tooltip.move(item, point, hoverEdge);
+      if (inner >= 0) tooltip.move(item, point, hoverEdge);
+      else tooltip.root.hidden = true;
     },
   });
 }

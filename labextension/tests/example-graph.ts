@@ -1,6 +1,13 @@
 // A small made-up graph as Python would send it: input → net(open){dense(closed) → (net)} with an edge in and one inside.
 import type { CloneForm } from "../src/interaction/actions";
-import type { Drawn, Edited, Field, Painted, Previewed, State } from "../src/protocol/messages";
+import type {
+  ClonePreview,
+  EditReport,
+  Field,
+  SceneReply,
+  SelectionReply,
+  State,
+} from "../src/protocol/messages";
 
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array;
 
@@ -138,11 +145,11 @@ export function state(change: Partial<State> = {}): State {
 export function drawn(
   change: Partial<State> = {},
   focus = "",
-  edited: Partial<Edited> | null = null,
-): Drawn & { buffer: DataView } {
+  edited: Partial<EditReport> | null = null,
+): SceneReply & { buffer: DataView } {
   const shapes = { box: [5, 4], route: [5, 2] };
   return {
-    type: "drawn",
+    type: "scene_reply",
     state: state(change),
     focus,
     edited: edited && { text: "", renamed: [], inspected: null, ...edited },
@@ -150,8 +157,11 @@ export function drawn(
   };
 }
 
-export function painted(change: Partial<State>, coverage: readonly number[]): Painted & { buffer: DataView } {
-  return { type: "painted", state: state(change), ...packed(paintArrays(coverage)) };
+export function painted(
+  change: Partial<State>,
+  coverage: readonly number[],
+): SelectionReply & { buffer: DataView } {
+  return { type: "selection_reply", state: state(change), text: "", ...packed(paintArrays(coverage)) };
 }
 
 /** The form as it stands when nobody has touched it. */
@@ -166,9 +176,9 @@ export const plainForm: CloneForm = {
   device: "",
 };
 
-export function previewed(change: Partial<Previewed> = {}): Previewed & { buffer: DataView } {
+export function previewed(change: Partial<ClonePreview> = {}): ClonePreview & { buffer: DataView } {
   return {
-    type: "previewed",
+    type: "clone_preview",
     refusal: "",
     warned: [],
     offer: "",
@@ -180,8 +190,8 @@ export function previewed(change: Partial<Previewed> = {}): Previewed & { buffer
     shared: [],
     stateful: [],
     dropped: [],
-    held: [],
-    held_total: 0,
+    states: [],
+    states_total: 0,
     ...change,
     buffer: new DataView(new ArrayBuffer(0)),
   };

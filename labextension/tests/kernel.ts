@@ -16,7 +16,7 @@ export const OP_IN_SCOPE = 4;
 export const NOTHING = new DataView(new ArrayBuffer(0));
 
 export const refused = (why: string, ops: string[] = []): Answer => ({
-  type: "refused",
+  type: "refusal",
   why,
   ops,
   mends: [],
@@ -34,7 +34,8 @@ export async function openedOn(first: Answer, ...answers: (Answer | Error)[]) {
   const sent: Request[] = [];
   const arrivals: Arrival[] = [];
   const queue: (Answer | Error)[] = [first, ...answers];
-  const channel: Channel = {
+  const channel: Channel & { latency: number } = {
+    latency: 0,
     request: async (message) => {
       sent.push(message);
       await Promise.resolve();
@@ -53,5 +54,5 @@ export async function openedOn(first: Answer, ...answers: (Answer | Error)[]) {
   await actions.open();
   sent.length = 0;
   arrivals.length = 0;
-  return { store, actions, sent, arrivals };
+  return { store, actions, sent, arrivals, channel };
 }

@@ -1,16 +1,28 @@
-"""The browser benches use the browser tests' Chromium and server, and a page that may misbehave: peers do."""
+"""The browser benches use the tests' Chromium, kernels of their own, and a page that may misbehave: peers do."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import browser, jupyter_server
-from tests.browser.server import JupyterServer
+from tests.bench import results
+from tests.browser.conftest import browser
+from tests.browser.server import JupyterServer, free_port
 
-__all__ = ["browser", "jupyter_server"]
+__all__ = ["browser"]
+
+
+@pytest.fixture(scope="session")
+def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """A JupyterLab whose kernels have not imported TensorFlow, as a user's have not."""
+    home = tmp_path_factory.mktemp("jupyter")
+    server = JupyterServer(home, home / "root", free_port())
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
@@ -19,3 +31,9 @@ def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1600, "height": 900}, base_url=jupyter_server.url)
     yield context.new_page()
     context.close()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """`make bench` writes what was measured; a single bench only prints it."""
+    if os.environ.get("TFGRAPHWIDGET_RESULTS") and results.ROWS:
+        results.write(results.ROWS)

@@ -125,12 +125,13 @@ def slices(scopes: int, ops: int) -> v1.GraphDef:
 
 
 MAKERS: dict[str, Callable[[], v1.GraphDef]] = {
-    "g100": lambda: stages(3),
     "g3k": resnet,
     "g10k": lambda: stages(303),
     "g14k": lambda: stages(420),
     "g50k": lambda: stages(1515),
+    "g100": lambda: stages(3),
     "g100k": lambda: stages(3030),
+    "g1M": lambda: stages(30_300),
     "tangles": lambda: tangles(20, 500),
     "slices": lambda: slices(6, 500),
 }

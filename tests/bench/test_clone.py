@@ -18,6 +18,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.bench.graphs import layered
+from tests.bench.results import record
 from tests.conftest import INCEPTION, INCEPTION_OUTPUT, initialised, v1
 
 pytestmark = pytest.mark.bench
@@ -76,11 +77,12 @@ def names_of_the_part() -> list[str]:
 
 def test_clone_of_the_inception_body_against_bare_import() -> None:
     pairs = [one_pair(ours_first=number % 2 == 0) for number in range(PAIRS + 1)][1:]
-    ours, bare, filled = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratio, spread = ratio_of(pairs)
-    print(f"\nclone of 2,701 ops, 378 variables, init='none': {ours * 1e3:.0f} ms (all included)")
-    print(f"tf.import_graph_def of the same nodes:          {bare * 1e3:.0f} ms; {spread}")
-    print(f"the same clone with init='current' (95 MB):     {filled * 1e3:.0f} ms; ratio {filled / bare:.1f}")
+    what = "clone of Inception's body, 2,701 ops, 378 variables, "
+    columns = [[second * 1e3 for second in column] for column in zip(*pairs, strict=True)]
+    peer = "tf.import_graph_def of the same nodes"
+    record("Clone", f"{what}init='none'", "ms", columns[0], {peer: columns[1]}, spread)
+    record("Clone", f"{what}init='current' (95 MB)", "ms", columns[2])
     assert ratio <= BOUND
 
 
@@ -127,8 +129,9 @@ def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, 
 def test_an_own_clone_costs_little_more_than_a_bare_import(size: int) -> None:
     meta = layered(size)
     pairs = [layers_pair(meta, ours_first=number % 2 == 0) for number in range(SIZES[size] + 1)][1:]
-    ours, bare, filled = (statistics.median(column) * 1e6 for column in zip(*pairs, strict=True))
     ratio, spread = ratio_of(pairs)
-    print(f"\n{size:,} ops: clone {ours:.0f} us an op (init='none', all included), bare import {bare:.0f}; {spread}")
-    print(f"initialisation, one session.run: {filled:.0f} us an op")
+    columns = [[second * 1e6 for second in column] for column in zip(*pairs, strict=True)]
+    what = f"clone with own variables, {size:,} ops, per op, CPU"
+    record("Clone", what, "µs", columns[0], {"tf.import_graph_def of the same nodes": columns[1]}, spread)
+    record("Clone", f"initialization of that, one session.run, {size:,} ops, per op", "µs", columns[2])
     assert ratio <= BOUND

@@ -22,8 +22,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     editor.clone(["x:0"], ["net/logits:0"], into="copy")
     for name in ("graph.pb", "graph.pbtxt", "graph.meta"):
         editor.save(folder / name)
-    editor.save(folder / "saved", outputs=["copy/net/logits:0"])
-    editor.save(folder / "frozen.pb", outputs=["copy/net/logits:0"], frozen=True)
+    editor.save(folder / "saved", "x:0", "copy/net/logits:0")
+    editor.save(folder / "frozen.pb", "x:0", "copy/net/logits:0", frozen=True)
     return folder
 
 
@@ -43,4 +43,4 @@ def test_an_exported_file_opens(peer: Peer, name: str, folder: Path, browser: Br
         if peer is NETRON:  # Model Explorer draws with WebGL: what is in its picture cannot be asked
             expect(page.locator('[id="node-name-copy/net/logits"]')).to_be_attached()
     assert seconds <= SECONDS
-    print(f"\nexported     {name:22} {peer.name:16} drawn in {seconds:.1f} s", flush=True)
+    print(f"\n{name}, which we wrote, opened by {peer.name}: {seconds:.1f} s", flush=True)

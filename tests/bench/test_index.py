@@ -15,6 +15,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.bench.graphs import live, many_inceptions, wide
+from tests.bench.results import record
 from tfgraphwidget.graph.index import GraphIndex, build
 
 pytestmark = pytest.mark.bench
@@ -36,9 +37,11 @@ def test_index_of_a_live_graph_of_100000_ops(made: object) -> None:
     graph = live(made())  # type: ignore[operator]
     body = tgw.edit(graph).core.source.body
     pairs = [(seconds(lambda: build(body.nodes())), seconds(graph.as_graph_def)) for _ in range(9)][1:]
-    ours, peer = (statistics.median(column) for column in zip(*pairs, strict=True))
+    ours = statistics.median(pair[0] for pair in pairs)
     ratio = statistics.median(a / b for a, b in pairs)
-    print(f"\nindex of {len(graph.get_operations()):,} live ops: {ours:.2f} s; as_graph_def {peer:.2f} s; {ratio:.2f}")
+    columns = [list(column) for column in zip(*pairs, strict=True)]
+    what = f"index of {len(graph.get_operations()):,} live ops"
+    record("Read", what, "s", columns[0], {"graph.as_graph_def()": columns[1]}, f"ratio {ratio:.2f}")
     assert ratio <= 2.5
     assert ours <= 1.5
 
@@ -55,7 +58,7 @@ def test_growing_by_1000_ops(size: int) -> None:
             for _ in range(1_000):
                 x = tf.raw_ops.Identity(input=x)
         taken.append(seconds(lambda: editor.index))
-    print(f"\n+1,000 ops on {size:,}: {statistics.median(taken) * 1e3:.1f} ms")
+    record("Read", f"1,000 new ops in a live graph of {size:,}", "ms", [1e3 * second for second in taken])
     assert editor.index.names[-1] == x.op.name
     assert statistics.median(taken) <= 0.030
 
@@ -69,7 +72,7 @@ def test_memory_of_an_index() -> None:
         getattr(index, name)
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    print(f"\nmemory of an index beyond its NodeDefs: {held / len(index):.0f} bytes an op ({len(index):,} ops)")
+    record("Read", f"memory of an index beyond its NodeDefs, {len(index):,} ops, per op", "bytes", held / len(index))
     assert held / len(index) <= 1024
 
 
@@ -77,5 +80,5 @@ def test_importing_the_package() -> None:
     code = "import time; t = time.perf_counter(); import tfgraphwidget, sys; print(time.perf_counter() - t)"
     code += "; assert 'tensorflow' not in sys.modules"
     taken = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
-    print(f"\nimport tfgraphwidget: {statistics.median(taken) * 1e3:.0f} ms, without TensorFlow")
+    record("Read", "import tfgraphwidget, cold, without TensorFlow", "ms", [1e3 * second for second in taken])
     assert statistics.median(taken) <= 0.3

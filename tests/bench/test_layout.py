@@ -16,6 +16,7 @@ import pytest
 
 from tests.bench.graphs import layered, many_inceptions
 from tests.bench.nets import stages
+from tests.bench.results import record
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import place
@@ -39,10 +40,9 @@ def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) 
     between = time.process_time()
     positions = place(shown)
     end = time.process_time()
-    print(
-        f"\n{len(index):,} ops of {graph}, {len(shown):,} items: visible {between - start:.2f} s, "
-        f"place {end - between:.2f} s CPU, {positions.box[0, 2]:.0f} x {positions.box[0, 3]:.0f}"
-    )
+    size = f"{positions.box[0, 2]:,.0f} × {positions.box[0, 3]:,.0f} pixels"
+    what = f"layout of everything open, {len(index):,} ops of {graph}, {len(shown):,} items, CPU"
+    record("Draw", what, "s", end - start, note=f"{between - start:.2f} s of it for what is visible; {size}")
     assert end - start <= most
 
 
@@ -66,9 +66,10 @@ def test_the_look_beside_dot_s(layers: int) -> None:
     ours = _quality(positions.box[linked].astype(float), routes)
     box, routes, dot_took = _by_dot(shown, positions.box.astype(float), linked)
     theirs = _quality(box, routes)
-    print(f"\n{len(linked)} ops, {len(routes)} lines")
-    print(f"  ours in {ours_took:.2f} s: {ours}")
-    print(f"  dot in {dot_took:.2f} s: {theirs}")
+    what = f"layout of a flat graph, {len(linked)} ops, {len(routes)} lines"
+    record("Draw", f"{what}, CPU", "s", ours_took, {"dot": dot_took})
+    for quality, unit in (("crossings", ""), ("length", "million pixels"), ("area", "million pixels²")):
+        record("Draw", f"{what}: {quality}", unit, ours[quality], {"dot": theirs[quality]})
     assert ours["through"] <= 0.001 * len(routes)
     assert ours["area"] <= 2.0 * theirs["area"]
 

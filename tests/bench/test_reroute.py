@@ -19,6 +19,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.bench.graphs import layered, wide
+from tests.bench.results import record
 from tests.conftest import v1
 from tests.edits.test_rewiring_at_random import Random, seen, written
 from tests.graph_editor.corpus import fresh_graph
@@ -84,8 +85,9 @@ def test_a_reroute_and_its_undo_against_an_import_of_the_graph(kind: str, where:
         back.time(editor.undo)
     anew.time(lambda: import_anew(meta.graph_def, old, new))
     ratio = anew.wall[0] / statistics.median(there.wall[1:])
-    print(f"\n{kind}, {where}, {len(editor.index):,} ops: reroute {there}, undo {back}")
-    print(f"the same by a new tf.import_graph_def: {anew.wall[0]:.0f} ms, {ratio:.0f} times as long")
+    what = f"{kind}, {where}, {len(editor.index):,} ops"
+    record("Edit", f"reroute, {what}", "ms", there.wall[1:], {"tf.import_graph_def with input_map": anew.wall[0]})
+    record("Edit", f"undo of that, {what}", "ms", back.wall[1:])
     assert ratio >= 50
     assert statistics.median(back.wall[1:]) * 50 <= anew.wall[0]
 
@@ -116,7 +118,7 @@ def test_ten_thousand_edits_leave_no_drift_and_memory_grows_with_the_edits_only(
     assert {n.name: n.SerializeToString(deterministic=True) for n in editor.index.nodes} == written(editor)
     editor.jump(0)
     assert seen(editor) == before
-    print(f"\n10,000 steps, {spent * 1e3 / 10_000:.1f} ms each (tracing memory)")
+    record("Edit", "10,000 random edits, undos and redos, each (while memory is traced)", "ms", spent * 1e3 / 10_000)
     for size, steps, ops in sizes:
         print(f"{size / 1e6:7.1f} MB, {steps:6,} edits remembered, {ops:6,} ops in TensorFlow's graph")
     assert isinstance(editor.history.undone[-1].patch, Patch)

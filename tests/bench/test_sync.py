@@ -8,6 +8,7 @@ import time
 import pytest
 import tensorflow as tf
 
+from tests.bench.results import record
 from tests.conftest import initialised, v1
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources.variables import variable_definition
@@ -37,8 +38,9 @@ def test_sync_costs_at_most_half_as_much_again_as_plain_assigns(resource: bool) 
                 spent.append(time.perf_counter() - before)
             times.append(spent)
             ratios.append(spent[1] / spent[0])
-    middle = [statistics.median(each) * 1e3 for each in zip(*times, strict=True)]
     ratio = statistics.median(ratios)
     kind = "resource" if resource else "ref"
-    print(f"\nsync of 100 MB, {kind}: {middle[1]:.2f} ms, plain {middle[0]:.2f} ms, ratio {ratio:.2f}")
+    plain_times, our_times = ([1e3 * second for second in column] for column in zip(*times, strict=True))
+    what = f"sync of 100 MB of {kind} variables"
+    record("Sessions", what, "ms", our_times, {"plain assigns": plain_times}, f"ratio {ratio:.2f}")
     assert ratio <= 1.5

@@ -33,7 +33,7 @@ PATIENCE = {
 OPEN_LIMIT = {"g3k": 1.0, "g10k": 1.2, "g50k": 3.0}
 UNFOLD_LIMIT = {"g3k": 2.0, "g10k": 3.0, "g50k": 8.0}
 FRAME_LIMIT = {"g14k": 33, "g100k": 50}  # ms; 10,000 boxes in view, and 73,000
-WARM = "import tfgraphwidget as tgw\nimport tfgraphwidget.editor, tfgraphwidget.widget"  # and so no TensorFlow
+WARM = "import tfgraphwidget as tgw\nimport tfgraphwidget.editor, tfgraphwidget.widget"  # which import no TensorFlow
 VIEWPORT = {"width": 1600, "height": 900}
 UNFOLDED = "editor.open_all()"
 
@@ -80,7 +80,9 @@ def test_open(
 ) -> None:
     file = written(graph, folder)
     peer.install()
-    ours = opened(warm(page, jupyter_server, file), graph)
+    notebook = warm(page, jupyter_server, file)
+    ours = opened(notebook, graph)
+    assert notebook.kernel_eval("'tensorflow' not in __import__('sys').modules")
     say("open", graph, "tfgraphwidget", f"{ours:.2f} s, TensorFlow not imported", f"{OPEN_LIMIT[graph]} s")
     with peer.served(file) as url, browser.new_context(viewport=VIEWPORT, bypass_csp=True) as context:
         theirs = peer.open(context, url, PATIENCE[graph])[1]

@@ -31,7 +31,11 @@ CLEAR = """async () => {
     for (const widget of [...shell.widgets("main")]) widget.dispose();
     if (shell.leftCollapsed) shell.expandLeft();
     if (!shell.rightCollapsed) shell.collapseRight();
-    if (!isLight()) await commands.execute("apputils:change-theme", { theme: "JupyterLab Light" });
+    if (!isLight()) {
+        await commands.execute("apputils:change-theme", { theme: "JupyterLab Light" });
+        const covered = () => !isLight() || document.querySelector("#jupyterlab-splash");
+        for (let frames = 600; covered() && frames > 0; frames--) await new Promise(requestAnimationFrame);
+    }
     window.isCleared = isLight() && shell.mode === "multiple-document"
         && !document.querySelector("#jupyterlab-splash, .jp-Dialog, .lm-Menu, .Toastify__toast");
     return window.isCleared;
@@ -68,6 +72,8 @@ NOT_OURS = (
     # JupyterLab asks for a subshell when a comm opens; a kernel that is shut down meanwhile does not answer. Nobody
     # else sends that; of a page that is closing there is no stack to see it by.
     ("Canceled future for create_subshell_request", ""),
+    # A document that is closed while JupyterLab connects it to a session that runs already for its path.
+    ("Disposed", "._handleNewSession ("),
     # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.
     ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
     # And what JupyterLab asks for every few seconds, and when its layout has changed.
@@ -206,6 +212,16 @@ def new_page(profile: BrowserContext, server: JupyterServer) -> Page:
     return profile.new_page()
 
 
+def in_a_window(page: Page) -> Page:
+    """Another page of the same profile, in a window of its own: behind another tab it would draw one frame a second."""
+    assert page.context.browser
+    session = page.context.browser.new_browser_cdp_session()
+    with page.context.expect_page() as opened:
+        session.send("Target.createTarget", {"url": "about:blank", "newWindow": True})
+    session.detach()
+    return opened.value
+
+
 @contextmanager
 def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
     """A page of one's own, closed at the end; what a file's tests share is closed before."""
@@ -261,6 +277,8 @@ class SharedPage:
         page.set_viewport_size(WINDOW)
         page.emulate_media(forced_colors="null", reduced_motion="null", color_scheme="null")
         page.mouse.move(0, 0)
+        if page.locator(".lm-Menu").count():
+            page.keyboard.press("Escape")
         return bool(page.evaluate(CLEAR))
 
     def close(self) -> None:

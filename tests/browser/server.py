@@ -46,13 +46,15 @@ class JupyterServer:
     root: Path
     port: int
     environment: dict[str, str] = field(default_factory=dict)  # what it and its kernels get beside the tests' own
+    base_url: str = "/"  # as JupyterHub has one for each user
+    page_port: int = 0  # where pages find it, if something lies between
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """The origin: no page of a test may ask anything of another."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.page_port or self.port}"
 
     @property
     def log(self) -> Path:
@@ -62,12 +64,14 @@ class JupyterServer:
     def page_url(self, path: str, app: App = "lab") -> str:
         """The address that opens a notebook of `root`, in JupyterLab in a new workspace with no other tab."""
         place = f"lab/workspaces/{uuid.uuid4().hex}/tree/{path}" if app == "lab" else f"notebooks/{path}"
-        return f"{self.url}/{place}?token={self.token}"
+        return f"{self.url}{self.base_url}{place}?token={self.token}"
 
     def api(self, path: str, method: str = "GET") -> Any:
         """The JSON that the server's REST API answers."""
         headers = {"Authorization": f"token {self.token}"}
-        request = urllib.request.Request(f"{self.url}/api/{path}", headers=headers, method=method)
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{self.base_url}api/{path}", headers=headers, method=method
+        )
         with urllib.request.urlopen(request, timeout=30) as reply:
             body = reply.read()
         return json.loads(body) if body else None
@@ -95,7 +99,8 @@ class JupyterServer:
             "content": {"code": before, "silent": True, "store_history": False, "allow_stdin": False,
                         "user_expressions": {"value": dumped}, "stop_on_error": False},
         }  # fmt: skip
-        address = f"ws://127.0.0.1:{self.port}/api/kernels/{self.kernel_of(path)}/channels?session_id={question}"
+        kernel = f"127.0.0.1:{self.port}{self.base_url}api/kernels/{self.kernel_of(path)}"
+        address = f"ws://{kernel}/channels?session_id={question}"
         header = [f"Authorization: token {self.token}"]
         connection = websocket.create_connection(address, timeout=seconds, header=header)
         try:
@@ -148,6 +153,7 @@ class JupyterServer:
         }
         command = [
             sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+            f"--ServerApp.base_url={self.base_url}",
             f"--port={self.port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={self.token}",
             f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True",
             "--JupyterNotebookApp.expose_app_in_browser=True",

@@ -46,13 +46,13 @@ def resting(page: Page, server: JupyterServer, name: str) -> Widget:
     notebook.kernel_eval("0", before=NOTED)
     page.mouse.move(*widget.place("two"))
     for _ in range(300):
-        if "foreseen" in notebook.kernel_eval("said"):
+        if "next_scene" in notebook.kernel_eval("said"):
             break
         page.wait_for_timeout(100)
     # The page has heard it when it has heard what was said after that.
     notebook.kernel_eval("0", before="editor.widget.height += 1")
     expect(widget.root).to_have_css("height", "481px")
-    assert notebook.kernel_eval("said") == ["foreseen"]
+    assert notebook.kernel_eval("said") == ["next_scene"]
     return widget
 
 
@@ -67,8 +67,8 @@ def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     widget.settled()
     assert notebook.kernel_eval("sorted(editor.opened)") == ["one … three", "two"]
     said = notebook.kernel_eval("said")
-    assert "painted" in said
-    assert "drawn" not in said
+    assert "selection_reply" in said
+    assert "scene_reply" not in said
     assert widget.number("items") == notebook.kernel_eval("len(editor.scene())")
     for name in INSIDE:  # the tree for screen readers, too
         expect(widget.root.locator(f"[role=treeitem][data-name='{name}']")).to_have_count(1)

@@ -12,11 +12,12 @@ from tests.browser.test_widget import shown
 
 NOTED = """
 from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.widget.protocol.codec import message_type
 from tfgraphwidget.widget.request_handler import RequestHandler
 asked, plans = [], []
 handle, plan = RequestHandler.handle, Clone._patch
 def noted(handler, request):
-    asked.append(type(request).__name__.lower())
+    asked.append(message_type(type(request)))
     return handle(handler, request)
 def planned(clone, context, *, is_sample):
     plans.append(clone.into)
@@ -28,7 +29,7 @@ RequestHandler.handle, Clone._patch = noted, planned
 def asked(widget: Widget) -> list[str]:
     """What the page has requested, but for drawings of scopes that the user may open next."""
     requests: list[str] = widget.notebook.kernel_eval("asked")
-    return [request for request in requests if request != "foresee"]
+    return [request for request in requests if request != "prefetch_scene"]
 
 
 def preview_of(widget: Widget, scope: str) -> None:

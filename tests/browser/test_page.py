@@ -199,7 +199,7 @@ def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     page.keyboard.press("Backspace")
     expect(way.get_by_role("button")).to_have_count(2)
     search = view.root.get_by_role("combobox", name="Find ops")
-    search.fill("is:door")
+    search.fill("is:call")
     expect(view.root.locator(".tgw-hits-total")).to_contain_text("1 found")
     search.press("Escape")
     way.get_by_role("button").first.click()
@@ -340,6 +340,16 @@ def test_the_selection_and_the_colours_are_there(opened: Open) -> None:
     expect(view.root.locator(".tgw-legend-ramp")).to_be_visible()
     view.settled()
     shoot(view.page, "page-coloured")
+    view.page.set_viewport_size({"width": 520, "height": 780})
+    legend = view.root.get_by_role("region", name="Colors")
+    expect(view.root.locator(".tgw-legend-ramp")).to_be_visible()
+    for most in (0.08, 0.02):
+        box = legend.bounding_box()
+        assert box is not None
+        assert box["width"] * box["height"] <= most * 520 * 780
+        view.root.get_by_role("button", name="Legend").click()
+    shoot(view.page, "page-coloured-narrow")
+    view.page.set_viewport_size({"width": 1400, "height": 900})
     view.root.get_by_role("button", name="Clear selection").click()
     expect(view.root).to_have_attribute("data-selected-ops", "0")
 

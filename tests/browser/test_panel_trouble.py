@@ -12,6 +12,8 @@ from tests.browser.lab import OpenNotebook, open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_panel import GRAPH, NOTEBOOK_PANEL, SESSION, WAIT, open_panel
 
+pytestmark = pytest.mark.one_page
+
 # A page on a slow machine: a widget is drawn long after its model is known.
 SLOW_VIEWS = f"""() => {{
     const {{ rendermime }} = {NOTEBOOK_PANEL}.content;
@@ -36,9 +38,7 @@ SECOND_ON_KERNEL = """async ([path, id]) => {
 def notebook(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
     """A notebook with a graph and a session; nothing has run."""
     page.set_viewport_size({"width": 1600, "height": 900})
-    path = write_notebook(jupyter_server, "trouble.ipynb", [GRAPH, SESSION])
-    page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
-    return open_notebook(page, jupyter_server, path)
+    return open_notebook(page, jupyter_server, write_notebook(jupyter_server, "trouble.ipynb", [GRAPH, SESSION]))
 
 
 def test_a_view_that_is_slow_to_come_is_waited_for(notebook: OpenNotebook) -> None:
@@ -53,6 +53,7 @@ def test_a_view_that_is_slow_to_come_is_waited_for(notebook: OpenNotebook) -> No
     assert widget.number("ops") == notebook.kernel_eval("len(graph.get_operations())")
 
 
+@pytest.mark.one_page(False)
 def test_the_panel_opens_where_a_page_is_not_secure(page: Page, jupyter_server: JupyterServer) -> None:
     # Over http from another machine a browser has none of these.
     page.add_init_script("delete Crypto.prototype.randomUUID; delete Navigator.prototype.locks;")
@@ -79,10 +80,12 @@ def test_closing_one_of_two_views_of_a_notebook_leaves_the_panel_its_kernel(note
     panel.says("The notebook is closed")
 
 
+@pytest.mark.one_page(False)
 def test_a_kernel_whose_first_notebook_was_closed_wants_the_page_reloaded(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:
     page = notebook.page
+    page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
     notebook.run_cell(0)
     open_panel(notebook)
     second = write_notebook(jupyter_server, "second.ipynb", ["1"])

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import Widget
-from tests.browser.lab import KERNEL_IS_IDLE, OpenNotebook, open_notebook, shoot, write_notebook
+from tests.browser.lab import KERNEL_IS_IDLE, OpenNotebook, in_a_window, open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import GRAPH
 
@@ -184,12 +184,12 @@ def test_two_tabs_and_two_notebooks_on_one_kernel_stay_in_step(page: Page, jupyt
     first = shown(page, jupyter_server, "tabs")
     page.keyboard.press("Control+s")
     expect(page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
-    tab = page.context.new_page()
+    tab = in_a_window(page)
     notebook = open_notebook(tab, jupyter_server, first.notebook.path)
     second = Widget(notebook, notebook.panel.locator(".tfgraphwidget"))
 
     other = write_notebook(jupyter_server, "other.ipynb", ["editor"])
-    third_page = page.context.new_page()
+    third_page = in_a_window(page)
     third_notebook = open_notebook(third_page, jupyter_server, other)
     third_page.evaluate(
         "id => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({id})",

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 import tfgraphwidget as tgw
 from tests.browser.hands import Widget
-from tests.browser.lab import shoot
+from tests.browser.lab import in_a_window, shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_files import Files, remove
 from tests.conftest import build_mlp
@@ -29,11 +29,11 @@ class Tabs:
 
     def __init__(self, page: Page, server: JupyterServer, folder: Path, script: str = "") -> None:
         page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
-        other = page.context.new_page()
-        for each in (page, other):
-            each.add_init_script(script)
+        page.add_init_script(script)
         self.first = Files(page, server, folder)
         self.one = self.first.open("graph.pb")
+        other = in_a_window(page)
+        other.add_init_script(script)
         self.second = Files(other, server, folder)
         self.two = self.second.open("graph.pb")
 

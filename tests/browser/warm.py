@@ -1,11 +1,12 @@
-"""Kernels that have TensorFlow loaded already: each is forked from one process that imported it once.
+"""Kernels, and programs of tests, that have TensorFlow loaded already: forked from one process that imported it once.
 
 A fresh kernel spends 6 s of CPU on `import tensorflow`, over a hundred times in one run of the tests. Here one process
 imports it, with ipykernel and what else tfgraphwidget needs, executes nothing, and forks for each kernel. That is
 sound: after these imports its only other threads are OpenBLAS's, which ends them before a fork, and there is no
 session, no eager context and no event loop yet that could be shared. A kernel has for itself what any has: process,
 group, environment, folder, streams, random numbers, `__main__`. Only modules of others are loaded sooner: who looks at
-that, or measures it, takes the environment's own python3, as tests/jupyterlab/test_comm_handler.py does.
+that, or measures it, takes the environment's own python3, as tests/jupyterlab/test_comm_handler.py does. What a test
+would start by `python -c CODE` or `python FILE` is had in the same way: see `WarmKernels.python`.
 
 Jupyter watches the process that it starts; that is stand_in.py. It hands all that it was given to the forking process
 over a socket, passes signals on, and ends as the kernel ends. When the stand-in goes, its kernel goes; when the forking
@@ -19,6 +20,7 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -32,7 +34,7 @@ from typing import Any
 
 WARM = b"warm\n"
 # What tfgraphwidget imports, and not itself: a test says that nothing of ours is loaded until it is used.
-LOADED = ("ipykernel.kernelapp", "tensorflow", "anywidget", "scipy.sparse.csgraph", "scipy.sparse.linalg")
+LOADED = ("ipykernel.kernelapp", "tensorflow", "anywidget")
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
@@ -45,8 +47,8 @@ class WarmKernels:
         # Pytest's own folders have too long a path for a socket.
         self.folder = tempfile.TemporaryDirectory(prefix="warm-", ignore_cleanup_errors=True)
         address = str(Path(self.folder.name, "socket"))
-        stand_in = [sys.executable, "-I", "-S", str(STAND_IN), address, "-f", "{connection_file}"]
-        kernelspec = {**get_kernel_dict(), "argv": stand_in}
+        self.python = [sys.executable, "-I", "-S", str(STAND_IN), address]
+        kernelspec = {**get_kernel_dict(), "argv": [*self.python, "-f", "{connection_file}"]}
         place = Path(self.folder.name, "kernels", "python3")
         place.mkdir(parents=True)
         (place / "kernel.json").write_text(json.dumps(kernelspec))
@@ -154,11 +156,9 @@ def taken(line: socket.socket) -> Order | None:
     return Order(arguments, folder, environment, streams)
 
 
-def be_kernel(order: Order, cache: Path) -> None:
-    """Be what `python -m ipykernel_launcher` would be, until the kernel ends."""
-    import ipykernel_launcher
+def be_program(order: Order, cache: Path) -> None:
+    """Be what `python -c CODE`, `python FILE` or `python -m ipykernel_launcher` would be, until it ends."""
     import numpy as np
-    from ipykernel.kernelapp import launch_new_instance
 
     for number, stream in enumerate(order.streams):
         os.dup2(stream, number)
@@ -166,18 +166,35 @@ def be_kernel(order: Order, cache: Path) -> None:
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
-    sys.argv = [ipykernel_launcher.__file__, *order.arguments]
     if sys.dont_write_bytecode:  # then tfgraphwidget would be compiled in each kernel: 1 s
         sys.pycache_prefix = str(cache)
         sys.dont_write_bytecode = False
     # Python's own random numbers begin anew after a fork by themselves; NumPy's global ones do not.
     np.random.seed()  # noqa: NPY002
-    launch_new_instance()
+    run(*order.arguments)
     # Ended as Python ends, but for the taking apart of all modules: 1.4 s of CPU for TensorFlow's.
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def run(first: str, *others: str) -> None:
+    """Run what the arguments of a Python name: code, a file, or else a kernel."""
+    if first == "-c":
+        code, *rest = others
+        sys.argv = ["-c", *rest]
+        sys.path.insert(0, "")
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    elif first == "-f":
+        import ipykernel_launcher
+        from ipykernel.kernelapp import launch_new_instance
+
+        sys.argv = [ipykernel_launcher.__file__, first, *others]
+        launch_new_instance()
+    else:
+        sys.argv = [first, *others]
+        runpy.run_path(first, run_name="__main__")
 
 
 def fork(address: str) -> None:
@@ -190,7 +207,7 @@ def fork(address: str) -> None:
     forking = Forking(address)
     os.write(1, WARM)
     if order := forking.fork():
-        be_kernel(order, Path(address).with_name("bytecode"))
+        be_program(order, Path(address).with_name("bytecode"))
 
 
 if __name__ == "__main__":

@@ -271,7 +271,7 @@ def test_what_cannot_be_is_refused_before_tensorflow_is_loaded(model: Path) -> N
 
 
 def test_the_kinds_known_beforehand_are_those_that_are_written() -> None:
-    assert {*writable.FILES, writable.SAVED_MODEL} == writing._KINDS.keys()
+    assert {*writable.FILES, writable.SAVED_MODEL} == writing._WRITERS.keys()
 
 
 def test_outputs_are_asked_for_in_words_of_the_command_line(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -359,14 +359,14 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
     out.parent.mkdir()
     code = (
         "import signal, sys, time\n"
-        "from tfgraphwidget.export import writer\n"
+        "from tfgraphwidget.export.formats import graph_def\n"
         # A shell that starts these tests in the background has them ignore Ctrl-C, and what they start inherits that.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def slow(path, what):\n"
         "    path.write_bytes(b'half')\n"
         "    print('writing', flush=True)\n"
         "    time.sleep(60)\n"
-        "writer._KINDS['.pb'] = slow\n"
+        "graph_def.write_graph_def = slow\n"
         "from tfgraphwidget.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
@@ -419,3 +419,18 @@ def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyP
             assert "\n" not in out.getvalue()
         else:
             assert out.getvalue() == "Opening g.pb …\nDoing the edits …\n"
+
+
+def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tgw.example().save(tmp_path / "graph.meta")
+    file, out = str(tmp_path / "graph.meta"), str(tmp_path / "clean.meta")
+    assert main(["lint", file, "--only", "training-ops"]) == 1
+    assert "fix: editor.strip_training(" in capsys.readouterr().out
+    assert main(["lint", file, "--only", "training-ops", "--json"]) == 1
+    assert [row["code"] for row in json.loads(capsys.readouterr().out)] == ["training-ops"]
+    assert main(["lint", file, "--only", "training-ops", "--fix", "--out", out]) == 0
+    assert main(["lint", out, "--only", "training-ops"]) == 0
+    assert main(["lint", file, "--fix"]) == main(["lint", str(tmp_path / "none.pb")]) == 2
+    assert "give --fix and --out OUT together" in capsys.readouterr().err

@@ -147,12 +147,12 @@ MESSAGES: dict[str, dict[str, Any]] = {
                "values": ["0"]},
     "undo": {"type": "undo"},
     "jump": {"type": "jump", "to": 0},
-    "unfold": {"type": "unfold", "everything": True},
+    "unfold": {"type": "expand_all", "everything": True},
     "boundary": {"type": "boundary", "inputs": ["x:0"], "outputs": ["net/one/out:0"]},
     "compare": {"type": "compare", "show": True},
     "colour": {"type": "colour", "by": "parameters"},
     "hide": {"type": "hide", "verb": "hide", "names": ["net/one"]},
-    "turn": {"type": "turn", "direction": "right"},
+    "turn": {"type": "set_direction", "direction": "right"},
     "preview": {"type": "preview", "inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"},
 }  # fmt: skip
 
@@ -176,7 +176,7 @@ def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(ki
         before, graph, history, revision = seen(editor), graph_of(editor), editor.history, editor.widget.revision
         with Interrupting(moment):
             reply = front.ask(**named(MESSAGES[kind]))
-        cancelled.append(reply["type"] == "refused")
+        cancelled.append(reply["type"] == "refusal")
         if cancelled[-1]:
             assert reply["why"].startswith("Cancelled")
             assert editor.widget.revision > revision
@@ -184,7 +184,7 @@ def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(ki
             assert editor.history.commands == history.commands
             assert seen(editor) == before, moment
             assert graph_of(editor) == graph, moment
-            assert front.ask(**named(MESSAGES[kind]))["type"] != "refused", moment
+            assert front.ask(**named(MESSAGES[kind]))["type"] != "refusal", moment
     # What comes before the request is read, or when it is done, is passed over; most moments lie between.
     assert sum(cancelled) >= len(cancelled) // 2
 
@@ -267,10 +267,10 @@ def test_a_long_request_says_how_far_it_is_before_its_one_reply(monkeypatch: pyt
     sent = [data["content"] for data, _ in front.line.__dict__["sent"] if "content" in data]
     assert [message["id"] for message in sent] == [front.next] * len(sent)
     assert [message["type"] for message in sent[:-1]] == ["working"] * (len(sent) - 1)
-    assert sent[-1]["type"] == "drawn"
+    assert sent[-1]["type"] == "scene_reply"
     assert any(0 < message["total"] >= message["done"] for message in sent[:-1])
 
 
 def test_an_editor_answers_a_ping_with_its_revision() -> None:
     front = page()
-    assert front.ask("ping") == {"id": front.next, "type": "there", "revision": front.editor.widget.revision}
+    assert front.ask("ping") == {"id": front.next, "type": "pong", "revision": front.editor.widget.revision}

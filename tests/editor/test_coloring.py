@@ -181,7 +181,7 @@ def test_the_browser_gets_tints_notes_and_a_legend():
     answers = RequestHandler(editor := tgw.edit(build_mlp(resource=True)))
     answers.handle(p.Open())
     told, _ = answers.handle(p.Colour("dtype"))
-    assert isinstance(told, p.Painted)
+    assert isinstance(told, p.SelectionReply)
     assert told.state.legend is not None
     assert told.state.legend.by == "dtype"
     assert isinstance(told.state.legend.entries[0], p.Entry)

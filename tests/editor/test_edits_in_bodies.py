@@ -7,7 +7,6 @@ import gc
 import json
 import random
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -712,7 +711,7 @@ def test_a_saved_model_of_tensorflow_1_is_edited_in_a_loop(tmp_path: Path) -> No
         assert np.allclose(session.run("y:0", FEED), KINDS["while"][3])
 
 
-def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path) -> None:
+def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path, warm_python: list[str]) -> None:
     nested = Nested()
     tf.saved_model.save(nested, f"{tmp_path}/left", signatures=nested.call)
     editor = tgw.edit(f"{tmp_path}/left")
@@ -721,7 +720,7 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path)
     editor.leave(0)
     written = editor.save(tmp_path / "here.pb").read_bytes()
     script = f"{editor.code()}\neditor.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
-    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    subprocess.run([*warm_python, "-c", script], check=True, capture_output=True)
     assert (tmp_path / "there.pb").read_bytes() == written
 
 

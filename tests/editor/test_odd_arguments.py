@@ -216,8 +216,10 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "add": ((OTHER[0].graph, "more"), {"connect": {}, "clear_devices": False, "checkpoint": None, "tags": None,
                                            "session": None}),
         "add_control_inputs": (("loss", "net/logits"), {"renew": "never"}),
+        "add_signature": (("logits", "x", "net/logits"), {}),
         "between": (("x:0", "net/logits:0"), {}),
         "bypass": (("net/hidden/Relu",), {"by": "net/hidden/Add:0", **fit}),
+        "change_batch_size": ((8,), {"inputs": ["x:0"], "renew": "never"}),
         "clone": clone,
         "close": (("net",), {"deep": True}),
         "color_by": (("type",), {"batch": 1}),
@@ -237,6 +239,12 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "extract": (("x:0", "net/logits:0"), {}),
         "fan_out": ((2,), {}),
         "find": (("relu",), {}),
+        "cast": (("float16",), {"keep": (), "ends": "keep", "feeds": None, "functions": True, "renew": "never"}),
+        "optimized": (("net/logits:0",), {}),
+        "quantize_weights": ((), {"minimum": 1, "per_channel": True, "feeds": None, "functions": True,
+                                  "renew": "never"}),
+        "round_weights": ((4,), {"minimum": 1, "feeds": None, "functions": True, "renew": "never"}),
+        "fold_constants": ((), {"limit": 9, "shapes": True, "keep": None, "functions": True, "renew": "never"}),
         "fold_batch_norm": ((), {"what": (), "renew": "never"}),
         "free_scope": (("copy",), {}),
         "freeze": (("net/logits:0", "x:0"), {"renew": "never"}),
@@ -249,12 +257,18 @@ def good_calls(folder: Path) -> dict[str, Call]:
                                                              "renew": "never", "self": 1}),
         "jump": ((0,), {}),
         "leave": ((0,), {}),
+        "like": (("net/logits",), {}),
+        "lint": (("tflite",), {"only": (), "never": ()}),
         "load": ((path,), {}),
         "mark": (("x:0", "net/logits:0"), {}),
+        "match": (("Relu(x)", "net/"), {"limit": 9, "functions": True}),
         "matching": (("net",), {}),
         "measure": (("net/logits:0", FEEDS, 1), {"metadata": None}),
+        "merge_duplicates": ((), {"keep": "loss", "functions": True, "renew": "never"}),
         "module": (("edited",), {}),
+        "obfuscate_names": ((), {"contents": True, "renew": "never"}),
         "of_type": (("MatMul",), {}),
+        "order_signature": (("logits", ["x"], ["logits"]), {}),
         "open": (("net",), {"deep": False}),
         "ops": (("x",), {}),
         "path": (("x", "loss"), {}),
@@ -266,7 +280,14 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "producing": ((), {"dtype": "float32", "shape": [None, 3]}),
         "remove": (("loss",), {"prune": True, "readers": False, "renew": "never"}),
         "remove_control_inputs": (("train", "train/update_net/w/ResourceApplyGradientDescent"), {"renew": "never"}),
+        "remove_devices": ((), {"functions": True, "renew": "never"}),
+        "remove_identities": (("NoOp",), {"keep": None, "functions": True, "renew": "never"}),
+        "rename_type": (("Relu", "Relu6"), {"functions": True, "renew": "never"}),
+        "remove_signature": (("logits",), {}),
         "rename": (("loss", "cost"), {"renew": "never"}),
+        "rename_signature": (("logits", "scores"), {}),
+        "replace_all": (("Relu(x)", "Elu(x)", "elu"), {"within": "net/", "where": None, "until": "once",
+                                                     "effects": False, "functions": False, "renew": "never"}),
         "replace": (("net/hidden/Relu", tf.nn.elu, "elu"), {"ends": None, "remove": False, "renew": "never"}),
         "replace_input": (("x:0",), {"spec": None, "shape": [2, 4], "dtype": "float32", "fix": False, "mend": "",
                                      "renew": "never"}),
@@ -280,6 +301,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "set_attr": (("net/logits", "transpose_a", False), {"renew": "never"}),
         "set_constant": (("labels:0", [1]), {"renew": "never"}),
         "show_only": (("net",), {}),
+        "sort": ((), {"renew": "never"}),
         "strip_training": (("net/logits:0",), {"renew": "never"}),
         "svg": ((), {"dark": False}),
         "swap": (("net/hidden/Relu:0", "net/hidden/Add:0", "outputs"), edges),
@@ -294,7 +316,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
 
 WITHOUT_ARGUMENTS = {
     "close_all", "code", "conditionals", "edits", "loops", "networkx", "open_all", "redo", "refresh", "scene",
-    "show_all", "table", "trainable_variables", "undo", "unprobe",
+    "show_all", "table", "to_bytes", "trainable_variables", "undo", "unprobe",
 }  # fmt: skip
 
 
@@ -349,8 +371,9 @@ def described(error: BaseException) -> str:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether this is something to read: not empty, not endless, with a stop."""
-    return 10 < len(text) < 2_100 and text.rstrip()[-1] in ".?!)"
+    """Whether this is something to read: not empty or endless, with a stop. Below may be the place in a pattern."""
+    sentence = text.split("\n    ", maxsplit=1)[0].rstrip()
+    return 10 < len(text) < 2_100 and sentence[-1:] in (".", "?", "!", ")")
 
 
 NAMED = {
@@ -581,6 +604,8 @@ def ge_calls() -> dict[str, Call]:
         "make_placeholder_from_dtype_and_shape": ((tf.float32, [2], "scope", "prefix"), {}),
         "make_placeholder_from_tensor": ((tensor("x:0"), "scope", "prefix"), {}),
         "make_regex": (("x",), {}),
+        "match_pattern": (("Relu(x)", graph), {}),
+        "op_type": (("Relu", relu), {}),
         "make_view": ((relu, tensor("x:0"), "net"), {"graph": graph, "positive_filter": None}),
         "make_view_from_scope": (("net", graph), {}),
         "placeholder_name": ((tensor("x:0"), "scope", "prefix"), {}),

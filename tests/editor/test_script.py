@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -262,7 +261,7 @@ def whole(editor: tgw.GraphEditor) -> dict[str, list[str]]:
     }
 
 
-def replayed(scripts: list[tuple[str, str]], folder: Path) -> list[dict[str, list[str]]]:
+def replayed(scripts: list[tuple[str, str]], folder: Path, python: list[str]) -> list[dict[str, list[str]]]:
     """The graphs, as `whole` tells them, that some scripts give in a fresh process.
 
     Beside each script stands the live graph that it is for, or "".
@@ -270,7 +269,7 @@ def replayed(scripts: list[tuple[str, str]], folder: Path) -> list[dict[str, lis
     outs = [str(folder / f"{k}.json") for k in range(len(scripts))]
     told = folder / "scripts.json"
     told.write_text(json.dumps([[*script, out] for script, out in zip(scripts, outs, strict=True)]))
-    command = [sys.executable, "-c", REPLAY, str(told)]
+    command = [*python, "-c", REPLAY, str(told)]
     done = subprocess.run(command, capture_output=True, check=False, cwd=Path(__file__).parents[2], text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return [json.loads(Path(out).read_text()) for out in outs]
@@ -289,7 +288,7 @@ def edited(path: Path, seed: int, *, live: bool) -> Random:
     return made
 
 
-def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path) -> None:
+def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path, warm_python: list[str]) -> None:
     seed = 1
     made = [(path, k % 3 == seed % 3) for k, path in enumerate(FILES)]
     edits = [edited(path, seed * 100 + k, live=live) for k, (path, live) in enumerate(made)]
@@ -297,7 +296,7 @@ def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path) -> None:
         (each.editor.code(), f"graphs/{path.name}" if live else "")
         for each, (path, live) in zip(edits, made, strict=True)
     ]
-    for each, found, (script, _) in zip(edits, replayed(scripts, tmp_path), scripts, strict=True):
+    for each, found, (script, _) in zip(edits, replayed(scripts, tmp_path, warm_python), scripts, strict=True):
         assert found == whole(each.editor), script
     done = sum((each.done for each in edits), Counter[str]())
     assert done.total() > 4 * len(FILES)

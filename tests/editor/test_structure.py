@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 
 import tfgraphwidget as tgw
-from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
 from tfgraphwidget.editor.edit_api import EditAPI
 from tfgraphwidget.editor.file_api import FileAPI
 from tfgraphwidget.editor.graph_editor import _DEPRECATED, GraphEditor
+from tfgraphwidget.editor.pass_api import PassAPI
+from tfgraphwidget.editor.pattern_api import PatternAPI
 from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.view_api import ViewAPI
 
 ROOT = Path(__file__).parents[2]
-BASES = (SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI)
+BASES = (SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisAPI, FileAPI)
 OUTSIDE = [
     path
     for folder in ("tfgraphwidget", "tests")
@@ -32,7 +34,7 @@ JUPYTER = {"_repr_mimebundle_"}  # a name of IPython's
 
 
 def test_the_bases_are_flat_and_without_state() -> None:
-    assert GraphEditor.__mro__ == (GraphEditor, *BASES, Checked, object)
+    assert GraphEditor.__mro__ == (GraphEditor, *BASES, ArgumentChecks, object)
     for base in BASES:
         assert base.__annotations__.keys() == {"_core"}
         assert not {"__init__", "__new__", "__setattr__"} & vars(base).keys()
@@ -83,7 +85,7 @@ def test_another_name_is_an_attribute_error() -> None:
 
 def test_help_shows_what_a_user_calls() -> None:
     text = pydoc.render_doc(GraphEditor, renderer=pydoc.plaintext)
-    assert "variables: 'Any' = 'own'" in text
+    assert "variables: 'object' = 'own'" in text
     for name in ("paint(", "tints(", "foresee(", "likely(", "is_behind(", "default_init("):
         assert f" {name}" not in text
 

@@ -87,7 +87,8 @@ def test_a_variable_two_calls_deep_is_the_whole_function_s(tmp_path):
 
 
 def test_everywhere_it_is_one_variable_for_all_calls():
-    editor, function = tgw.edit(Nested().__call__), scaled()
+    nested = Nested()  # TensorFlow's method holds it weakly
+    editor, function = tgw.edit(nested.__call__), scaled()
     enter(editor, CALL)
     enter(editor, CALL, everywhere=True)
     editor.insert("relu", function)
@@ -98,7 +99,8 @@ def test_everywhere_it_is_one_variable_for_all_calls():
 
 
 def test_a_layer_grows_in_a_called_function_and_further_edits_go_on(tmp_path):
-    editor = tgw.edit(Nested().__call__)
+    nested = Nested()  # TensorFlow's method holds it weakly
+    editor = tgw.edit(nested.__call__)
     enter(editor, CALL, CALL)
     layer = keras.layers.Dense(2, kernel_initializer="identity", bias_initializer="ones", name="head")
     grown = editor.grow("relu:0", layer)
@@ -114,7 +116,8 @@ def test_a_layer_grows_in_a_called_function_and_further_edits_go_on(tmp_path):
 
 
 def test_two_variables_in_two_steps():
-    editor, functions = tgw.edit(Nested().__call__), (scaled(), scaled())
+    nested = Nested()  # TensorFlow's method holds it weakly
+    editor, functions = tgw.edit(nested.__call__), (scaled(), scaled())
     enter(editor, CALL, CALL)
     for function in functions:
         editor.insert("relu", function)
@@ -222,7 +225,8 @@ def test_a_file_has_them_too(graph, tmp_path, output, entered, times):
 
 def test_what_the_function_reads_besides_is_a_constant_there():
     more = tf.constant([1.0, 2.0])
-    editor = tgw.edit(Nested().__call__)
+    nested = Nested()  # TensorFlow's method holds it weakly
+    editor = tgw.edit(nested.__call__)
     enter(editor, CALL, CALL)
     editor.insert("relu", lambda x: x + more)
     editor.leave(0)

@@ -113,7 +113,7 @@ def test_the_panel_gets_a_picture_as_a_file(
     seen: GraphEditor, suffix: Any, start: bytes, colors: tuple[str, ...]
 ) -> None:
     whole, (data,) = RequestHandler(seen).handle(p.Picture(suffix, colors=colors))
-    assert isinstance(whole, p.Pictured)
+    assert isinstance(whole, p.PictureReply)
     assert whole.name.endswith(f".{suffix}")
     assert data.startswith(start)
     request = p.Picture(suffix, whole=False, area=(0.0, 0.0, 50.0, 50.0), colors=colors)
@@ -175,3 +175,17 @@ def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor],
     assert told == [1]
     state = RequestHandler(seen).handle(p.Open())[0].state  # type: ignore[union-attr]
     assert (state.hidden > 0) + (state.pinned > 0) + (state.direction == "right") + (state.legend is not None) == 1
+
+
+def test_more_than_a_page_can_show_is_refused_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tgw.edit(build_mlp(resource=True))
+    editor.close_all()
+    monkeypatch.setattr("tfgraphwidget.editor.graph_view.MOST_ITEMS", 20)
+    with pytest.raises(GraphEditError, match=r"open_all: \d+ ops and scopes would be drawn, and a page can show 20"):
+        editor.open_all()
+    with pytest.raises(GraphEditError, match=r"open: \d+ ops and scopes would be drawn"):
+        editor.open("net", deep=True)
+    assert editor.opened == frozenset()
+    editor.show_only("net/one/MatMul")
+    editor.open("net", deep=True)
+    assert "net" in editor.opened

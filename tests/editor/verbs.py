@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,8 @@ import numpy as np
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.editor import file_verbs
+from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 
@@ -248,9 +250,12 @@ LOOKS: dict[str, Verb] = {
     "extract": lambda e, _: e.extract(*ends(e)),
     "find": lambda e, _: e.find("Relu"),
     "function": lambda e, _: e.function(),
+    "like": lambda e, _: e.match(e.like(relu(e)))[0],
+    "match": lambda e, _: e.match("Relu(x)", functions=True)[0],
     "measure": lambda e, _: e.measure(ends(e)[1], feeds(e)),
     "module": lambda e, _: e.module(),
     "networkx": lambda e, _: e.networkx(),
+    "optimized": lambda e, _: e.optimized(*results(e)),
     "preview": lambda e, _: e.preview(*ends(e), into="looked"),
     "probe": lambda e, _: e.probe(ends(e)[1], feeds(e)),
     "script": lambda e, _: e.script(),
@@ -269,23 +274,37 @@ LOOKS: dict[str, Verb] = {
 EDITS: dict[str, Verb] = {
     "add": lambda e, _: e.add(tgw.example().graph.as_graph_def(), into="added"),
     "add_control_inputs": lambda e, _: e.add_control_inputs(relu(e), first(e, "Placeholder")),
+    "add_signature": lambda e, _: e.add_signature("middle", outputs={"y": ends(e)[1][0]}),
     "bypass": lambda e, _: e.bypass(relu(e)),
+    "cast": lambda e, _: e.cast("float16"),
+    "change_batch_size": lambda e, _: e.change_batch_size(2),
     "clone": lambda e, _: e.clone(*ends(e), into="cloned"),
     "connect": lambda e, _: e.connect(ends(e)[0][0], *consumer(e)),
     "detach": lambda e, _: e.detach(relu(e), inputs=False),
     "fold_batch_norm": lambda e, _: e.fold_batch_norm(),
+    "fold_constants": lambda e, _: e.fold_constants(),
     "freeze": lambda e, _: e.freeze(*results(e)),
     "grow": lambda e, _: e.grow(ends(e)[1], tf.nn.tanh, into="grown"),
     "insert": lambda e, _: e.insert(ends(e)[1][0], tf.nn.tanh),
+    "merge_duplicates": lambda e, _: e.merge_duplicates(),
+    "obfuscate_names": lambda e, _: e.obfuscate_names(),
     "place": lambda e, _: e.place(relu(e), "/cpu:0"),
+    "quantize_weights": lambda e, _: e.quantize_weights(minimum=8),
     "remove": lambda e, _: e.remove(relu(e), readers=True),
+    "remove_devices": lambda e, _: e.remove_devices(),
+    "remove_identities": lambda e, _: e.remove_identities(),
     "rename": lambda e, _: e.rename(relu(e), "renamed"),
+    "rename_type": lambda e, _: e.rename_type("Relu", "Relu6"),
     "replace": lambda e, _: e.replace(relu(e), tf.nn.tanh),
+    "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
+    "replace_all in functions": lambda e, _: e.leave(0) or e.replace_all("Relu(x)", tf.nn.tanh, functions=True),
     "replace_input": lambda e, _: e.replace_input(next(iter(feeds(e))), shape=[2, 4]),
     "reroute": lambda e, _: e.reroute(ends(e)[1][0], ends(e)[0][0]),
+    "round_weights": lambda e, _: e.round_weights(4, minimum=8),
     "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
     "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
     "set_trainable": lambda e, _: e.set_trainable(weight(e)),
+    "sort": lambda e, _: e.sort(),
     "strip_training": lambda e, _: e.strip_training(*results(e)),
     "swap": lambda e, _: e.swap(ends(e)[0][0], ends(e)[1][0], never=[relu(e)]),
 }
@@ -314,7 +333,10 @@ def outcome(call: Callable[[], Any]) -> Outcome:
 
 
 # The sentences that say that there is nothing to do in this network.
-IDLE = ("There is no batch normali", "so there is nothing to strip", "no op of that kind")
+IDLE = (
+    *("There is no batch normali", "so there is nothing to strip", "no op of that kind", "leave it out."),
+    *("no op of type", "makes constants of the variables", "TensorFlow lists the ops of a live graph"),
+)
 
 
 def generic(sentence: str) -> str:
@@ -375,7 +397,7 @@ def cell(result: Outcome, sentences: dict[str, int]) -> str:
 
 
 def page(found: dict[str, dict[str, Outcome]]) -> str:
-    """The table as Markdown; refusals are numbered below it."""
+    """The table of all sources as Markdown; refusals are numbered below it."""
     kinds = list(next(iter(found.values())))
     sentences: dict[str, int] = {}
     lines = [f"| | {' | '.join(kinds)} |", f"|---|{'---|' * len(kinds)}"]
@@ -392,6 +414,52 @@ def page(found: dict[str, dict[str, Outcome]]) -> str:
     return "\n".join((head, *lines, "", *notes, ""))
 
 
+def file_models(folder: Path) -> Path:
+    """Write a file of each kind to a folder."""
+    sources = Sources(folder)
+    sources.save_frozen(), sources.save_meta(), sources.save_v1(), sources.save_module()
+    graph, _ = graph_with(tf.identity)
+    for shapes in (False, True):
+        graph_def = graph.as_graph_def(add_shapes=shapes)
+        (folder / f"graph{int(shapes)}.pb").write_bytes(graph_def.SerializeToString())
+        tf.io.write_graph(graph_def, str(folder), f"graph{int(shapes)}.pbtxt")
+    return folder
+
+
+def outcomes_without_tensorflow(models: Path | None = None, out: Path | None = None) -> file_verbs.Outcomes:
+    """What verbs do on files where TensorFlow is not installed, by kind; the edited graphs are saved in `out`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("models", "out", "packages"):
+            (Path(folder) / name).mkdir()
+        models, out = models or file_models(Path(folder) / "models"), out or Path(folder) / "out"
+        packages = packages_without_tensorflow(Path(folder) / "packages")
+        command = ("-m", "tests.editor.file_verbs", str(models), str(out), *file_verbs.KINDS)
+        run = run_without_tensorflow(packages, *command, cwd=out)
+        assert run.returncode == 0, run.stderr[-2000:]
+        return file_verbs.read(out)
+
+
+def without_tensorflow(done: Mapping[str, Mapping[str, file_verbs.Outcome]]) -> str:
+    """The verbs on files where TensorFlow is not installed, as Markdown."""
+    kinds = list(done)
+    lines = [
+        "## Without TensorFlow",
+        "",
+        "Verbs on files where TensorFlow is not installed: ✓ works, - has nothing to do here, TF needs TensorFlow and",
+        "says so: `pip install 'tfgraphwidget[tensorflow]'`. Static shapes of rarer op types are unknown then, and the",
+        "edit says so. Where TensorFlow is installed, what works here imports it only for these shapes, for the values",
+        "of copied variables, and to check what `save` has written.",
+        "",
+        f"| | {' | '.join(kinds)} |",
+        f"|---|{'---|' * len(kinds)}",
+    ]
+    for verb in file_verbs.VERBS:
+        outcomes = [done[kind][verb] for kind in kinds]
+        cells = ["✓" if each.text == "ok" else "TF" if each.is_refused else "-" for each in outcomes]
+        lines.append(f"| `{verb}` | {' | '.join(cells)} |")
+    return "\n".join((*lines, ""))
+
+
 if __name__ == "__main__":
     found = outcomes(sys.argv[1:])
     for verb, by_kind in found.items():
@@ -399,4 +467,4 @@ if __name__ == "__main__":
             if result.is_defect:
                 print(f"{verb} on {kind}: {result.text[:300]}")  # noqa: T201
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page(found), encoding="utf-8")
+    PAGE.write_text(f"{page(found)}\n{without_tensorflow(outcomes_without_tensorflow())}", encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import build_mlp, fill, initialised, v1
+from tests.conftest import INCEPTION, build_mlp, fill, initialised, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 
@@ -357,3 +357,30 @@ def test_a_constant_that_was_undone_does_not_come_back_with_its_old_value() -> N
             editor.freeze("y")
             assert editor.session.run("y:0", {"x:0": 1.0}) == value**2
             editor.undo()
+
+
+def test_stripping_removes_regularization_losses_that_no_loss_reads(tmp_path: Path) -> None:
+    """98 of slim's Inception in a collection; in a GraphDef, which has none, they are known by their scope."""
+    editor = tgw.edit(INCEPTION)
+    path = str(tmp_path / "inception.pb")
+    editor.save(path)
+    for each in (editor, tgw.edit(path)):
+        each.strip_training()
+        assert not [name for name in each.index.names if "Regularizer/" in name]
+        assert {"net/predictions", "net/InceptionV3/AuxLogits/SpatialSqueeze"} <= each.index.ids.keys()
+    asked = tgw.edit(path)
+    kept = next(name for name in asked.index.names if name.endswith("Regularizer/l2_regularizer"))
+    asked.strip_training(["net/predictions", kept])
+    assert [name for name in asked.index.names if name.endswith("Regularizer/l2_regularizer")] == [kept]
+
+
+def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_there_is_nothing_else() -> None:
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", [2], regularizer=lambda w: tf.nn.l2_loss(w, name="penalty"))
+        assert tgw.edit(graph).core.arguments.outputs(None) == ("penalty",)
+        tf.add(tf.reduce_sum(w), v1.losses.get_regularization_loss(), name="loss")
+        tf.no_op("unused")
+    editor = tgw.edit(graph)
+    editor.strip_training()
+    assert {"loss", "penalty"} <= editor.index.ids.keys()
+    assert "unused" not in editor.index.ids

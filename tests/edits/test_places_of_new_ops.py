@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, v1
 from tests.layout.test_layout_stable import excesses
+from tfgraphwidget.edits.rewrite import Insert, Replace
+from tfgraphwidget.errors import InvalidArgument, NameTaken
 from tfgraphwidget.layout import LayoutCache, place
 from tfgraphwidget.visible import ViewSpec, build_visible_graph
 
@@ -26,7 +30,7 @@ def scopes_of(names: tuple[str, ...]) -> set[str]:
 def test_an_inserted_function_lies_beside_the_op_that_it_follows(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
     assert scopes_of(editor.insert("net/one/out", doubled).added) == {"net/one/doubled", "net/one/doubled/mul"}
-    assert editor.insert("net/one/out", "Identity").added == ("net/one/Identity/Identity",)
+    assert editor.insert("net/one/out", "Identity").added == ("net/one/Identity",)
     assert editor.insert("net/one/out", lambda x: tf.nn.relu(x) + 1.0).added[0] == "net/one/inserted/Relu"
     assert editor.insert("x", doubled).added[-1] == "doubled/mul"
 
@@ -34,8 +38,8 @@ def test_an_inserted_function_lies_beside_the_op_that_it_follows(mlp: tf.Graph) 
 def test_a_second_one_of_that_name_has_a_number_there(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
     editor.insert("net/one/out", "Identity")
-    assert editor.insert("net/one/out", "Identity").added == ("net/one/Identity_1/Identity",)
-    assert editor.insert("net/two/out", "Identity").added == ("net/two/Identity/Identity",)
+    assert editor.insert("net/one/out", "Identity").added == ("net/one/Identity_1",)
+    assert editor.insert("net/two/out", "Identity").added == ("net/two/Identity",)
 
 
 def stand_in(*tensors: tf.Tensor) -> tf.Tensor:
@@ -64,7 +68,7 @@ def test_a_scope_that_is_too_long_to_go_on_is_left_for_the_root() -> None:
         x = v1.placeholder(tf.float32, [2], name="x")
         with tf.name_scope("a" * 600):
             tf.nn.relu(tf.nn.relu(x, name="first"), name="last")
-    assert tgw.edit(graph).insert(f"{'a' * 600}/first", "Identity").added == ("Identity/Identity",)
+    assert tgw.edit(graph).insert(f"{'a' * 600}/first", "Identity").added == ("Identity",)
 
 
 def test_the_line_of_python_names_the_scope_and_does_the_same_again(mlp: tf.Graph, tmp_path: Path) -> None:
@@ -73,7 +77,98 @@ def test_the_line_of_python_names_the_scope_and_does_the_same_again(mlp: tf.Grap
     editor.insert("net/one/out", "Identity")
     assert "net/one/Identity" in editor.code()
     mlp_again.replay(editor.edits())
-    assert "net/one/Identity/Identity" in mlp_again.index.ids
+    assert "net/one/Identity" in mlp_again.index.ids
+
+
+def elu(tensor: tf.Tensor) -> tf.Tensor:
+    """One op, which TensorFlow names after its type."""
+    return tf.raw_ops.Elu(features=tensor)
+
+
+def test_a_function_of_one_op_names_the_op_and_one_of_several_a_scope(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    assert editor.insert("net/one/out", elu).added == ("net/one/elu",)
+    assert editor.replace("net/two/out", elu, remove=True).added == ("net/two/elu",)
+    assert editor.replace("net/two/elu", "Tanh", remove=True).added == ("net/two/Tanh",)
+    assert all(name.startswith("net/one/elu_1/") for name in editor.insert("x", doubled, name="net/one/elu_1").added)
+    assert mlp.get_operation_by_name("net/two/Tanh").type == "Tanh"
+
+
+def test_a_name_that_is_given_is_the_ops_name_also_after_undo_and_redo(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    assert editor.insert("net/one/out", "Elu", name="net/activation").added == ("net/activation",)
+    with pytest.raises(NameTaken, match="'net/activation' is taken"):
+        editor.replace("net/two/out", "Elu", name="net/activation")
+    with pytest.raises(InvalidArgument, match="leave out into='net'"):
+        editor.insert("net/one/out", "Elu", "net", name="activation")
+    editor.undo()
+    assert "net/activation" not in editor.index.ids
+    editor.redo()
+    assert editor.index.types[editor.index.ids["net/activation"]] == "Elu"
+    assert editor.replace("net/two/out", elu, name="two", remove=True).added == ("two",)
+    assert editor.lines[-1].endswith('remove=True, name="two")')
+
+
+def test_later_ops_of_tensorflow_and_the_inserted_one_have_names_of_their_own(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    editor.insert("net/one/out", "Elu")
+    with mlp.as_default():
+        assert tf.nn.elu(mlp.get_tensor_by_name("x:0"), name="net/one/Elu").op.name == "net/one/Elu_1"
+
+
+def test_an_inserted_op_of_a_loop_has_its_name_and_runs_there() -> None:
+    with tf.Graph().as_default() as graph:
+        v1.disable_control_flow_v2()
+        try:
+            with tf.name_scope("outer"):
+                end = v1.while_loop(lambda i: i < 3.0, lambda i: tf.add(i, 1.0, name="step"), [tf.constant(0.0)])
+        finally:
+            v1.enable_control_flow_v2()
+    editor = tgw.edit(graph)
+    step = next(name for name in editor.index.names if name.endswith("/step"))
+    assert editor.insert(step, "Floor").added == (f"{step.removesuffix('step')}Floor",)
+    with v1.Session(graph=graph) as session:
+        assert session.run(end) == 3.0
+
+
+def test_edits_of_older_files_get_the_names_that_they_had(mlp: tf.Graph, tmp_path: Path) -> None:
+    definition = mlp.as_graph_def()
+    editor = tgw.edit(mlp)
+    old = [
+        Insert("net/one/out:0", "Identity", "net/one/Identity"),
+        Replace(("net/two/out",), "Elu", "net/two/Elu", (), True),
+    ]
+    for command in old:
+        editor.edit(command)
+    assert {"net/one/Identity/Identity", "net/two/Elu/Elu"} <= editor.index.ids.keys()
+    edits, script = editor.edits(), "\n".join(editor.lines)
+    assert '"name"' not in json.dumps(edits)
+    again, scripted = tgw.edit(definition), tgw.edit(definition)
+    again.replay(edits)
+    exec(script, {"editor": scripted})
+    assert again.index.names == scripted.index.names == editor.index.names
+
+
+def test_a_new_op_of_a_file_and_of_a_function_has_that_name_in_another_process_too(
+    mlp: tf.Graph, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.pb"
+    path.write_bytes(mlp.as_graph_def().SerializeToString())
+    editor = tgw.edit(str(path))
+    assert editor.insert("net/one/out", "Elu").added == ("net/one/Elu",)
+    editor.save(str(tmp_path / "edited.pb"))
+    assert "net/one/Elu" in tgw.edit(str(tmp_path / "edited.pb")).index.ids
+
+    @tf.function
+    def call(x: tf.Tensor) -> tf.Tensor:
+        with tf.name_scope("net"):
+            return tf.square(tf.nn.relu(x, name="relu"), name="out")
+
+    concrete = call.get_concrete_function(tf.TensorSpec([2]))
+    inside = tgw.edit(concrete)
+    assert inside.replace("net/relu", "Elu", remove=True).added == ("net/Elu",)
+    values = inside.function()(tf.constant([-1.0, 2.0]))
+    np.testing.assert_allclose(np.ravel(values), np.square([np.expm1(-1.0), 2.0]), rtol=1e-6)
 
 
 def test_an_op_inserted_deep_in_inception_moves_no_box_further_than_it_needs() -> None:

@@ -118,7 +118,7 @@ def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.Grap
     answers = RequestHandler(editor)
     answers.handle(codec.decode({"id": 0, "type": "refresh"})[1])
     reply, _ = answers.handle(codec.decode(message)[1])
-    assert isinstance(reply, protocol.Drawn)
+    assert isinstance(reply, protocol.SceneReply)
     assert reply.edited is not None
     assert reply.edited.text == "1 op changed. hm"
     assert less(editor) == -1.0
@@ -188,7 +188,7 @@ def test_no_field_hides_what_a_command_is() -> None:
 
 def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
     """No field is filled in by somebody else: each is compared, printed, and written in code and JSON."""
-    known = {"required", "unless", "positional", "pairs", "callable", "external"}
+    known = {"required", "unless", "positional", "pairs", "keys", "callable", "external"}
     for verb, kind in registry.commands().items():
         for field in dataclasses.fields(kind):
             assert field.compare, verb

@@ -61,7 +61,7 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
     editor = tgw.edit(blocks)
     editor.replace("block/double", "Sub", remove=True)
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
-    assert editor.lines == ('block_Sub = editor.replace(what="block/double", by="Sub", into="block/Sub", remove=True)',)
+    assert editor.lines == ('editor.replace(what="block/double", by="Sub", remove=True, name="block/Sub")',)
     assert "block/double" not in editor.index.ids
     with pytest.raises(GraphEditError, match="'Subb' is no op type"):
         editor.replace("block/sum", "Subb")

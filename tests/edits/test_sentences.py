@@ -48,8 +48,8 @@ def test_the_ops_of_an_edit_are_found_by_the_names_they_have_now(editor: GraphEd
     editor.rename("tower/net/one", "first")
 
     def names(step: int) -> tuple[str, ...]:
-        reply, _ = handler.handle(p.FindEdited(step))
-        assert isinstance(reply, p.EditedNames)
+        reply, _ = handler.handle(p.FindEditOps(step))
+        assert isinstance(reply, p.EditOps)
         return reply.names
 
     assert {"tower/", "first/"} <= set(names(1))

@@ -16,8 +16,8 @@ from tests.conftest import build_mlp, fill, initialised, v1
 from tests.sources.conftest import Affine, affine, tf2_saved_model
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph import Signature
 from tfgraphwidget.runtime.sync import checkpoints
-from tfgraphwidget.sources import Signature
 
 __all__ = ["affine", "tf2_saved_model"]  # fixtures
 ONES = np.ones([2, 3], np.float32)

@@ -208,19 +208,20 @@ def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     page, rooms = unpack_page(pack_page(page_input(editor.core)))
     assert page["way"] == [["tf.function 'called'", 0]]
     first = rooms[0].head
-    calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["doors"]]
+    calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["called_functions"]]
     assert len(calls) == 2
     for op, name, room in calls:
         editor.enter(op)
         assert rooms[room].head["names"] == list(editor.index.names)
         assert rooms[room].head["opened"] == sorted(editor.core.view.view_spec.opened)
         assert name in editor.core.view.body.functions()
-        loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["doors"]]
+        loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["called_functions"]]
         assert loops == [("while", "body"), ("while", "cond")]
         editor.leave()
-    assert first["doors"][0][6] == [["argument", "x", "float32 (None, 3)"], ["argument", "step", "float32 ()"]] + [
-        line for line in first["doors"][0][6] if line[0] == "result"
-    ]
+    assert first["called_functions"][0][6] == [
+        ["argument", "x", "float32 (None, 3)"],
+        ["argument", "step", "float32 ()"],
+    ] + [line for line in first["called_functions"][0][6] if line[0] == "result"]
 
 
 def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
@@ -233,8 +234,8 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
         return tf.nn.relu(x)
 
     _, rooms = unpack_page(pack_page(page_input(tgw.edit(both).core)))
-    assert [len(room.head["doors"]) for room in rooms] == [2, 0]
-    assert {door[4] for door in rooms[0].head["doors"]} == {1}
+    assert [len(room.head["called_functions"]) for room in rooms] == [2, 0]
+    assert {door[4] for door in rooms[0].head["called_functions"]} == {1}
 
 
 def inside_of_called() -> tuple[GraphEditor, str]:
@@ -252,7 +253,7 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
     page, rooms = unpack_page(pack_page(page_input(editor.core)))
     assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
     assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor.index.names)
-    outer = next(entry for entry in rooms[1].head["doors"] if entry[1] == "body")
+    outer = next(entry for entry in rooms[1].head["called_functions"] if entry[1] == "body")
     assert outer[4] == page["way"][2][1]
 
 
@@ -261,14 +262,14 @@ def test_an_edited_body_is_shown_as_it_is_now() -> None:
     editor.rename("x", "renamed")
     editor.leave()
     _, rooms = unpack_page(pack_page(page_input(editor.core)))
-    behind = next(entry[4] for entry in rooms[0].head["doors"] if rooms[0].head["names"][entry[0]] == door)
+    behind = next(entry[4] for entry in rooms[0].head["called_functions"] if rooms[0].head["names"][entry[0]] == door)
     assert "renamed" in rooms[behind].head["names"]
 
 
 def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
     _, rooms = unpack_page(pack_page(page_input(tgw.edit(called).core)))
-    ways = [door for room in rooms for door in room.head["doors"]]
+    ways = [door for room in rooms for door in room.head["called_functions"]]
     left = [door for door in ways if door[4] < 0]
     assert 0 < len(left) < len(ways)
     assert all(" ops" in door[5] and "tgw.edit" in door[5] for door in left)
@@ -285,8 +286,8 @@ def test_a_function_that_calls_itself_does_not_end_the_page() -> None:
     held.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
     held.node.add(name="call", op="again", input=["x"])
     _, rooms = unpack_page(pack_page(page_input(tgw.edit(held).core)))
-    assert [len(room.head["doors"]) for room in rooms] == [1, 1]
-    assert rooms[1].head["doors"][0][4] == 1
+    assert [len(room.head["called_functions"]) for room in rooms] == [1, 1]
+    assert rooms[1].head["called_functions"][0][4] == 1
 
 
 def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:

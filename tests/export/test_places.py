@@ -7,7 +7,6 @@ import json
 import resource
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,13 +136,11 @@ STEPS = {"_link": (2, 3, "taken back"), "_put_in_place": (1, 6, "finished now")}
 
 
 @pytest.fixture(scope="module")
-def folders_of_killed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+def folders_of_killed(tmp_path_factory: pytest.TempPathFactory, warm_python: list[str]) -> dict[tuple[str, str], Path]:
     """Folders in which saving a model of a name was killed at a step, each in a process of its own."""
     folders = {(name, step): tmp_path_factory.mktemp("killed") for name in ("g.meta", "sm") for step in STEPS}
     cases = [(str(folder / name), step, STEPS[step][0]) for (name, step), folder in folders.items()]
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", KILLED, json.dumps(cases)], capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([*warm_python, "-c", KILLED, json.dumps(cases)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-2000:]
     return folders
 

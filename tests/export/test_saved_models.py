@@ -19,7 +19,7 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.saving import requested_signatures
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.export.verification import round_trip
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.graph import Signature
 
 __all__ = ["affine", "tf1_saved_model", "tf2_saved_model"]  # fixtures
 ONES = np.ones([2, 3], np.float32)

@@ -14,7 +14,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import ReferenceRun, next_numbers
 from tfgraphwidget.export.verification.round_trip import check, describe_difference, is_rounding
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.graph import Signature
 
 NAN, INF = np.nan, np.inf
 

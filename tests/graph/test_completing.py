@@ -240,6 +240,24 @@ def test_an_update_of_a_shared_variable_is_the_original_s() -> None:
     assert "update" not in whole(index, "y", given=given, shared=ids(index, "mean"))
 
 
+def test_an_update_of_the_next_layer_stays_there(graph: tf.Graph) -> None:
+    h = v1.placeholder(tf.float32, [None, 2], name="x")
+    for layer in ("one", "two"):
+        with v1.variable_scope(layer):
+            mean = v1.get_variable("mean", [2], use_resource=True, trainable=False)
+            with tf.name_scope(f"{layer}/"):
+                batch = tf.reduce_mean(h, 0, name="batch")
+                h = tf.nn.relu(h - batch, name="act")
+                v1.summary.scalar("norm", tf.norm(batch))
+        with tf.name_scope("updates"):
+            update = mean.assign_sub((mean - batch) * 0.1, name=f"{layer}_update")
+            v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, update)
+    index = tgw.edit(graph).index
+    found = whole(index, "one/batch", "one/act", given=ids(index, "x"))
+    assert {"updates/one_update", "one/mean", "one/mean/Assign"} <= found
+    assert not [name for name in found if "two" in name]
+
+
 def averages(count: int, start: tf.Tensor, read: tf.Tensor) -> list[tf.Operation]:
     """Update ops, each of a variable of its own, that read a tensor and wait for the one before, first for `start`."""
     made = [start.op]

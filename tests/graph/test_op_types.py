@@ -18,6 +18,8 @@ MADE_THERE = {
     "edits/rewire/adapters.py": "the ops that an edit can put between, which are the values of an option too",
     "runtime/measure/flops.py": "a formula for each op type, where those with the same formula share it",
     "runtime/session/untransferable.py": "the ops that count what a staging area or a barrier holds",
+    "lint/target_ops.py": "what other runtimes take, in tables of its own",
+    "sources/inference/shape_functions.py": "a shape function for each op type, where those with the same one share it",
     "edits/rewrite/insert.py": "the ops that the form proposes, in the order of its list",
     "edits/rewrite/replace_subgraph.py": "the ops that the form proposes, in the order of its list",
     "tf_internals.py": "lies below `graph`, and asks what TensorFlow's own classes are",

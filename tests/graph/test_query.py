@@ -50,6 +50,15 @@ def net() -> GraphIndex:
     return tgw.edit(graph).index
 
 
+def test_a_pattern_is_a_term_up_to_a_space_outside_of_its_parentheses(net: GraphIndex) -> None:
+    both = ["net/block1/Conv", "net/block10/conv"]
+    assert hits(net, "pattern:Conv2D(Conv2D(x, w), Const)") == both
+    assert hits(net, "pattern:Conv2D(x, w, padding='VALID') scope:net") == both[1:]
+    assert hits(net, "type:Conv2D -pattern:Conv2D(x,w,padding='VALID')") == both[:1]
+    assert "expected ',' or ')'" in query.search(net, "pattern:Relu(x").why
+    assert "There is no op type 'Convv'" in query.search(net, "pattern:Convv").why
+
+
 def test_what_is_called_so_comes_first(inception: tuple[tf.Graph, v1.Session]) -> None:
     index = build(inception[0].as_graph_def().node)
     found = hits(index, "softmax")
@@ -175,7 +184,8 @@ def test_what_an_op_is(net: GraphIndex) -> None:
     assert "one" in hits(net, "is:constant")
     assert "turns/LoopCond" in hits(net, "is:loop")
     assert "x" not in hits(net, "is:loop")
-    assert [net.types[net.ids[n]] for n in hits(net, "is:door")] == ["PartitionedCall"]
+    assert [net.types[net.ids[n]] for n in hits(net, "is:call")] == ["PartitionedCall"]
+    assert hits(net, "is:door") == hits(net, "is:call")
     assert {"w", "steps"} <= set(hits(net, "is:Stateful"))
     assert "product" not in hits(net, "is:stateful")
 
@@ -290,27 +300,27 @@ def test_markup_and_nonsense_are_only_text() -> None:
 def test_the_search_box_gets_hits_with_their_scopes_counted(editor: GraphEditor) -> None:
     answers = RequestHandler(editor)
     found, _ = answers.handle(p.Search("type:MatMul", 1))
-    assert found == p.Found((p.Hit("net/one/MatMul", "MatMul"),), 2, "", 2)
+    assert found == p.SearchReply((p.Hit("net/one/MatMul", "MatMul"),), 2, "", 2)
     wrong, _ = answers.handle(p.Search("typ:MatMul"))
-    assert isinstance(wrong, p.Found)
+    assert isinstance(wrong, p.SearchReply)
     assert (wrong.hits, wrong.total) == ((), 0)
     assert "Did you mean 'type'" in wrong.why
 
 
 def test_all_that_is_found_can_be_selected_and_hidden(editor: GraphEditor) -> None:
     answers = RequestHandler(editor)
-    painted, _ = answers.handle(p.Gather("type:MatMul", "select"))
-    assert isinstance(painted, p.Painted | p.Drawn)
+    painted, _ = answers.handle(p.SelectMatching("type:MatMul", "select"))
+    assert isinstance(painted, p.SelectionReply | p.SceneReply)
     assert painted.state.expression == "editor.find('type:MatMul')"
-    answers.handle(p.Gather("type:Relu", "add"))
+    answers.handle(p.SelectMatching("type:Relu", "add"))
     assert set(editor.selection or ()) == {f"net/{n}/{op}" for n in ("one", "two") for op in ("MatMul", "out")}
-    drawn, _ = answers.handle(p.Gather("type:Relu", "hide"))
-    assert isinstance(drawn, p.Drawn)
+    drawn, _ = answers.handle(p.SelectMatching("type:Relu", "hide"))
+    assert isinstance(drawn, p.SceneReply)
     assert drawn.state.hidden == 2
     assert drawn.state.selected_ops == 4
-    drawn, _ = answers.handle(p.Gather("scope:net/two", "only"))
-    assert isinstance(drawn, p.Drawn)
+    drawn, _ = answers.handle(p.SelectMatching("scope:net/two", "only"))
+    assert isinstance(drawn, p.SceneReply)
     assert drawn.state.hidden == len(editor.index) - len(editor.scope("net/two"))
     drawn, _ = answers.handle(p.Hide("nothing"))
-    assert isinstance(drawn, p.Drawn)
+    assert isinstance(drawn, p.SceneReply)
     assert drawn.state.hidden == 0

@@ -278,6 +278,7 @@ def test_every_public_name_is_there():
     of_reroute = """swap_ts reroute_ts swap_inputs reroute_inputs swap_outputs reroute_outputs swap_ios reroute_ios
         add_control_inputs remove_control_inputs"""
     of_edit = """detach_control_inputs detach_control_outputs detach_inputs detach_outputs detach connect bypass"""
+    of_match = "matcher OpMatcher op_type match_pattern"  # of TensorFlow 1.4, but the last
     of_2015 = "copy_variable_to_graph copy_to_graph get_copied elsewhere"
     for module, held in (
         (ge.util, of_util + " " + inner),
@@ -286,11 +287,13 @@ def test_every_public_name_is_there():
         (ge.transform, of_transform),
         (ge.reroute, of_reroute),
         (ge.edit, of_edit),
+        (ge.match, of_match),
     ):
         assert set(held.split()) == set(module.__all__)
         assert all(hasattr(module, name) for name in module.__all__)
-    public = f"{of_util} {of_select} {of_subgraph} {of_transform} {of_reroute} {of_edit} {of_2015} ph sgv sgv_scope"
-    assert {*public.split(), "util", "select", "subgraph", "transform", "reroute", "edit"} == set(ge.__all__)
+    modules = f"{of_util} {of_select} {of_subgraph} {of_transform} {of_reroute} {of_edit} {of_match} {of_2015}"
+    public = f"{modules} ph sgv sgv_scope"
+    assert {*public.split(), "util", "select", "subgraph", "transform", "reroute", "edit", "match"} == set(ge.__all__)
     assert all(getattr(ge, name) is getattr(ge.select, name) for name in of_select.split())
 
 

@@ -11,10 +11,9 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfgraphwidget.graph import first_to_reach, reach
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.op_facts import downstream
-from tfgraphwidget.hierarchy.training import first_to_reach
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import build_visible_graph
 
@@ -168,6 +167,6 @@ def test_the_first_to_reach_an_op_is_the_first_that_leads_to_it(data):
     start = np.cumsum([0, *map(len, rows)], dtype=np.int32)
     values = np.array([op for row in rows for op in row], dtype=np.int32)
     seeds = np.array(sorted(data.draw(st.sets(ops, min_size=1))))
-    reached = [downstream(start, values, seeds[k : k + 1]) for k in range(len(seeds))]
+    reached = [reach(start, values, seeds[k : k + 1]) for k in range(len(seeds))]
     expected = [next((k for k, ops in enumerate(reached) if ops[op]), len(seeds)) for op in range(n)]
     assert first_to_reach(start, values, seeds).tolist() == expected

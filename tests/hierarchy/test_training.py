@@ -50,6 +50,13 @@ def test_gradients_and_optimiser_are_one_closed_group(graph):
     assert shown.count[at] == 11
 
 
+def test_an_op_that_an_edit_puts_into_the_network_is_no_training(graph):
+    # An edit adds its op behind all others, like a factor of a gradient; but the network reads it.
+    edited = FORWARD | {"loss": "L2Loss net/relu"} | GRADIENTS | {"gradients/shape": "Shape net/relu"}
+    seen = parts(graph(edited | OPTIMISER | {"net/relu": "Relu net/mul"}), "net")
+    assert seen["net/relu"] == 0
+
+
 def test_the_open_group_holds_what_serves_only_training(graph):
     seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER), "(training)")
     assert {name for name, part in seen.items() if part} == {

@@ -14,7 +14,7 @@ from tests.install.conftest import HERE, ROOT, Environment
 from tests.test_repository import tracked
 
 WORKS = str(HERE / "works.py")
-NEEDED = {"anywidget", "ipywidgets", "matplotlib", "networkx", "numpy", "pandas", "regex", "scipy"}
+NEEDED = {"anywidget", "ipywidgets", "matplotlib", "networkx", "numpy", "regex"}
 SERVER = "etc/jupyter/jupyter_server_config.d/tfgraphwidget.json"
 EXTENSION = "share/jupyter/labextensions/tfgraphwidget/package.json"
 

@@ -155,7 +155,7 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(client: BlockingKernelCl
     page.on_work = lambda: os.kill(kernel, signal.SIGINT)
     asked = {"type": "save", "kind": "page", "name": "large.html"}
     reply = page.say({"id": 2, **asked, "tells": True})
-    assert (reply["type"], reply["error"]) == ("refused", "Interrupted")
+    assert (reply["type"], reply["error"]) == ("refusal", "Interrupted")
     assert page.worked
     assert [file.name for file in tmp_path.iterdir()] == ["large.pb"]
     page.worked.clear()
@@ -175,7 +175,7 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(client: BlockingKernelCl
 def test_what_makes_no_sense_gets_one_refusal(client: BlockingKernelClient, data: dict[str, Any]) -> None:
     page = Page(client)
     reply = page.say(data)
-    assert (reply["type"], reply["id"]) == ("refused", data.get("id"))
+    assert (reply["type"], reply["id"]) == ("refusal", data.get("id"))
     assert reply["why"]
 
 

@@ -467,4 +467,4 @@ def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
     monkeypatch.setattr(exporter, "format_size", interrupted)
     line.say({"id": 2, "type": "save", "kind": "graph", "name": "other.pb"})
     assert (frozen.parent / "other.pb").is_file()
-    assert line.sent[-1] == {"type": "refused", "why": "This was interrupted.", "error": "Interrupted", "id": 2}
+    assert line.sent[-1] == {"type": "refusal", "why": "This was interrupted.", "error": "Interrupted", "id": 2}

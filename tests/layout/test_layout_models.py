@@ -12,19 +12,29 @@ import pytest
 import tfgraphwidget as tgw
 from tests.layout.checks import crossed, fill, loose, outside, overlaps
 from tests.layout.exact import assert_sound
+from tests.layout.test_alike import assert_alike
 from tests.layout.test_layout import assert_sound as assert_placed_well
 from tests.layout.test_layout_stable import TRACKS, assert_stays, walk
+from tests.layout.test_titles import assert_titles_are_free
 from tests.models import NAMES, written
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
+from tfgraphwidget.scene.coloring.palette import LIGHT
+from tfgraphwidget.scene.rendering.display_list import Box, Label, Polyline, build_display_list
+from tfgraphwidget.scene.scene import build
+from tfgraphwidget.visible.measure import text_width
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, build_visible_graph, default_open
 
 # Shares of the whole picture that ops and closed scopes cover; see test_area.
-LEAST_FILLED = {"resnet": 0.06, "inception": 0.098, "transformer": 0.05, "seq2seq": 0.031, "dqn": 0.107}
+LEAST_FILLED = {"resnet": 0.064, "inception": 0.1, "transformer": 0.055, "seq2seq": 0.032, "dqn": 0.107}
+
+LEGIBLE = 9  # pixels
+# How many pairs of scopes are alike at least.
+ALIKE = {"resnet": 280, "inception": 310, "transformer": 210, "seq2seq": 60, "dqn": 15}
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -43,6 +53,19 @@ def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
     assert fill(shown, positions) >= LEAST_FILLED[name]
     width, height = positions.box[0, 2:].tolist()
     assert 0.8 <= width / height <= 3.0
+
+
+def test_no_line_of_a_model_crosses_a_title_and_no_title_lies_on_a_box(model):
+    _, index = model
+    cache = LayoutCache()
+    for opened in (default_open(index), frozenset(outline_of(index)[0].names), default_open(index)):
+        assert_titles_are_free(index, opened, cache)
+
+
+def test_scopes_of_a_model_that_are_alike_are_drawn_alike(model):
+    name, index = model
+    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
+    assert assert_alike(shown, place(shown)) >= ALIKE[name]
 
 
 def test_large_scopes_are_no_needles(model):
@@ -151,3 +174,50 @@ def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, m
     assert boxes <= max(120, 3 * largest) + largest
     assert boxes < 300
     assert np.array_equal(place(shown, cache=cache).box, first.box)
+
+
+def test_texts_of_the_lines_of_a_model_lie_on_nothing_but_their_own_line(model):
+    """As in saved pictures, which have the browser's rules for the place of a text (see test_display_list)."""
+    name, index = model
+    everything = [frozenset(outline_of(index)[0].names)] if name in ("seq2seq", "dqn") else []
+    for opened in (default_open(index), *everything):
+        display = build_display_list(build(index, ViewSpec(opened)), LIGHT)
+        texts = [shape for shape in display.shapes if isinstance(shape, Label)]
+        assert min(text.size for text in texts) >= LEGIBLE
+        plates = np.array([_plate(text) for text in texts if text.rim and text.middle]).reshape(-1, 4)
+        titles = [_title(text) for text in texts if text.rim and text.bold]
+        boxes = [shape.place for shape in display.shapes if isinstance(shape, Box) and shape.fill]
+        solid = np.array([*boxes, *titles])
+        solid[:, 2:] += solid[:, :2]
+        pieces = [
+            np.concatenate(
+                [np.minimum(line.points[:-1], line.points[1:]), np.maximum(line.points[:-1], line.points[1:])], 1
+            )
+            for line in display.shapes
+            if isinstance(line, Polyline) and line.corner
+        ]
+        owner = np.repeat(np.arange(len(pieces)), [len(some) for some in pieces])
+        lines = np.concatenate(pieces)
+        for number, plate in enumerate(plates):
+            # Boxes around a text are not under it.
+            around = (solid[:, :2] <= plate[:2]).all(axis=1) & (solid[:, 2:] >= plate[2:]).all(axis=1)
+            assert not (_hits(solid, plate) & ~around).any()
+            assert len(np.unique(owner[_hits(lines, plate)])) <= 1
+            assert not _hits(plates[:number], plate).any()
+
+
+def _hits(corners: np.ndarray, plate: np.ndarray) -> np.ndarray:
+    hits: np.ndarray = (corners[:, :2] < plate[2:]).all(axis=1) & (corners[:, 2:] > plate[:2]).all(axis=1)
+    return hits
+
+
+def _plate(text: Label) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of what covers the line below a text."""
+    _, _, wide, high = text.plate
+    if text.upright:
+        wide, high = high, wide
+    return text.x - wide / 2, text.y - high / 2, text.x + wide / 2, text.y + high / 2
+
+
+def _title(text: Label) -> tuple[float, float, float, float]:
+    return text.x, text.y - text.size / 2, text.size * text_width(text.text), text.size

@@ -94,7 +94,7 @@ def test_what_has_changed_for_the_most_part_is_drawn_anew():
 def test_six_drawings_are_kept_and_the_one_used_longest_ago_goes_first():
     kept: PreviousLayouts = []
     drawing = layout_container(build_structure([0], []), [(9.0, 9.0)], [None], 1.0)
-    keys = [LayoutKey(b"", number, b"", b"") for number in range(7)]
+    keys = [LayoutKey(b"", number, b"", (), 0.0) for number in range(7)]
     for key in keys[:6]:
         remember(kept, CachedLayout(key, ["a"], drawing))
     assert find(kept, keys[0]) is drawing

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -26,6 +26,7 @@ from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources.variables import variable_definition
 
 TASKS = ("/job:worker/task:0", "/job:worker/task:1")
+ROOT = Path(__file__).parents[2]
 STARTING = 180.0  # seconds for TensorFlow to be imported twice on a busy machine
 
 
@@ -33,7 +34,8 @@ STARTING = 180.0  # seconds for TensorFlow to be imported twice on a busy machin
 class Cluster:
     """Two servers; sessions are opened on the first, and end by themselves when it does not answer."""
 
-    processes: list[subprocess.Popen]
+    processes: list[subprocess.Popen]  # which stand in for the servers, see tests/browser/warm.py
+    servers: list[int]  # ids of their processes
     addresses: list[str]
 
     @property
@@ -47,6 +49,7 @@ class Cluster:
     def kill(self, task: int) -> None:
         self.processes[task].kill()
         self.processes[task].wait()
+        self.processes[task].stdout.read()  # which ends when the server does
 
 
 def free_ports(count: int) -> list[int]:
@@ -57,16 +60,23 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def started(addresses: list[str], task: int) -> subprocess.Popen:
+def started(python: list[str], addresses: list[str], task: int) -> subprocess.Popen:
     script = str(Path(__file__).with_name("worker.py"))
     quiet = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, script, json.dumps(addresses), str(task)], **quiet)
+    return subprocess.Popen([*python, script, json.dumps(addresses), str(task)], **quiet)
 
 
-def is_ready(process: subprocess.Popen, deadline: float) -> bool:
-    """Whether a server says so in time; one whose port another program has taken meanwhile ends instead."""
+def ready(process: subprocess.Popen, deadline: float) -> int:
+    """The id of a server that is ready in time; 0 for one that ended, as another program has its port meanwhile."""
     wait = max(0.0, deadline - time.monotonic())
-    return bool(select.select([process.stdout], [], [], wait)[0]) and process.stdout.readline() == b"ready\n"
+    is_answer = select.select([process.stdout], [], [], wait)[0]
+    return int(process.stdout.readline() or 0) if is_answer else 0
+
+
+def stands_still(server: int) -> bool:
+    """Whether SIGSTOP has reached all threads of a process; they may run on for a moment."""
+    threads = Path(f"/proc/{server}/task").iterdir()
+    return {(thread / "stat").read_text().rpartition(") ")[2][0] for thread in threads} == {"T"}
 
 
 def end(processes: list[subprocess.Popen]) -> None:
@@ -79,32 +89,33 @@ def end(processes: list[subprocess.Popen]) -> None:
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[Cluster]:
-    """Two servers for all tests: TensorFlow's import is what takes the time."""
+def servers(warm_python: list[str]) -> Iterator[Cluster]:
+    """Two servers for all tests."""
     for _ in range(3):
         addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
-        processes = [started(addresses, task) for task in range(2)]
+        processes = [started(warm_python, addresses, task) for task in range(2)]
         deadline = time.monotonic() + STARTING
-        ready = [is_ready(process, deadline) for process in processes]
-        if all(ready):
+        ids = [ready(process, deadline) for process in processes]
+        if all(ids):
             break
         end(processes)
     else:
         pytest.fail("no two servers could be started")
     try:
-        yield Cluster(processes, addresses)
+        yield Cluster(processes, ids, addresses)
     finally:
         end(processes)
 
 
 @pytest.fixture
-def cluster(servers: Cluster) -> Cluster:
+def cluster(servers: Cluster, warm_python: list[str]) -> Cluster:
     """The two servers; one that a test has killed is started again, where it was."""
     for task, process in enumerate(servers.processes):
         if process.poll() is not None:
             end([process])
-            servers.processes[task] = started(servers.addresses, task)
-            assert is_ready(servers.processes[task], time.monotonic() + STARTING)
+            servers.processes[task] = started(warm_python, servers.addresses, task)
+            servers.servers[task] = ready(servers.processes[task], time.monotonic() + STARTING)
+            assert servers.servers[task]
     return servers
 
 
@@ -185,10 +196,11 @@ def test_a_server_that_stands_still_is_no_hang(cluster: Cluster) -> None:
     session.run(init)
     sync = sync_on(graph, session, a, b, patience=5)
     sync.sync()
-    server = cluster.processes[1].pid
+    server = cluster.servers[1]
     os.kill(server, signal.SIGSTOP)
     try:
-        os.waitpid(server, os.WUNTRACED)  # it may run on for a moment
+        while not stands_still(server):
+            pass
         refusal(sync.sync)
     finally:
         os.kill(server, signal.SIGCONT)
@@ -234,6 +246,44 @@ def test_a_clone_is_placed_on_the_second_server_initialised_and_synced(cluster: 
     before = graph.version
     refusal(copy.sync, lambda: editor.clone("x:0", copy["y:0"], "again"))
     assert graph.version == before
+
+
+def test_the_example_of_the_page_runs_and_a_server_that_dies_leaves_all_as_it_was(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(
+        r"```py\n([^`]*grpc://[^`]*)```", (ROOT / "docs" / "how-to" / "clusters.md").read_text(encoding="utf-8")
+    )
+    graph = tf.Graph()
+    with graph.as_default(), tf.device(TASKS[0]):
+        x = v1.placeholder(tf.float32, [2], name="x")
+        w = v1.Variable([1.0, 2.0], name="w")
+        tf.multiply(x, w, name="y")
+        init = v1.global_variables_initializer()
+    names = {"tf": tf, "tgw": tgw, "graph": graph, "init": init, "feed": {"x:0": [1.0, 1.0]}}
+    code = block.replace("grpc://10.0.0.1:2222", cluster.target)
+    exec(code, names)
+    editor, session, copy = (names[name] for name in ("editor", "session", "copy"))
+    assert {graph.get_operation_by_name(name).device for name in copy.ops} == {TASKS[1]}
+    assert copy.drift() == {"w:0": 0.0}
+    saved = tf.saved_model.load("edited").signatures["serving_default"](x=tf.constant([3.0, 1.0]))
+    assert [value.numpy().tolist() for value in saved.values()] == [[3.0, 2.0], [3.0, 2.0]]
+
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    version, steps = graph.version, len(editor.history.done)
+    cluster.kill(1)
+    refusal(
+        lambda: editor.clone("x:0", "y:0", into="third", device=TASKS[1]),
+        lambda: editor.save("edited/", outputs=["y:0"]),
+        lambda: editor.save("edited.tgw"),
+        editor.to_bytes,
+        lambda: editor.probe(["y:0"], {"x:0": [1.0, 1.0]}),
+        copy.sync,
+    )
+    assert (graph.version, len(editor.history.done)) == (version, steps)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    del session
 
 
 def test_devices_of_servers_are_known_and_others_refused(cluster: Cluster) -> None:

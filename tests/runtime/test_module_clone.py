@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -120,7 +119,9 @@ def test_inputs_can_be_given_by_tensor_op_or_parameter(net: Net) -> None:
         module(y=X)
 
 
-def test_a_saved_clone_gives_the_same_numbers_in_a_fresh_process(net: Net, tmp_path: Path) -> None:
+def test_a_saved_clone_gives_the_same_numbers_in_a_fresh_process(
+    net: Net, tmp_path: Path, warm_python: list[str]
+) -> None:
     module = clone(tgw.edit(net.__call__))
     expected = module(X).numpy()
     tf.saved_model.save(module, str(tmp_path / "saved"))
@@ -133,7 +134,7 @@ def test_a_saved_clone_gives_the_same_numbers_in_a_fresh_process(net: Net, tmp_p
         "np.save(sys.argv[4], loaded.signatures['serving_default'](x=tf.constant(x))['output_0'])\n"
     )
     paths = [str(tmp_path / name) for name in ("saved", "x.npy", "y.npy", "z.npy")]
-    subprocess.run([sys.executable, "-c", script, *paths], check=True)
+    subprocess.run([*warm_python, "-c", script, *paths], check=True)
     for name in ("y.npy", "z.npy"):
         np.testing.assert_allclose(np.load(tmp_path / name), expected, rtol=1e-5)
 

@@ -15,7 +15,7 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import output_bytes, parameters, users
 from tfgraphwidget.hierarchy.op_facts import find_op_facts
 from tfgraphwidget.runtime.measure.flops import flops
-from tfgraphwidget.runtime.measure.profile import Cost, Measured
+from tfgraphwidget.runtime.measure.profile import Cost, Measurement
 
 
 @pytest.fixture
@@ -306,6 +306,21 @@ def test_ends_that_change_variables_are_refused_with_a_way_out():
     assert editor.measure("loss", {"x": [1.0]})["loss"].time > 0
 
 
+def test_of_a_graph_that_trains_all_before_the_updates_is_measured():
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        w = v1.get_variable("w", [3, 1], use_resource=True)
+        loss = tf.reduce_sum(tf.matmul(x, w, name="product"), name="loss")
+        v1.train.AdamOptimizer(0.1).minimize(loss, name="train")
+        v1.train.Saver()
+    editor = tgw.edit(graph, session=(session := initialised(graph)))
+    before = session.run("w/Read/ReadVariableOp:0").tolist()
+    measured = editor.measure(feeds={"x": [[1.0, 2.0, 3.0]]})
+    assert {"product", "gradients/product_grad/MatMul_1", "loss"} <= {name for name in measured if measured[name].time}
+    assert not any("Apply" in graph.get_operation_by_name(name).type for name in measured)
+    assert session.run("w/Read/ReadVariableOp:0").tolist() == before
+
+
 def test_what_cannot_run_is_refused_in_a_sentence(editor, mlp, batch):
     with pytest.raises(GraphEditError, match="is needed and not fed"):
         editor.measure("net/logits")
@@ -338,6 +353,6 @@ def test_a_function_s_body_is_measured_aside():
 
 
 def test_said_is_the_old_name_of_the_summary_of_measured_costs() -> None:
-    measured = Measured({"b": Cost(1.0, 2.0)}, {"a": "b", "b": "b"}, runs=3)
+    measured = Measurement({"b": Cost(1.0, 2.0)}, {"a": "b", "b": "b"}, runs=3)
     with pytest.warns(DeprecationWarning, match=r"Measured\.summary"):
         assert measured.said == measured.summary

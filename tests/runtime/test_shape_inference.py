@@ -365,8 +365,11 @@ def test_an_op_that_tensorflow_does_not_know_gives_unknown_shapes():
     relu = node("relu", "Relu", "custom", T=FLOAT)
     graph_def.node.extend([x, z, custom, relu])
     index = index_of(graph_def)
-    assert told(infer_patch_shapes(index, reading(index, "custom", "z"))) == {"custom:0": ((9,), None)}
-    assert told(infer_patch_shapes(index, reading(index, "relu", "z"))) == {"relu:0": (None, (3,))}
+    assert told(infer_patch_shapes(index, reading(index, "custom", "z"))) == {
+        "custom:0": ((9,), None),
+        "relu:0": ((9,), None),
+    }
+    assert told(infer_patch_shapes(index, reading(index, "relu", "z"))) == {"relu:0": ((9,), (3,))}
 
 
 def test_what_a_file_says_of_its_shapes_is_right_after_the_edit_too():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import subprocess
-import sys
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -470,11 +469,11 @@ Sync(pairs, Model(graph, session), Model(build_mlp(resource=True))).save(sys.arg
 
 
 def test_values_come_from_another_process_through_a_checkpoint(
-    mlp: tf.Graph, session: v1.Session, tmp_path: Path
+    mlp: tf.Graph, session: v1.Session, tmp_path: Path, warm_python: list[str]
 ) -> None:
     path = str(tmp_path / "present")
     root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", PROCESS, path], cwd=root, capture_output=True, check=False)
+    done = subprocess.run([*warm_python, "-c", PROCESS, path], cwd=root, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     originals, copies, sync = many(mlp, session)
     before = read(originals, session)

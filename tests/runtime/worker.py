@@ -1,4 +1,7 @@
-"""One server of a cluster: `worker.py '["127.0.0.1:1", "127.0.0.1:2"]' 0`. It ends when its standard input does."""
+"""One server of a cluster: `worker.py '["127.0.0.1:1", "127.0.0.1:2"]' 0`. It ends when its standard input does.
+
+When it is ready it prints the id of its process, which is not the one that was started: see tests/browser/warm.py.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,6 @@ if __name__ == "__main__":
     threading.Thread(target=end_with_parent, daemon=True).start()
     addresses, task = json.loads(sys.argv[1]), int(sys.argv[2])
     server = tf.distribute.Server({"worker": addresses}, job_name="worker", task_index=task)
-    sys.stdout.write("ready\n")
+    sys.stdout.write(f"{os.getpid()}\n")
     sys.stdout.flush()
     server.join()

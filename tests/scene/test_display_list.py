@@ -36,7 +36,14 @@ PAINTS: dict[str, dict[str, dict[str, Any]]] = {
         "unused": {"extra": 1},
     },
     "comparison": {"differs": {"net/MatMul": 2, "loss": 1}, "probed": {"x": 1, "net/act": 2}},
-    "coloring": {"tint": {"net/MatMul": 3, "head": 200, "x": 128}, "note": {"net/MatMul": "12 B", "head": "3 MB"}},
+    "coloring": {
+        "tint": {"net/MatMul": 3, "head": 200, "x": 128},
+        "note": {"net": "4 MB", "net/MatMul": "12 B", "head": "3 MB"},
+    },
+    "numbers": {
+        "tint": {"net/MatMul": 3, "x": 128},
+        "note": {"net": "465 MFLOP", "x": "1234567890123456 MFLOP", "net/MatMul": "12345678901234567890 ms"},
+    },
     "run": {"probed": {"net/act": 1}, "value": {"net/act": "mean 0.25, 1×4"}},
 }
 
@@ -67,7 +74,7 @@ def drawing() -> Scene:
 
     labels = [f"?×{edge}×32" if tensors == 1 else "" for edge, tensors in enumerate(scene.tensors)]
     back = np.zeros(len(scene.source), np.uint8)
-    back[-1] = 1
+    back[0] = 1
     assert scene.kind[at["head"]] == CLOSED
     encoded = scenes._encode_texts(labels)
     return replace(
@@ -142,7 +149,20 @@ def test_every_kind_of_mark_is_in_a_compared_picture() -> None:
     kinds = {"coverage", "mark", "fresh", "unused", "differs", "probed", "tint", "note", "value"}
     assert {field for fields in PAINTS.values() for field in fields} == kinds
     texts = {shape["text"] for case in pictures()["cases"] for shape in case["shapes"]["light"] if "text" in shape}
-    assert texts >= {"▾ net", "×4", "in", "out", "+", "~", "✓", "!", "mean 0.25, 1×4", "12 B", "⟲ loop"}
+    assert texts >= {
+        "▾ net",
+        "×4",
+        "in",
+        "out",
+        "+",
+        "~",
+        "✓",
+        "!",
+        "mean 0.25, 1×4",
+        "12 B",
+        "4 MB",
+        "⟲ loop",
+    }
 
 
 def test_shapes_of_tensors_are_on_the_lines_that_have_room() -> None:

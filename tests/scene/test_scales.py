@@ -58,6 +58,19 @@ def test_an_open_scope_has_no_colour_and_no_note(index):
     assert {notes[i] for i in np.flatnonzero(scene.kind == OPEN)} == {""}
 
 
+@pytest.mark.parametrize("total", [True, False])
+def test_an_open_scope_has_the_number_of_all_that_is_in_it_and_no_color(index, total):
+    values = {"net/one/MatMul": 1.0, "net/two/MatMul": 2.0, "net/two/add": 6.0, "net/one/w": 3.0}
+    numbers = by_name(index, values, total=total)
+    closed = tints_by_name(drawn(index, fold=False), numbers)
+    opened = tints_by_name(drawn(index, "net", "net/one", "net/two", fold=False), numbers)
+    half = tints_by_name(drawn(index, "net", fold=False), numbers)
+    assert closed["net"][1] == opened["net"][1] == half["net"][1] == ("12" if total else "3")
+    assert [opened[f"net/{name}"] for name in ("one", "two")] == [
+        (0, half[f"net/{name}"][1]) for name in ("one", "two")
+    ]
+
+
 def test_equal_numbers_have_equal_colours_whatever_is_open(index):
     known = by_name(index, {"net/one/MatMul": 10.0, "net/two/MatMul": 20.0})
     closed = tints_by_name(drawn(index, "net", fold=False), known)

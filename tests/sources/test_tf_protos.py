@@ -19,7 +19,7 @@ from tfgraphwidget.sources import tf_protos
 WITHOUT_TENSORFLOW = (
     "source", "node_body", "variables", "renaming", "paths", "networkx_graph", "tf_protos",
     "files.assets", "files.checkpoint", "files.checkpoint_keys", "files.container", "files.file_form", "files.formats",
-    "files.object_graph", "files.obstacles", "files.opening", "files.output_ops", "files.parse",
+    "files.object_graph", "files.obstacles", "files.opening", "files.parse",
     "files.signature_defs", "files.stored_data", "files.summary", "files.unsupported_inputs",
     "inference.bounds", "inference.call_depth", "inference.dtypes", "inference.shapes",
     "describe.ops", "describe.origins", "describe.signatures", "live.devices",
@@ -124,3 +124,10 @@ def test_keys_and_numbers_are_tensorflows_own() -> None:
     assert tf_protos.TABLE_INITIALIZERS == keys.TABLE_INITIALIZERS
     assert types_pb2.DT_STRING == tf_protos.STRING
     assert tf_protos.dtype_names()[types_pb2.DT_FLOAT_REF] == tf.dtypes.as_dtype(types_pb2.DT_FLOAT_REF).name
+
+
+def test_the_release_of_tensorflow_is_that_of_the_installed_one_before_it_is_imported() -> None:
+    code = "import sys; from tfgraphwidget.sources import tf_protos; print(tf_protos.tensorflow_version())"
+    report = f"{code}; print('tensorflow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [tf.__version__, "False"]

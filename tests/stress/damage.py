@@ -375,7 +375,7 @@ def uses(editor: GraphEditor, chance: random.Random, folder: Path) -> Iterator[t
 
 def _ask(front: FrontEnd, kind: str, **fields: Any) -> None:
     reply = front.ask(kind, **fields)
-    if reply["type"] == "refused" and " in the kernel: " in reply["why"]:
+    if reply["type"] == "refusal" and " in the kernel: " in reply["why"]:
         raise Broken(f"is answered with {reply['why'][:300]}")
 
 

@@ -211,7 +211,7 @@ class Page(RuleBasedStateMachine):
         number = message.get("id") if isinstance(message, dict) else None
         assert type(reply["id"]) is int
         assert reply["id"] in (number, -1)
-        if reply["type"] == "refused":
+        if reply["type"] == "refusal":
             assert len(json.dumps(reply)) < 100_000
             check_sentence(reply["why"])
             # Every refusal is a sentence that was written for it.
@@ -228,13 +228,13 @@ class Page(RuleBasedStateMachine):
         reply = self.say(message)
         assert reply["id"] == self.number
         now = all_of(self.editor)
-        if reply["type"] == "refused" or isinstance(request, QUESTIONS):
+        if reply["type"] == "refusal" or isinstance(request, QUESTIONS):
             assert now == before
         elif not isinstance(request, EDITS):
             same = before.keys() - ({"here"} if before["path"] != now["path"] else set())
             same &= {"ops", "here", "functions", "collections", "copies", "lines", "GraphDef", "history"}
             assert {key: now[key] for key in same} == {key: before[key] for key in same}
-            if not isinstance(request, (*CHOOSE, p.Gather, p.Enter, p.Leave)):
+            if not isinstance(request, (*CHOOSE, p.SelectMatching, p.Enter, p.Leave)):
                 assert chosen_of(self.editor) == chosen
         elif len(now["history"][0]) > len(before["history"][0]) and not isinstance(request, p.Redo | p.Jump):
             self.undone_and_redone(before, now)
@@ -297,7 +297,7 @@ class Page(RuleBasedStateMachine):
         message = message_of(7, self.request(data, REQUESTS[kind]))
         broken = data.draw(st.sampled_from(WAYS_TO_BREAK), label="how")(message, data)
         before = all_of(self.editor)
-        assert self.say(broken)["type"] == "refused"
+        assert self.say(broken)["type"] == "refusal"
         assert all_of(self.editor) == before
 
     @precondition(
@@ -411,9 +411,9 @@ def good_messages(editor: GraphEditor) -> list[dict[str, Any]]:
     scope = next((name for name in editor.index.scopes.names if name), "")
     requests: list[Any] = [
         p.Inspect(op), p.Search("type:MatMul"), p.Examine(last), p.Script(), p.Ping(), p.Targets(tensor), p.Refresh(),
-        p.Toggle(scope, False, ""), p.Reveal(last), p.Unfold(True), p.Unfold(False), p.Turn("right"),
+        p.Toggle(scope, False, ""), p.Reveal(last), p.ExpandAll(True), p.ExpandAll(False), p.SetDirection("right"),
         p.Hide("hide", (op,)),
-        p.Hide("nothing", ()), p.Pin(op, 10.0, 20.0), p.Unpin(op), p.Foresee(scope), p.Picture("svg"),
+        p.Hide("nothing", ()), p.Pin(op, 10.0, 20.0), p.Unpin(op), p.PrefetchScene(scope), p.Picture("svg"),
         p.Select("set", (op, last), ()), p.Derive("upstream"), p.Derive("boundary"), p.Boundary((), (tensor,)),
         p.Boundary((), ()), p.Compare(True), p.Colour(""), p.Probe(op), p.Enter(op, ""), p.Leave(0),
         p.Preview((), (tensor,), "copy"), p.Clone((), (tensor,), "copy", init="none"), p.Undo(), p.Redo(), p.Jump(0),
@@ -445,11 +445,11 @@ def test_a_mutated_message_gets_one_reply_and_a_refused_one_changes_nothing(kind
             assert len(replies) == 1, (message, replies)
             reply, expected = replies[0][0], message.get("id") if isinstance(message, dict) else None
             assert reply["id"] == (expected if is_whole(expected) else -1), (message, reply)
-            if reply["type"] == "refused":
+            if reply["type"] == "refusal":
                 check_sentence(reply["why"])
                 assert " in the kernel: " not in reply["why"], (message, reply["why"])
             now = all_of(editor)
-            if reply["type"] == "refused":
+            if reply["type"] == "refusal":
                 differ = [key for key in before if before[key] != now[key]]
                 assert not differ, (message, reply["why"], differ)
             before = now

@@ -5,6 +5,6 @@ from tfgraphwidget.widget import protocol as p
 
 def text_of(reply: p.Reply) -> str:
     """What an edit has done, in words."""
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert reply.edited is not None
     return reply.edited.text

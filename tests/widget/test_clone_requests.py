@@ -28,10 +28,10 @@ def answers(editor: GraphEditor) -> RequestHandler:
     return RequestHandler(editor)
 
 
-def previewed(answers: RequestHandler, *form: object, **more: object) -> p.Previewed:
+def previewed(answers: RequestHandler, *form: object, **more: object) -> p.ClonePreview:
     """The reply to a preview request."""
     reply, buffers = answers.handle(p.Preview(*form, **more))  # type: ignore[arg-type]
-    assert isinstance(reply, p.Previewed)
+    assert isinstance(reply, p.ClonePreview)
     assert buffers == []
     return reply
 
@@ -49,13 +49,13 @@ def test_a_preview_tells_what_the_clone_then_does(answers: RequestHandler, edito
     assert named(told.outside) == {"tensor": ("x:0",)}
     assert named(told.new) == {"variable": VARIABLES}
     assert told.shared == ()
-    assert [held.mode for held in told.held] == ["own"] * 4
-    assert told.held[0] == p.Held("net/one/w", "variable", told.held[0].dtype, "(3, 4)", "own")
-    assert told.held[0].dtype.removesuffix("_ref") == "float32"
+    assert [held.mode for held in told.states] == ["own"] * 4
+    assert told.states[0] == p.PartState("net/one/w", "variable", told.states[0].dtype, "(3, 4)", "own")
+    assert told.states[0].dtype.removesuffix("_ref") == "float32"
     assert set(named(told.stateful)) == set()
 
     reply, _ = answers.handle(p.Clone(*ENDS, "copy"))
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     copy = editor.copies["copy"]
     assert len(copy.ops) == told.ops
     assert told.scopes == ("copy",)
@@ -65,7 +65,7 @@ def test_a_preview_tells_what_the_clone_then_does(answers: RequestHandler, edito
 
 def test_a_variable_that_is_switched_to_shared_is_shared(answers: RequestHandler, editor: GraphEditor) -> None:
     told = previewed(answers, *ENDS, "copy", others=("net/one/w",))
-    assert {held.name: held.mode for held in told.held} == {**dict.fromkeys(VARIABLES, "own"), "net/one/w": "shared"}
+    assert {held.name: held.mode for held in told.states} == {**dict.fromkeys(VARIABLES, "own"), "net/one/w": "shared"}
     assert named(told.shared) == {"variable": ("net/one/w",)}
     answers.handle(p.Clone(*ENDS, "copy", others=("net/one/w",)))
     assert editor.copies["copy"].shared == ("net/one/w",)
@@ -103,7 +103,7 @@ def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: Request
     assert named(told.outside) == {"tensor": ("net/one/out:0",)}
     assert told.line == "copy = editor.clone(editor.scope('net/two'), into=\"copy\")"
     reply, _ = answers.handle(p.Clone((), (), "copy"))
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert "2 variables of its own" in text_of(reply)
     assert reply.focus == "copy"
     assert len(editor.copies["copy"].ops) == told.ops
@@ -115,7 +115,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Request
     assert told.scopes == ("tower_0", "tower_1", "tower_2")
     assert named(told.outside) == {"placeholder": ("x:0",)}
     reply, _ = answers.handle(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert "into 3 scopes, 'tower_0' to 'tower_2'" in text_of(reply)
     assert "4 variables each of their own, not initialized" in text_of(reply)
     assert list(editor.copies) == list(told.scopes)
@@ -197,17 +197,17 @@ def test_a_table_and_a_queue_can_be_shared_too() -> None:
     editor = tgw.edit(graph, session=session)
     answers = RequestHandler(editor)
     told = previewed(answers, ("words",), ("ids",), "copy")
-    assert [(held.kind, held.mode, held.dtype) for held in told.held] == [("hash table", "own", "")]
-    shared = previewed(answers, ("words",), ("ids",), "copy", others=(told.held[0].name,))
-    assert named(shared.shared) == {"hash table": (told.held[0].name,)}
+    assert [(held.kind, held.mode, held.dtype) for held in told.states] == [("hash table", "own", "")]
+    shared = previewed(answers, ("words",), ("ids",), "copy", others=(told.states[0].name,))
+    assert named(shared.shared) == {"hash table": (told.states[0].name,)}
     assert shared.new == ()
-    answers.handle(p.Clone(("words",), ("ids",), "copy", others=(told.held[0].name,)))
+    answers.handle(p.Clone(("words",), ("ids",), "copy", others=(told.states[0].name,)))
     assert session.run(editor.copies["copy"]["ids:0"], {"words:0": ["b", "c"]}).tolist() == [2, -1]
 
 
 def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(answers: RequestHandler) -> None:
     told = previewed(answers, ("net/one/out:0",), ENDS[1], "copy", others=("net/one/w",))
-    assert {held.name for held in told.held} == {"net/two/w", "net/two/b"}
+    assert {held.name for held in told.states} == {"net/two/w", "net/two/b"}
     assert "variables=" not in told.line
 
 
@@ -221,7 +221,7 @@ def test_lists_are_cut_and_counted_whole(inception: tuple[tf.Graph, v1.Session])
     told = previewed(answers, ("input:0",), (INCEPTION_OUTPUT,), "preview")
     (variables,) = told.new
     assert (len(variables.names), variables.total) == (200, 378)
-    assert (len(told.held), told.held_total) == (378, 378)
+    assert (len(told.states), told.states_total) == (378, 378)
     assert named(told.outside) == {"tensor": ("input:0",)}
 
 
@@ -260,12 +260,12 @@ def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None
     told = previewed(answers, (), ("product",), "copy")
     assert named(told.new) == {"variable": ("weights",)}
     reply, _ = answers.handle(p.Clone((), ("product",), "copy"))
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert reply.state.editable == ""
-    assert text_of(reply).endswith('It can be called: editor.copies["copy"].')
+    assert text_of(reply).endswith("It is a module, which is not drawn; History has the line that makes it in a cell.")
     module = editor.copies["copy"]
     np.testing.assert_array_equal(module(tf.eye(2)), weights)
     weights.assign(weights * 0.0)
     np.testing.assert_array_equal(module(tf.eye(2)), [[1.0, 2.0], [3.0, 4.0]])
     shared = previewed(answers, (), ("product",), "other", others=("weights",))
-    assert [(held.name, held.mode) for held in shared.held] == [("weights", "shared")]
+    assert [(held.name, held.mode) for held in shared.states] == [("weights", "shared")]

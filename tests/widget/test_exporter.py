@@ -55,11 +55,11 @@ def test_what_is_there_is_replaced_only_when_asked(exporter: Exporter, tmp_path:
         exporter.save("graph", "graph.pb")
     handler = RequestHandler(exporter._editor)
     reply, _ = handler.handle(p.Export("graph", "graph.pb"))
-    assert isinstance(reply, p.Exported)
+    assert isinstance(reply, p.ExportReply)
     assert "is there already" in reply.exists
     assert (tmp_path / "graph.pb").read_text() == "mine"
     reply, _ = handler.handle(p.Export("graph", "graph.pb", replace=True))
-    assert isinstance(reply, p.Exported)
+    assert isinstance(reply, p.ExportReply)
     assert reply.exists == ""
     assert "x" in tgw.edit(reply.path).index.ids
 

@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits import registry
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, UnknownName
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
@@ -112,9 +113,9 @@ def test_an_op_is_replaced_by_a_type_with_attributes_undone_and_replayed(
     change = p.Change("replace", (RELU,), ("by", "attributes", "remove"), ('"LeakyRelu"', '{"alpha": 0.5}', "True"))
     state = reply(answers, change).state
     assert state.code[0].endswith(
-        'by="LeakyRelu", into="net/hidden/LeakyRelu", remove=True, attributes={"alpha": 0.5})'
+        'by="LeakyRelu", remove=True, attributes={"alpha": 0.5}, name="net/hidden/LeakyRelu")'
     )
-    made = editor.graph.get_operation_by_name("net/hidden/LeakyRelu/LeakyRelu")
+    made = editor.graph.get_operation_by_name("net/hidden/LeakyRelu")
     assert made.get_attr("alpha") == 0.5
     again = tgw.example()
     again.replay(editor.edits())
@@ -182,12 +183,27 @@ def test_the_placeholders_that_need_a_value_are_listed_with_a_proposal(answers: 
 
 
 def test_feeds_are_used_and_remembered(answers: RequestHandler, editor: GraphEditor) -> None:
-    reply(answers, p.Probe(RELU, (FEED,)))
+    reply(answers, p.Open())
+    said = reply(answers, p.Probe(RELU, (FEED,))).text
+    assert said.startswith(f"{RELU}:0: float32 (2, 8), mean ")
     assert editor.probed[RELU][0].shape == (2, 8)
     form = reply(answers, p.Feedable("net/logits"))
     assert (form.remembered, form.fields[0].feed) == (True, FEED)
     reply(answers, p.Probe("net/logits"))
     assert editor.probed["net/logits"][0].shape == (2, 3)
+
+
+def test_the_values_of_a_selection_are_counted(answers: RequestHandler, editor: GraphEditor) -> None:
+    editor.selection = editor.ops(RELU, "net/logits")
+    said = reply(answers, p.Probe("", (FEED,))).edited.text  # with the first drawing
+    assert said == "The values of 2 tensors, all finite; point at a box or a line to read them."
+
+
+def test_the_inspector_goes_on_with_the_op_that_an_edit_has_made(answers: RequestHandler) -> None:
+    change = p.Change("replace", (RELU,), ("by", "remove"), ("'Elu'", "True"), inspected=RELU)
+    edited = reply(answers, change).edited
+    assert edited.inspected.op_type == "Elu"
+    assert edited.renamed[0] == (RELU, edited.inspected.name)
 
 
 @pytest.mark.parametrize("kind", ["zeros", "ones", "random", "variable", "file"])
@@ -251,9 +267,9 @@ def test_lines_and_the_inspector_show_what_a_run_found(answers: RequestHandler) 
     painted = reply(answers, p.Probe(RELU, (FEED,)))
     assert {"value_start", "value_bytes"} <= {field.name for field in painted.fields}
     (output,) = reply(answers, p.Inspect(RELU)).outputs
-    assert output.seen is not None
-    assert output.seen.shape == "(2, 8)"
-    assert [image.title for image in output.seen.images] == ["matrix 2×8"]
+    assert output.value is not None
+    assert output.value.shape == "(2, 8)"
+    assert [image.title for image in output.value.images] == ["matrix 2×8"]
 
 
 def test_a_value_becomes_a_variable_and_none_is_overwritten_silently(
@@ -345,3 +361,40 @@ def test_parts_of_a_message_are_checked_as_messages_are() -> None:
     for wrong in ({**body, "kind": "nothing"}, {**body, "more": 1}, {"tensor": "x:0"}, "x", [body], {1: 2}):
         with pytest.raises(GraphEditError, match="reload the page"):
             codec.decode({"id": 1, "type": "probe", "name": "a", "feeds": [wrong]})
+
+
+# Buttons of the whole graph
+
+FORMS = {
+    "add_signature": {"name": "serving_default"},
+    "cast": {"dtype": "float16"},
+    "change_batch_size": {"size": "8"},
+    "merge_duplicates": {},
+    "obfuscate_names": {},
+    "quantize_weights": {},
+    "remove_identities": {},
+    "replace_all": {"pattern": "Relu(x)", "by": "LeakyRelu(x, alpha=0.2)"},
+    "rename_type": {"old": "Relu", "new": "Elu"},
+}
+
+
+NOTHING_TO_DO = {"merge_duplicates", "quantize_weights"}  # in this graph, after `freeze`
+
+
+@pytest.mark.parametrize("verb", FORMS)
+def test_a_button_of_the_whole_graph_does_its_edit_whatever_is_selected(
+    verb: str, answers: RequestHandler, editor: GraphEditor
+) -> None:
+    editor.freeze("net/logits")
+    editor.selection = editor.ops("x")
+    form = FORMS[verb]
+    asked = {field.key for field in registry.registration_of(verb).button.fields}  # type: ignore[union-attr]
+    assert form.keys() <= asked
+    change = p.Change(verb, (), tuple(form), tuple(form.values()))  # type: ignore[arg-type]
+    if verb in NOTHING_TO_DO:
+        with pytest.raises(GraphEditError, match=f"{verb}: .*; leave it out"):
+            reply(answers, change)
+        return
+    reply(answers, change)
+    assert editor.history.done[-1].command.verb() == verb
+    assert editor.undo().startswith(f"editor.{verb}(")

@@ -25,7 +25,7 @@ HERE = Path(__file__).name
 READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
 
 
-def examined(editor: GraphEditor, name: str) -> p.Examined:
+def examined(editor: GraphEditor, name: str) -> p.ExamineReply:
     """The answer for a name."""
     return Inspector(editor).examine(name)
 

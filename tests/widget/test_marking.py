@@ -85,17 +85,17 @@ def test_a_second_click_unmarks_and_one_further_up_extends(editor: GraphEditor, 
 
 def test_a_scope_is_marked_by_the_tensors_at_its_border(editor: GraphEditor, requests: RequestHandler) -> None:
     reply, _ = requests.handle(p.Crossings("outputs", "two/"))
-    assert isinstance(reply, p.Crossed)
+    assert isinstance(reply, p.BoundaryTensors)
     # Gradients read the product as well; what the forward computation reads is proposed.
     assert {each.tensor: each.proposed for each in reply.tensors}["two/act:0"]
     assert [each.tensor for each in reply.tensors if each.proposed] == ["two/act:0"]
     reply, _ = requests.handle(p.Crossings("outputs", "heads/"))
-    assert isinstance(reply, p.Crossed)
+    assert isinstance(reply, p.BoundaryTensors)
     assert [each.tensor for each in reply.tensors if each.proposed] == ["heads/a:0", "heads/b:0"]
     assert reply.tensors[0].about == "float32 (None, 4)"
     requests.handle(p.Mark("outputs", "heads/", ("heads/b:0",)))
     reply, _ = requests.handle(p.Crossings("outputs", "heads/"))
-    assert isinstance(reply, p.Crossed)
+    assert isinstance(reply, p.BoundaryTensors)
     assert [each.tensor for each in reply.tensors if each.marked] == ["heads/b:0"]
     requests.handle(p.Mark("inputs", "two/"))
     assert (editor.inputs, editor.outputs) == (("one/act:0",), ("heads/b:0",))
@@ -104,6 +104,19 @@ def test_a_scope_is_marked_by_the_tensors_at_its_border(editor: GraphEditor, req
     assert "two/w" in (editor.selection or editor.ops()).ops
     requests.handle(p.Mark("inputs", "two/"))
     assert editor.inputs == ()
+
+
+def test_a_tensor_that_summaries_read_is_not_proposed_and_comes_last() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        with tf.name_scope("net"):
+            inner = tf.square(x, name="inner")
+            out = tf.tanh(inner, name="out")
+        v1.summary.scalar("sparsity", tf.nn.zero_fraction(inner, name="zeros"))
+        tf.identity(out, name="y")
+    reply, _ = RequestHandler(tgw.edit(graph)).handle(p.Crossings("outputs", "net/"))
+    assert isinstance(reply, p.BoundaryTensors)
+    assert [(each.tensor, each.proposed) for each in reply.tensors] == [("net/out:0", True), ("net/inner:0", False)]
 
 
 def test_a_scope_without_values_from_outside_is_refused(editor: GraphEditor, requests: RequestHandler) -> None:

@@ -100,7 +100,7 @@ def test_a_refused_click_bumps_no_revision_and_is_planned_again(front: FrontEnd,
     plans.clear()
     revision = front.editor.widget.revision
     assert front.ask("preview", **FORM)["refusal"].startswith("The name")
-    assert front.ask("clone", **FORM)["type"] == "refused"
+    assert front.ask("clone", **FORM)["type"] == "refusal"
     # The preview, the offer to take all of a loop, and the click: a refusal may depend on a file that is there now.
     assert [plan.into for plan in plans] == ["copy"] * len(plans)
     assert len(plans) == 2
@@ -114,7 +114,7 @@ def test_a_failed_click_keeps_the_plan_and_bumps_no_revision(mlp: tf.Graph, plan
         front.ask("open")
         front.ask("preview", **FORM)
         revision = front.editor.widget.revision
-        assert front.ask("clone", **FORM)["type"] == "refused"
+        assert front.ask("clone", **FORM)["type"] == "refusal"
         assert front.editor.widget.revision == revision
         for name in ("net/one", "net/two"):
             for variable in mlp.get_collection("variables", scope=name):
@@ -148,7 +148,7 @@ def test_a_preview_whose_scope_a_cell_has_taken_since_is_refused(front: FrontEnd
     with front.editor.graph.as_default():
         tf.constant(1.0, name="copy/taken")
     reply = front.ask("clone", **FORM)
-    assert (reply["type"], len(plans) > 1) == ("refused", True)
+    assert (reply["type"], len(plans) > 1) == ("refusal", True)
     assert "'copy'" in reply["why"]
 
 

@@ -58,7 +58,7 @@ def test_a_graph_is_added_with_its_inputs_joined_and_its_values(
     assert isinstance(reply, p.Joints)
     assert ("x:0", "x:0") in [(joint.input, joint.tensor) for joint in reply.joints]
     done, _ = requests.handle(p.Add(source, "more", ("x:0", "labels:0"), ("x:0", "")))
-    assert isinstance(done, p.Drawn)
+    assert isinstance(done, p.SceneReply)
     assert done.focus == "more"
     assert done.edited is not None
     assert "Added" in done.edited.text
@@ -81,12 +81,12 @@ def test_a_difference_from_another_graph_is_shown_and_follows_edits(
     editor: tgw.GraphEditor, requests: RequestHandler
 ) -> None:
     reply, _ = requests.handle(p.Compare(True, "second"))
-    assert isinstance(reply, p.Painted)
+    assert isinstance(reply, p.SelectionReply)
     assert reply.state.comparing
     assert reply.state.changes == ()
     requests.handle(p.Change("bypass", ("net/hidden/Relu",)))
     reply, _ = requests.handle(p.Open())
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert {group.kind for group in reply.state.changes} >= {"changed"}
     assert editor.difference is not None
     assert "given" in editor.difference.between[0]
@@ -106,13 +106,13 @@ def test_an_unknown_graph_is_refused_and_nothing_has_changed(
     assert editor.lines == ()
 
 
-def uploaded(requests: RequestHandler, path: Path, piece: int) -> p.Uploaded:
+def uploaded(requests: RequestHandler, path: Path, piece: int) -> p.UploadReply:
     """Send a file in pieces, as the page does."""
     data = path.read_bytes()
     for start in range(0, len(data), piece):
         text = base64.b64encode(data[start : start + piece]).decode()
         reply, _ = requests.handle(p.Upload(path.name, text, start, len(data)))
-        assert isinstance(reply, p.Uploaded)
+        assert isinstance(reply, p.UploadReply)
     return reply
 
 
@@ -121,7 +121,7 @@ def test_a_dropped_file_is_added_and_compared_without_being_written(
 ) -> None:
     file = tmp_path / "frozen.pb"
     reply = uploaded(requests, file, 1_000)
-    assert reply == p.Uploaded(file.stat().st_size, "frozen.pb")
+    assert reply == p.UploadReply(file.stat().st_size, "frozen.pb")
     file.unlink()
     joints, _ = requests.handle(p.Inputs("frozen.pb"))
     assert isinstance(joints, p.Joints)

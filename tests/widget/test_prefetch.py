@@ -24,7 +24,7 @@ Arrays = dict[str, np.ndarray]
 def read(answer: answering.Answer) -> Arrays:
     """The arrays of a reply."""
     reply, (data,) = answer
-    assert isinstance(reply, p.Drawn | p.Painted | p.Foreseen)
+    assert isinstance(reply, p.SceneReply | p.SelectionReply | p.NextScene)
     return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)
 
 
@@ -50,45 +50,45 @@ def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> Non
         each.handle(chosen)
     for scope in closed(editor)[:12]:
         before, revision = editor.opened, answers.revision
-        foreseen, data = answers.handle(p.Foresee(scope))
-        assert isinstance(foreseen, p.Foreseen)
+        foreseen, data = answers.handle(p.PrefetchScene(scope))
+        assert isinstance(foreseen, p.NextScene)
         assert (editor.opened, answers.revision) == (before, revision)
         # Whoever looked ahead gets no other drawing than who did not.
         plain = without.handle(p.Toggle(scope))
         assert same(read((foreseen, data)), read(plain)), scope
-        toggled = answers.handle(p.Toggle(scope, seen=foreseen.stamp))
-        assert isinstance(toggled[0], p.Painted)
+        toggled = answers.handle(p.Toggle(scope, stamp=foreseen.stamp))
+        assert isinstance(toggled[0], p.SelectionReply)
         assert scope in editor.opened
         painted = read(toggled)
         assert all(painted[field].tobytes() == read(plain)[field].tobytes() for field in painted)
         for each in (answers, without):
-            assert isinstance(each.handle(p.Toggle(scope))[0], p.Drawn)
+            assert isinstance(each.handle(p.Toggle(scope))[0], p.SceneReply)
 
 
 def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor) -> None:
     answers = RequestHandler(editor)
     editor.close_all()
     answers.handle(p.Open())
-    foreseen, _ = answers.handle(p.Foresee("net"))
-    assert isinstance(foreseen, p.Foreseen)
+    foreseen, _ = answers.handle(p.PrefetchScene("net"))
+    assert isinstance(foreseen, p.NextScene)
     editor.hide("net/one")  # by another view, or by a cell
-    toggled = answers.handle(p.Toggle("net", seen=foreseen.stamp))
-    assert isinstance(toggled[0], p.Drawn)
+    toggled = answers.handle(p.Toggle("net", stamp=foreseen.stamp))
+    assert isinstance(toggled[0], p.SceneReply)
     assert "net/two" in bytes(read(toggled)["name_bytes"]).decode()
     assert "net" in editor.opened
     # Another view has opened it, and what this one sees is that.
-    again = answers.handle(p.Foresee("net/two"))[0]
-    assert isinstance(again, p.Foreseen)
+    again = answers.handle(p.PrefetchScene("net/two"))[0]
+    assert isinstance(again, p.NextScene)
     editor.open("net/two")
-    assert isinstance(answers.handle(p.Toggle("net/two", seen=again.stamp))[0], p.Painted)
+    assert isinstance(answers.handle(p.Toggle("net/two", stamp=again.stamp))[0], p.SelectionReply)
     assert "net/two" in editor.opened
 
 
 def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> None:
     own = tgw.edit(editor.graph, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
-    assert RequestHandler(own).handle(p.Foresee("net")) == (p.Foreseen(), [])
+    assert RequestHandler(own).handle(p.PrefetchScene("net")) == (p.NextScene(), [])
     with pytest.raises(UnknownName):
-        RequestHandler(own).handle(p.Foresee("nowhere"))
+        RequestHandler(own).handle(p.PrefetchScene("nowhere"))
 
 
 @pytest.mark.parametrize("bound", ["_MOST", "_LARGEST"])
@@ -100,4 +100,4 @@ def test_what_takes_long_or_is_large_is_not_foreseen(
     monkeypatch.setattr(layout_prefetch, bound, after - before if bound == "_MOST" else after)
     assert editor.core.view.prefetch("net") is not None
     monkeypatch.setattr(layout_prefetch, bound, getattr(layout_prefetch, bound) - 1)
-    assert RequestHandler(editor).handle(p.Foresee("net")) == (p.Foreseen(), [])
+    assert RequestHandler(editor).handle(p.PrefetchScene("net")) == (p.NextScene(), [])

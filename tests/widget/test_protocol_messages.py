@@ -15,7 +15,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
 from tests.front_end import FrontEnd, all_of
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.codec import REQUESTS
+from tfgraphwidget.widget.protocol.codec import REQUESTS, message_type
 
 LARGE = "a" * 1_100_000  # a little more than a field takes
 HALF = "net/\ud800"
@@ -43,7 +43,7 @@ def nested(depth: int) -> Any:
 def smallest(kind: type) -> dict[str, Any]:
     """A message with the fields that a request must have."""
     simple: dict[Any, Any] = {str: "x", bool: True, int: 1, float: 1.0}
-    made: dict[str, Any] = {"id": 1, "type": kind.__name__.lower()}
+    made: dict[str, Any] = {"id": 1, "type": message_type(kind)}
     hints = get_type_hints(kind)
     for field in dataclasses.fields(kind):
         if field.default is dataclasses.MISSING:
@@ -68,7 +68,7 @@ def refused(front: FrontEnd, message: Any) -> str:
     replies = front.say(message)
     assert len(replies) == 1
     reply, buffers = replies[0]
-    assert reply["type"] == "refused"
+    assert reply["type"] == "refusal"
     assert not buffers
     assert len(json.dumps(reply)) < 20_000
     assert all_of(front.editor) == before
@@ -134,7 +134,7 @@ def test_the_text_of_a_value_is_no_program(front: FrontEnd, text: str) -> None:
     before = all_of(front.editor)
     message = {"id": 5, "type": "change", "verb": "rename", "what": ["net/logits"], "keys": ["new"], "values": [text]}
     replies = front.say(message)
-    assert [reply["type"] for reply, _ in replies] == ["refused"]
+    assert [reply["type"] for reply, _ in replies] == ["refusal"]
     assert all_of(front.editor) == before
 
 
@@ -142,8 +142,17 @@ def test_a_picture_of_a_very_large_area_is_made_smaller(front: FrontEnd) -> None
     reply, (data,) = front.say(
         {"id": 9, "type": "picture", "suffix": "png", "whole": False, "area": [0, 0, 90_000, 90_000]}
     )[0]
-    assert reply["type"] == "pictured"
+    assert reply["type"] == "picture_reply"
     assert len(data) < 10_000_000
+
+
+def test_an_edit_that_comes_twice_is_made_once_and_answered_twice(front: FrontEnd) -> None:
+    form = {"inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"}
+    message = {"id": 3, "type": "clone", "inspected": "", **form}
+    first, second = (front.say(message) for _ in range(2))
+    assert first == second
+    assert first[0][0]["type"] == "scene_reply"
+    assert len(front.editor.history.done) == 1
 
 
 def test_a_request_twice_gets_two_replies(front: FrontEnd) -> None:
@@ -151,4 +160,4 @@ def test_a_request_twice_gets_two_replies(front: FrontEnd) -> None:
 
 
 def test_every_reply_has_a_type_that_this_test_counts() -> None:
-    assert {"drawn", "refused"} <= {kind.__name__.lower() for kind in get_args(p.Reply)}
+    assert {"scene_reply", "refusal"} <= {message_type(kind) for kind in get_args(p.Reply)}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
+import re
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -13,9 +16,10 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.edits import registry
+from tfgraphwidget.edits.rewrite import Insert
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.page_words import PYTHON, in_page_words
+from tfgraphwidget.widget.page_words import CONTROLS, PYTHON, control, in_page_words
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 
@@ -61,7 +65,7 @@ def test_a_refusal_of_an_edit_on_the_page_speaks_no_python(
 ) -> None:
     keys, values = tuple(options), tuple(options.values())
     reply = answer(RequestHandler(editor), p.Change(verb, (what,), keys, values))
-    assert isinstance(reply, p.Refused), (verb, what)
+    assert isinstance(reply, p.Refusal), (verb, what)
     assert not PYTHON.search(reply.why), reply.why
     assert reply.why.endswith(".")
 
@@ -69,15 +73,16 @@ def test_a_refusal_of_an_edit_on_the_page_speaks_no_python(
 def test_a_button_stands_for_the_line_that_python_names(editor: tgw.GraphEditor) -> None:
     handler = RequestHandler(editor)
     reply = answer(handler, p.Change("bypass", ("sum",), (), ()))
-    assert isinstance(reply, p.Refused)
+    assert isinstance(reply, p.Refusal)
     assert [offer.text for offer in reply.mends] == ["Read x:0", "Read square:0"]
     with pytest.raises(GraphEditError, match=r"choose one of them, such as editor\.bypass\("):
         editor.bypass("sum")
     done = answer(handler, p.Mend(reply.mends[0].line))
-    assert isinstance(done, p.Drawn)
+    assert isinstance(done, p.SceneReply)
     assert editor.lines == ('editor.bypass(what="sum", by="x:0")',)
 
 
+PAGE = Path(__file__).parents[2] / "labextension" / "src"
 ODD = ("None", "1", "'x:0'", "'nowhere:0'", "['x', 'y']", "{'x': 1}", "-1", "'é é'", "'Cast'", "[7, 7]", "True")
 
 
@@ -91,7 +96,7 @@ def test_whatever_a_page_asks_of_a_verb_is_refused_in_words(editor: tgw.GraphEdi
     handler = RequestHandler(editor)
     asked = [p.Change(verb, what) for what in ((), ("x",), ("sum", "y"), ("y:0",), ("alone",), ("w",), ("no",))]
     asked += [p.Change(verb, ("sum",), (key,), (value,)) for key, value in product(options_of(verb), ODD)]
-    refusals = [reply for request in asked if isinstance(reply := answer(handler, request), p.Refused)]
+    refusals = [reply for request in asked if isinstance(reply := answer(handler, request), p.Refusal)]
     assert refusals
     for reply in refusals:
         assert not PYTHON.search(reply.why), reply.why
@@ -107,12 +112,12 @@ def test_a_clone_is_refused_in_words_and_names_the_field_to_change(editor: tgw.G
         for placeholders, times, device in ((False, None, ""), (True, 3, "/what"))
     ]
     replies = [handler.handle(form)[0] for form in forms]
-    refusals = {reply.refusal for reply in replies if isinstance(reply, p.Previewed) and reply.refusal}
+    refusals = {reply.refusal for reply in replies if isinstance(reply, p.ClonePreview) and reply.refusal}
     assert len(refusals) > 3
     assert not [why for why in refusals if PYTHON.search(why)]
     handler.handle(p.Select("set", ("w",), ()))
     reply = answer(handler, p.Clone((), (), "copy"))
-    assert isinstance(reply, p.Refused)
+    assert isinstance(reply, p.Refusal)
     assert "choose" in reply.why
     assert "under Values" in reply.why
 
@@ -132,8 +137,70 @@ def text_of(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
+def test_the_page_has_the_controls_that_refusals_name() -> None:
+    source = "".join(file.read_text() for file in PAGE.rglob("*.ts"))
+    labels = [name.removesuffix(" …") for name in CONTROLS.values() if name[0].isupper()]
+    assert not [label for label in labels if f'"{label}' not in source]
+    assert control("bypass") == "Bypass"
+    assert control("table") == ""
+    assert all(hasattr(tgw.GraphEditor, verb) for verb in CONTROLS)
+
+
+def test_an_argument_that_is_wrong_is_no_way_out() -> None:
+    assert in_page_words("variables='all' is not known; it is one of 'own'.").startswith(
+        "variables 'all' is not known;"
+    )
+    assert in_page_words("init='here' cannot be had; use 'none'.") == "init 'here' cannot be had; use 'none'."
+
+
 def test_no_sentence_of_the_package_speaks_python_on_a_page() -> None:
     python = [text for text in sentences() if PYTHON.search(text)]
     assert len(python) > 50  # for those who call the editor
     assert not [text for text in python if PYTHON.search(in_page_words(text))]
     assert all(in_page_words(text) == text for text in sentences() if not PYTHON.search(text))
+
+
+# As data
+
+
+def subclasses(kind: type) -> set[type]:
+    """All classes that extend one."""
+    return {kind, *(each for child in kind.__subclasses__() for each in subclasses(child))}
+
+
+def test_every_class_of_errors_has_a_code_of_its_own() -> None:
+    errors = [kind for kind in subclasses(GraphEditError) if kind.__module__.startswith("tfgraphwidget.errors")]
+    codes = {kind.code for kind in errors}
+    assert len(codes) == len(errors) > 10
+    assert {"refused", "invalid-argument", "name-taken", "unknown-name"} <= codes
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in codes)
+
+
+def test_a_refusal_is_data_of_which_each_mend_can_be_replayed(editor: tgw.GraphEditor) -> None:
+    with pytest.raises(GraphEditError) as info:
+        editor.bypass("sum")
+    row = json.loads(json.dumps(info.value.row()))
+    assert (row["code"], row["ops"]) == ("several-inputs-fit", ["sum", "x", "square"])
+    assert "editor." not in row["sentence"]
+    assert [mend["label"] for mend in row["mends"]] == ["Read x:0", "Read square:0"]
+    assert editor.lines == ()
+    editor.replay([row["mends"][0]["edit"]])
+    assert editor.lines == (row["mends"][0]["python"],)
+
+
+def test_a_refusal_has_the_code_of_its_case_of_its_class_or_of_its_edit(editor: tgw.GraphEditor) -> None:
+    def code_of(call: Callable[[], object]) -> str:
+        with pytest.raises(GraphEditError) as info:
+            call()
+        return info.value.code
+
+    assert code_of(lambda: editor.bypass("alone")) == "nothing-to-bypass"
+    assert code_of(lambda: editor.bypass("nowhere")) == "unknown-name"
+    assert code_of(lambda: editor.insert("x:0", "Elu", name="sum")) == "name-taken"
+    assert code_of(lambda: editor.replace("sum", "y")) == "replace-refused"
+
+
+def test_a_mend_with_a_python_function_has_no_json() -> None:
+    row = Insert("x:0", len, name="size").row()
+    assert row["edit"] is None
+    assert row["python"].startswith("editor.insert(")

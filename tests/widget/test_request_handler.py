@@ -33,19 +33,19 @@ def answers(editor: GraphEditor) -> RequestHandler:
 def arrays(answer: tuple[p.Reply, list[bytes]]) -> dict[str, np.ndarray]:
     """The arrays that came with a reply."""
     reply, (data,) = answer
-    assert isinstance(reply, p.Drawn | p.Painted)
+    assert isinstance(reply, p.SceneReply | p.SelectionReply)
     return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)
 
 
-def drawn(answer: tuple[p.Reply, list[bytes]]) -> p.Drawn:
+def drawn(answer: tuple[p.Reply, list[bytes]]) -> p.SceneReply:
     """The reply, which is a drawing."""
-    assert isinstance(answer[0], p.Drawn)
+    assert isinstance(answer[0], p.SceneReply)
     return answer[0]
 
 
 def test_open_draws_everything(answers: RequestHandler) -> None:
     reply, _ = drawn = answers.handle(p.Open())
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     fields = arrays(drawn)
     assert set(fields) == {name for name, _, _ in (*scenes.ITEM_FIELDS, *scenes.EDGE_FIELDS, *scenes.PAINT_FIELDS)}
     assert fields["box"].shape == (len(fields["kind"]), 4)
@@ -55,7 +55,7 @@ def test_open_draws_everything(answers: RequestHandler) -> None:
 def test_a_boundary_repaints_and_counts(answers: RequestHandler) -> None:
     answers.handle(p.Open())
     reply, _ = painted = answers.handle(p.Boundary(("x:0",), ("net/logits:0",)))
-    assert isinstance(reply, p.Painted)
+    assert isinstance(reply, p.SelectionReply)
     assert reply.state.selected_variables == 4
     assert set(arrays(painted)) == {name for name, _, _ in scenes.PAINT_FIELDS}
     assert arrays(painted)["coverage"].max() > 0
@@ -66,36 +66,36 @@ def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: RequestHand
     with editor.graph.as_default():
         tf.identity(editor.graph.get_tensor_by_name("x:0"), name="late")
     reply, _ = drawn = answers.handle(p.Boundary(("x:0",), ("late",)))
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert "late" in bytes(arrays(drawn)["name_bytes"]).decode()
     assert reply.state.selected_ops == 1
 
 
 def test_clone_undo_redo(answers: RequestHandler, editor: GraphEditor) -> None:
     reply, _ = cloned = answers.handle(p.Clone(("x:0",), ("net/logits:0",), "copy"))
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert "4 variables of its own" in text_of(reply)
     assert reply.state.code == ('copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',)
     assert reply.focus == "copy"
     assert arrays(cloned)["fresh"].any()
     undone, _ = answers.handle(p.Undo())
-    assert isinstance(undone, p.Drawn)
+    assert isinstance(undone, p.SceneReply)
     assert (undone.state.undo, undone.state.redo) == ("", reply.state.code[0])
     assert "copy/x" not in editor.index.ids
     again, _ = answers.handle(p.Redo())
-    assert isinstance(again, p.Drawn)
+    assert isinstance(again, p.SceneReply)
     assert again.state.ops == reply.state.ops
 
 
 def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
     op, _ = answers.handle(p.Inspect("net/logits"))
-    assert isinstance(op, p.Inspected)
+    assert isinstance(op, p.InspectReply)
     assert op.op_type == "Identity"
     assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",)),)
     assert p.Attribute("T", "float32", settable=True) in op.attributes
     assert op.shape == "(None, 4)"
     scope, _ = answers.handle(p.Inspect("net/two"))
-    assert isinstance(scope, p.Inspected)
+    assert isinstance(scope, p.InspectReply)
     assert scope.op_type == ""
     assert scope.variables == 2
     assert [t.name for t in scope.inputs] == ["net/one/out:0"]
@@ -105,17 +105,17 @@ def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Sessi
     answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
     for name in answers._editor.index.names[::13]:
         reply, _ = answers.handle(p.Inspect(name))
-        assert isinstance(reply, p.Inspected)
+        assert isinstance(reply, p.InspectReply)
         assert all(len(each.text) <= 200 for each in reply.attributes)
 
 
 def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]) -> None:
     answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
     found, _ = answers.handle(p.Search("mixed_6b/branch_0", 5))
-    assert isinstance(found, p.Found)
+    assert isinstance(found, p.SearchReply)
     assert len(found.hits) == 5 < found.total
     reply, _ = revealed = answers.handle(p.Reveal(found.hits[0].name))
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert reply.focus == found.hits[0].name
     names = bytes(arrays(revealed)["name_bytes"]).decode()
     assert found.hits[0].name in names
@@ -148,7 +148,7 @@ def test_refusals(answers: RequestHandler, editor: GraphEditor, request_: p.Requ
 def test_a_boundary_selects_all_variables_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
     answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
     reply, _ = answers.handle(p.Boundary(("input:0",), (INCEPTION_OUTPUT,)))
-    assert isinstance(reply, p.Drawn)
+    assert isinstance(reply, p.SceneReply)
     assert reply.state.selected_variables == 378
 
 
@@ -216,14 +216,14 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler,
     editor.close("net/one")
     answers.handle(p.Open())
     told, _ = answers.handle(p.Targets("net/logits"))
-    assert isinstance(told, p.Targeted)
+    assert isinstance(told, p.RewireTargets)
     assert told.outputs == ("net/logits:0",)
     refused = dict(told.refused)
     assert "depends on" in refused["net/two/out"]
     assert refused["x"] == "'x' reads nothing."
     assert all(not name.startswith("net/one/") for name in refused)
     of_one, _ = answers.handle(p.Targets("x:0", "net/two/add"))
-    assert isinstance(of_one, p.Targeted)
+    assert isinstance(of_one, p.RewireTargets)
     assert of_one.slots[0].tensor == "net/two/MatMul:0"
     assert of_one.refused == ()
 
@@ -256,7 +256,7 @@ def test_differences_are_painted_and_follow_edits(answers: RequestHandler, edito
     editor.open("net/two")
     answers.handle(p.Open())
     reply, _ = answers.handle(p.Compare(show=True))
-    assert isinstance(reply, p.Painted)
+    assert isinstance(reply, p.SelectionReply)
     assert (reply.state.comparing, reply.state.changes) == (True, ())
     answers.handle(p.Change("insert", ("net/two/out:0",), ("function",), ('"Identity"',)))
     compared = answers.handle(p.Open())
@@ -265,7 +265,7 @@ def test_differences_are_painted_and_follow_edits(answers: RequestHandler, edito
     assert (differs["net/logits"], differs["x"]) == (2, 0)
     assert 1 in differs.values()
     hidden, _ = shown = answers.handle(p.Compare(show=False))
-    assert isinstance(hidden, p.Painted)
+    assert isinstance(hidden, p.SelectionReply)
     assert not hidden.state.comparing
     assert not arrays(shown)["differs"].any()
 
@@ -286,8 +286,8 @@ def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor:
     probed = dict(zip(texts(painted, "name"), painted["probed"].tolist(), strict=True))
     assert (probed["net/one/MatMul"], probed["x"]) == (2, 0)
     told, _ = answers.handle(p.Inspect("net/one/MatMul"))
-    assert isinstance(told, p.Inspected)
-    seen = told.outputs[0].seen
+    assert isinstance(told, p.InspectReply)
+    seen = told.outputs[0].value
     assert seen is not None
     assert (seen.shape, seen.nans) == ("(2, 4)", 4)
     assert "nan" in seen.value
@@ -295,13 +295,13 @@ def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor:
         answers.handle(p.Probe("net/logits"))
     answers.handle(p.Probe("net/one/b"))
     told, _ = answers.handle(p.Inspect("net/one/b"))
-    assert isinstance(told, p.Inspected)
-    assert told.outputs[0].seen is not None
+    assert isinstance(told, p.InspectReply)
+    assert told.outputs[0].value is not None
 
 
 def test_the_script_is_the_editor_s(answers: RequestHandler, editor: GraphEditor) -> None:
     answers.handle(p.Change("bypass", ("net/two/out",)))
-    assert answers.handle(p.Script()) == (p.Scripted(editor.code()), [])
+    assert answers.handle(p.Script()) == (p.ScriptReply(editor.code()), [])
 
 
 def test_messages_decode_to_the_requests_they_name() -> None:

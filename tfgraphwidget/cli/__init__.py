@@ -1,7 +1,8 @@
-"""The `tfgraphwidget` command: demo, show, info, code, export, diff, run-script.
+"""The `tfgraphwidget` command: demo, show, info, code, export, diff, lint, run-script.
 
-Exit codes: 0 done (diff: the graphs are equal), 1 refused (diff: the graphs differ), 2 usage error (diff: a graph
-could not be read), 130 interrupted by Ctrl-C. An error is one sentence on stderr.
+Exit codes: 0 done (diff: the graphs are equal, lint: nothing was found), 1 refused (diff: the graphs differ, lint:
+something was found), 2 usage error (diff and lint: a graph could not be read), 130 interrupted by Ctrl-C. An error is
+one sentence on stderr.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tfgraphwidget.errors import GraphEditError
 __all__ = ["format_count", "main"]
 
 REFUSED, MISUSED, INTERRUPTED = 1, 2, 130
+_WITH_RESULT = ("diff", "lint")  # whose 1 says that the graphs differ, or that something was found
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         what = f" {str(error.filename)!r}" if error.filename else ""
         return _print_refusal(options, f"The system refuses{what}: {error.strerror or error}.")
     except Exception:
-        if options.command != "diff":  # whose 1 says that the graphs differ
+        if options.command not in _WITH_RESULT:
             raise
         traceback.print_exc()
         return MISUSED
@@ -60,7 +62,7 @@ def _print_refusal(options: argparse.Namespace, why: str) -> int:
     from tfgraphwidget.cli.formatting import escape
 
     print_note(f"tfgraphwidget: {escape(why)}")
-    return MISUSED if options.command == "diff" else REFUSED
+    return MISUSED if options.command in _WITH_RESULT else REFUSED
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -78,6 +80,7 @@ def _run(options: argparse.Namespace) -> int:
         "code": commands.print_code,
         "export": commands.export,
         "diff": commands.print_diff,
+        "lint": commands.print_lint,
         "run-script": commands.run_script,
     }
     return run[options.command](options)

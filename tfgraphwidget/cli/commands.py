@@ -1,4 +1,4 @@
-"""The commands that open a graph with TensorFlow: code, export, diff, show --html, run-script."""
+"""The commands that open a graph: code, export, diff, lint, show --html, run-script."""
 
 from __future__ import annotations
 
@@ -29,10 +29,15 @@ _SEE_INFO = "; tfgraphwidget info lists what they may be"
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.edits import Command
 
 
 def print_code(options: argparse.Namespace) -> int:
-    """Print the Python code of a file of edits."""
+    """Print the Python code of a file of edits.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
     with progress_bar():
         editor = _open_editor(options)
         editor.replay(options.edits)
@@ -41,7 +46,11 @@ def print_code(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write a graph in another format."""
+    """Write a graph in another format.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
     _check_sources(options.file, *([] if options.edits is None else [options.edits]))
     _check_output(options.out, frozen=options.frozen)
     with progress_bar():
@@ -66,7 +75,11 @@ def export(options: argparse.Namespace) -> int:
 
 
 def write_page(options: argparse.Namespace) -> int:
-    """Write a page that needs no server."""
+    """Write a page that needs no server.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
     if Path(options.html).suffix.lower() not in (".html", ".htm"):
         raise GraphEditError(f"--html {options.html!r}: the name of a page ends in .html; use another name.")
     _check_sources(options.file)
@@ -80,7 +93,11 @@ def write_page(options: argparse.Namespace) -> int:
 
 
 def print_diff(options: argparse.Namespace) -> int:
-    """Print the differences between two graphs. Returns 1 when there are any."""
+    """Print the differences between two graphs. Returns 1 when there are any.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
     if is_checkpoint(options.before) and is_checkpoint(options.after):
         changed = import_module("tfgraphwidget").drift(options.after, options.before)
         values = tuple(ChangedValue(name, name, distance) for name, distance in changed.items() if distance)
@@ -102,8 +119,46 @@ def _print_difference(options: argparse.Namespace, difference: Difference) -> in
     return 1 if difference else 0
 
 
+def print_lint(options: argparse.Namespace) -> int:
+    """Print what rules find in a graph; with --fix mend it first, and write it. Returns 1 when something is left.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
+    if options.fix != (options.out is not None):
+        raise GraphEditError("lint --fix writes the mended graph: give --fix and --out OUT together.")
+    rules = {key: tuple(filter(None, (getattr(options, key) or "").split(","))) for key in ("only", "never")}
+    with progress_bar():
+        editor = _open_editor(options)
+        report = editor.lint(options.target, **rules)
+        if options.fix:
+            for fix in report.fixes:
+                _apply_fix(editor, fix)
+            _save(editor, options.out)
+            report = editor.lint(options.target, **rules)
+    if options.json:
+        print_output(json.dumps(report.rows(), indent=1))
+    elif report:
+        print_output("\n".join(map(escape, repr(report).splitlines())))
+    if options.fix:
+        _print_notes(editor)
+    return 1 if report else 0
+
+
+def _apply_fix(editor: GraphEditor, fix: Command) -> None:
+    """Apply a fix; one that an earlier fix has made needless or impossible is left out, with a note."""
+    try:
+        editor.edit(fix)
+    except GraphEditError as error:
+        print_note(f"tfgraphwidget: note: {escape(fix.code())} was not applied: {escape(error.why)}")
+
+
 def run_script(options: argparse.Namespace) -> int:
-    """Run a script on the file that it opens, or once on each given file."""
+    """Run a script on the file that it opens, or once on each given file.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
     out = options.out
     if out is not None and len(options.files) > 1 and not Path(out).is_dir():
         raise GraphEditError(f"--out {out!r}: there are several files to edit; give an existing directory.")
@@ -237,7 +292,7 @@ def _replace_opened_file(file: str | None) -> Iterator[None]:
     package: Any = import_module("tfgraphwidget")
     edit, files = package.edit, [file] if file is not None else []
 
-    def open_given_file(*arguments: object, **options: object) -> Any:
+    def open_given_file(*arguments: object, **options: object) -> object:
         if not files:
             return edit(*arguments, **options)
         return edit(files.pop(), **{key: value for key, value in options.items() if key not in ("graph", "session")})

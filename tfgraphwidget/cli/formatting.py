@@ -6,6 +6,9 @@ from __future__ import annotations
 def escape(text: str) -> str:
     r"""A name on one line, with control characters escaped.
 
+    Args:
+        text: A name of the graph, which may have any characters.
+
     >>> escape("a\nb")
     'a\\nb'
     """

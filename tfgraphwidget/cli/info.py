@@ -15,12 +15,20 @@ _MOST_ENDS = 8
 
 
 def info(path: str) -> dict[str, Any]:
-    """What a file or directory holds, as `--json` prints it. Raises GraphEditError."""
+    """Summarize a file or directory, as `--json` prints it. Raises GraphEditError.
+
+    Args:
+        path: The path of a file or a directory.
+    """
     return {"file": path, **describe_file(parse_path(path, "path"))}
 
 
 def format_info(summary: dict[str, Any]) -> str:
-    """The result of `info` as lines of text."""
+    """The result of `info` as lines of text.
+
+    Args:
+        summary: What `info` returned.
+    """
     many = len(summary["graphs"]) > 1
     lines = [f"{escape(summary['file'])}: {summary['kind']}, {format_size(summary['bytes'])}"]
     for graph in summary["graphs"]:

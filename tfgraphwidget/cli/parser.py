@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 from tfgraphwidget.sources import listed_suffixes
 
@@ -15,13 +14,14 @@ examples:
   tfgraphwidget show model.pb --html model.html        write a page that needs no server
   tfgraphwidget info saved_model/                      list ops, variables, signatures and sizes
   tfgraphwidget diff before.pb after.pb                list what changed
+  tfgraphwidget lint model.pb                          list what stands in the way of a deployment
   tfgraphwidget export m.meta out.pb --checkpoint m --frozen --outputs softmax
   tfgraphwidget code model.pb edits.json               print the Python of edits that editor.save("edits.json") wrote
 
 exit codes:
-  0    done; for diff: the graphs are equal
-  1    refused, with the reason on stderr; for diff: the graphs differ
-  2    usage error; for diff: a graph could not be read
+  0    done; for diff: the graphs are equal; for lint: nothing was found
+  1    refused, with the reason on stderr; for diff: the graphs differ; for lint: something was found
+  2    usage error; for diff and lint: a graph could not be read
   130  interrupted by Ctrl-C; no partly written file is left
 
 Run "tfgraphwidget COMMAND --help" for the options of a command.
@@ -57,11 +57,14 @@ def create_parser() -> argparse.ArgumentParser:
     _add_code(add)
     _add_export(add)
     _add_diff(add)
+    _add_lint(add)
     _add_run_script(add)
     return parser
 
 
-def _create(make: Any, about: str, epilog: str, **options: Any) -> Any:
+def _create(
+    make: Callable[..., argparse.ArgumentParser], about: str, epilog: str, **options: object
+) -> argparse.ArgumentParser:
     name = options.pop("name", None)
     form = argparse.RawDescriptionHelpFormatter
     return make(*([name] if name else []), description=about, epilog=epilog, formatter_class=form, **options)
@@ -136,6 +139,24 @@ def _add_diff(add: Add) -> None:
     diff.add_argument("after", metavar="B", help="the file, directory or checkpoint to compare it with")
     diff.add_argument("--values", action="store_true", help="compare the values of variables too")
     diff.add_argument("--json", action="store_true", help="print every difference, as a JSON list of rows")
+
+
+def _add_lint(add: Add) -> None:
+    lint = add(
+        "lint",
+        "find what stands in the way of a graph that is to run elsewhere",
+        "model.pb",
+        "saved_model/ --target tflite",
+        "model.pb --fix --out clean.pb",
+    )
+    lint.add_argument("file", metavar="FILE", help=_file())
+    lint.add_argument("--target", choices=("cpu", "tflite", "onnx"), default="", help="check for ops that it lacks")
+    lint.add_argument("--only", metavar="CODES", help="run these rules only: code,code")
+    lint.add_argument("--never", metavar="CODES", help="do not run these rules: code,code")
+    lint.add_argument("--fix", action="store_true", help="apply the fixes, and write the result to OUT")
+    lint.add_argument("--out", metavar="OUT", help="where --fix writes to")
+    lint.add_argument("--json", action="store_true", help="print the findings as a JSON list")
+    _add_open_options(lint)
 
 
 def _add_run_script(add: Add) -> None:

@@ -56,7 +56,11 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
-    """A bar that shows the progress of the work inside the context."""
+    """A bar that shows the progress of the work inside the context.
+
+    Args:
+        quiet: Whether to show nothing.
+    """
     bar = ProgressBar(sys.stderr)
     with listen((lambda *_: None) if quiet else bar.tell):
         try:

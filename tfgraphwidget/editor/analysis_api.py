@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from tfgraphwidget import argument_checks
-from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor import keras_layers, synchronization
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.joining import graph_module
+from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.saving import signature_or_apparent
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import Difference
-from tfgraphwidget.runtime.measure import Comparison, Cost, Measured
+from tfgraphwidget.graph import Difference, Signature
+from tfgraphwidget.lint import Report
+from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
 from tfgraphwidget.runtime.measure import probe as probing
-from tfgraphwidget.sources import Signature
-from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorsLike
+from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
 
 
-class AnalysisAPI(Checked):
+class AnalysisAPI(ArgumentChecks):
     """Compares the graph before and after edits, runs it, and lists what ops cost."""
 
     _core: EditorCore
@@ -112,7 +113,7 @@ class AnalysisAPI(Checked):
         self._core.listeners.notify()
 
     def compare(
-        self, feeds: Mapping[Any, object] | None = None, outputs: TensorsLike | None = None, other: object = None
+        self, feeds: Mapping[TensorKey, object] | None = None, outputs: TensorsLike | None = None, other: object = None
     ) -> Comparison:
         """Run the graph as it was opened and as it is now on the same feeds, and compare the outputs.
 
@@ -145,7 +146,7 @@ class AnalysisAPI(Checked):
 
     # Values
 
-    def probe(self, tensors: TensorsLike, feeds: Mapping[Any, object] | None = None) -> probing.Probe:
+    def probe(self, tensors: TensorsLike, feeds: Mapping[TensorKey, object] | None = None) -> probing.Probe:
         """Run the graph and describe the values of tensors: range, mean, NaNs, histogram.
 
         The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
@@ -175,7 +176,7 @@ class AnalysisAPI(Checked):
 
     @property
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
-        """What the last `probe` of the current graph found, by op; empty after an edit.
+        """The results of the last `probe` of the current graph, by op; empty after an edit.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -228,11 +229,11 @@ class AnalysisAPI(Checked):
     def measure(
         self,
         fetches: TensorsLike | None = None,
-        feeds: Mapping[Any, object] | None = None,
+        feeds: Mapping[TensorKey, object] | None = None,
         runs: int = 1,
         *,
         metadata: RunMetadata | str | PathLike[str] | None = None,
-    ) -> Measured:
+    ) -> Measurement:
         """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of each op.
 
         Only tensors are fetched, and none that changes the session's state. Ops that TensorFlow runs as one, such as a
@@ -240,7 +241,8 @@ class AnalysisAPI(Checked):
         `color_by("time")` and `cost()`, until an edit.
 
         Args:
-            fetches: Tensors; None for the marked outputs, those of the signature, or those without consumers.
+            fetches: Tensors; None for the marked outputs, those of the signature, or those without consumers. Of a
+                graph that trains these are the results and the gradients, without the updates of variables.
             feeds: {tensor: value}.
             runs: The number of runs, of which the median is taken, after one that does not count.
             metadata: A RunMetadata of a run that was traced elsewhere, or a folder that tf.profiler wrote, instead of
@@ -264,7 +266,7 @@ class AnalysisAPI(Checked):
 
     @property
     def measured(self) -> Mapping[str, Cost]:
-        """What the last `measure` of the current graph found, by op; empty after an edit.
+        """The results of the last `measure` of the current graph, by op; empty after an edit.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -288,6 +290,46 @@ class AnalysisAPI(Checked):
         from tfgraphwidget.graph import table
 
         return table.table(self._core.index)
+
+    # What stands in the way
+
+    def lint(
+        self,
+        target: Literal["", "cpu", "tflite", "onnx"] = "",
+        *,
+        only: str | Collection[str] = (),
+        never: str | Collection[str] = (),
+    ) -> Report:
+        """Find what may stand in the way of a graph that is to run elsewhere.
+
+        Leftovers of training, active dropout, asserts and prints, calls of Python functions, baked batch sizes,
+        placeholders without a shape, signatures that need what they do not take, unused or duplicate weights, NaN and
+        infinity in weights, huge constants, float64 by accident, unknown ops, and devices that are not there.
+
+        Args:
+            target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" those that the
+                converters do not take; "" for no check of that.
+            only: Codes of rules, as findings have them; () for all.
+            never: Codes of rules that do not run.
+
+        Returns:
+            The findings, errors first: each has a code, a sentence, the ops, and in `fix` a command that mends it, if
+            there is one: `editor.edit(report[0].fix)`.
+
+        Raises:
+            UnknownName: There is no rule of a code.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> report = tgw.example().lint(only="training-ops")
+            >>> report[0].sentence
+            '3 ops of optimizers; the outputs need none of 58 ops.'
+            >>> print(report[0].fix.code())
+            editor.strip_training(outputs=["cross_entropy/Shape", "loss"])
+            >>> report[0].code, len(report.ops)
+            ('training-ops', 3)
+        """
+        return lint_editor(self._core, target, only, never)
 
     # Signatures and functions
 

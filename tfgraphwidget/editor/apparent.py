@@ -1,11 +1,12 @@
-"""What a graph seems to be for, without a boundary or a signature: its results, and the placeholders they need."""
+"""The probable outputs and inputs of a graph that has no boundary and no signature."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfgraphwidget.edits.freeze import results
 from tfgraphwidget.export import parse_signatures
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, needed_ops
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Signature, needed_ops
 
 
 def apparent_signature(index: GraphIndex) -> Signature:
@@ -18,7 +19,16 @@ def apparent_signature(index: GraphIndex) -> Signature:
         GraphEditError: Nothing looks like a result.
     """
     outputs = results(index)
-    needed = needed_ops(index, (), outputs).tolist()
+    return parse_signatures(index, tuple, needed_placeholders(index, outputs), outputs, None)[0]
+
+
+def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str, ...]:
+    """The placeholders, or arguments of a function, that outputs need, in graph order.
+
+    Args:
+        index: The graph.
+        outputs: Ops or tensors.
+    """
+    needed = needed_ops(index, (), tuple(outputs)).tolist()
     ops = zip(index.names, index.types, needed, strict=True)
-    inputs = [name for name, kind, is_needed in ops if is_needed and kind in REQUIRED_PLACEHOLDERS]
-    return parse_signatures(index, tuple, inputs, outputs, None)[0]
+    return tuple(name for name, kind, is_needed in ops if is_needed and kind in REQUIRED_PLACEHOLDERS)

@@ -7,14 +7,17 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
+from tfgraphwidget.editor.apparent import needed_placeholders
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
+from tfgraphwidget.edits import AddSignature, RenameKey
 from tfgraphwidget.edits.clone import Clone, Mode
 from tfgraphwidget.edits.freeze import results
 from tfgraphwidget.edits.rewire import is_scope, outputs_of
-from tfgraphwidget.edits.rewrite import Rename, RenameKey
+from tfgraphwidget.edits.rewrite import Rename
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import Selection, selectors
+from tfgraphwidget.graph.patterns import Matches
 from tfgraphwidget.naming import (
     free_name,
     function_name,
@@ -27,7 +30,7 @@ from tfgraphwidget.naming import (
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
 from tfgraphwidget.sources import is_same_variable
-from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, TensorsLike
+from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, TensorKey, TensorLike, TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -67,10 +70,14 @@ class ArgumentResolver:
     # Names
 
     def names(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of ops and tensors; a variable that a function captures is the op that stands for it."""
+        """The names of ops and tensors; a variable that a function captures is the op that stands for it.
+
+        Args:
+            argument: Ops: one or several, by name or as objects, or a selection.
+        """
         return self._view.names([self._name_of_captured(item) for item in each(argument)])
 
-    def _name_of_captured(self, item: object) -> object:
+    def _name_of_captured(self, item: Any) -> Any:
         """The name of the op that stands for a captured variable, whose own name another one can have, too."""
         if not self._executor.in_function or not hasattr(item, "assign"):
             return item
@@ -78,23 +85,39 @@ class ArgumentResolver:
         return next((name for name in sorted(state.names) if is_same_variable(state.live(name), item)), item)
 
     def name(self, argument: OpLike) -> str:
-        """The name of one op or tensor."""
+        """The name of one op or tensor.
+
+        Args:
+            argument: An op, by name or as an object.
+        """
         names = self.names(argument)
         if len(names) != 1:
             raise UnknownName(f"{len(names)} ops were given where one is meant; name it: 'scope/op'.")
         return names[0]
 
     def op(self, argument: OpLike) -> str:
-        """The name of one op; a tensor stands for the op that computes it."""
+        """The name of one op; a tensor stands for the op that computes it.
+
+        Args:
+            argument: An op, by name or as an object.
+        """
         return self._index.names[self._index.op(self.name(argument))]
 
     def ops(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of ops; a tensor stands for the op that computes it."""
+        """The names of ops; a tensor stands for the op that computes it.
+
+        Args:
+            argument: Ops: one or several, by name or as objects, or a selection.
+        """
         index = self._index
         return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(argument)))
 
     def items(self, argument: Names) -> tuple[str, ...]:
-        """The names of items of the drawing: those of scopes and groups unchanged, those of ops checked."""
+        """The names of items of the drawing: those of scopes and groups unchanged, those of ops checked.
+
+        Args:
+            argument: Names, ops, tensors or a selection.
+        """
         if isinstance(argument, str) and self._view.is_container(argument):
             return (argument,)
         if isinstance(argument, Selection):
@@ -106,6 +129,10 @@ class ArgumentResolver:
 
         A side that is left out beside the other is empty. Were it the marked one, the same line of Python would mean
         something else after each click, and after each clone.
+
+        Args:
+            inputs: Tensors that enter the part; None for those of the view.
+            outputs: Tensors that leave the part; None for those of the view.
         """
         if inputs is None and outputs is None:
             return self._view.boundary
@@ -114,6 +141,8 @@ class ArgumentResolver:
 
     def selection(self, ops: OpsLike | None) -> Selection | None:
         """A selection, of the ops that were given if it is not one already."""
+        if isinstance(ops, Matches):
+            return ops.selection
         if ops is None or isinstance(ops, Selection):
             return ops
         return selectors.ops(self._index, *self.names(ops))
@@ -121,19 +150,32 @@ class ArgumentResolver:
     # Arguments of edits
 
     def endpoints(self, argument: TensorsLike) -> str | tuple[str, ...]:
-        """Names of tensors, ops, scopes and control edges: one, or several."""
+        """Names of tensors, ops, scopes and control edges: one, or several.
+
+        Args:
+            argument: Tensors: one or several, by name or as objects, or a selection.
+        """
         if isinstance(argument, Selection):
             return tuple(map(self.endpoint, argument.on(self._index).outputs))
         return self.endpoint(argument) if is_single(argument) else tuple(map(self.endpoint, each(argument)))
 
     def endpoint(self, argument: OpLike) -> str:
-        """The name of a tensor, an op, a scope, or "^op" for the control edges of an op."""
+        """The name of a tensor, an op, a scope, or "^op" for the control edges of an op.
+
+        Args:
+            argument: An op, by name or as an object.
+        """
         if isinstance(argument, str) and argument[:1] == "^" and argument not in self._index.ids:
             return f"^{self.op(argument[1:])}"
         return argument if isinstance(argument, str) and is_scope(self._index, argument) else self.name(argument)
 
-    def part(self, argument: Any, *, ops: bool = False) -> Any:
-        """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op."""
+    def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
+        """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op.
+
+        Args:
+            argument: Ops: one or several, by name or as objects, or a selection.
+            ops: Whether a tensor stands for its op.
+        """
         if isinstance(argument, Selection):
             return argument.on(self._index)
         if not is_single(argument):
@@ -141,27 +183,39 @@ class ArgumentResolver:
         name = self.endpoint(argument)
         return self.op(name) if ops and split_tensor(name)[1] is not None else name
 
-    def is_function(self, argument: Any) -> bool:
+    def is_function(self, argument: object) -> bool:
         """Whether an argument is a Python function, or written like an op type and not the name of an op or scope."""
         if not isinstance(argument, str):
             return callable(argument) and not isinstance(argument, Selection)
         is_name = argument in self._index.ids or is_scope(self._index, argument)
         return not is_name and argument.isidentifier() and argument[0].isupper()
 
-    def replacement(self, argument: Any) -> Any:
-        """The ops that replace others: a selection, or a list of one op's name."""
+    def replacement(self, argument: Any) -> Selection | tuple[str, ...]:
+        """The ops that replace others: a selection, or a list of one op's name.
+
+        Args:
+            argument: What the caller passed.
+        """
         part = self.part(argument, ops=True)
         if isinstance(part, str) and is_scope(self._index, part):
             part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
         return part if isinstance(part, Selection) else (part,)
 
     def ops_of(self, argument: OpsLike) -> tuple[str, ...]:
-        """The ops of a part by name."""
+        """The ops of a part by name.
+
+        Args:
+            argument: Ops: one or several, by name or as objects, or a selection.
+        """
         part = self.replacement(argument)
         return part.ops if isinstance(part, Selection) else tuple(part)
 
-    def consumers(self, argument: Any) -> Any:
-        """Ops and name scopes by name, or a selection; several selections are taken as their ops."""
+    def consumers(self, argument: OpsLike) -> Selection | tuple[str, ...]:
+        """Ops and name scopes by name, or a selection; several selections are taken as their ops.
+
+        Args:
+            argument: Ops: one or several, by name or as objects, or a selection.
+        """
         if isinstance(argument, Selection):
             return argument.on(self._index)
         index = self._index
@@ -174,11 +228,19 @@ class ArgumentResolver:
         return tuple(dict.fromkeys(names))
 
     def tensor(self, argument: OpLike) -> str:
-        """The name of one tensor; an op stands for its only one."""
+        """The name of one tensor; an op stands for its only one.
+
+        Args:
+            argument: An op, by name or as an object.
+        """
         return self.output(self.name(argument))
 
     def output(self, argument: OpsLike) -> str:
-        """The name of one tensor: itself, or the only output of an op, a name scope or a selection."""
+        """The name of one tensor: itself, or the only output of an op, a name scope or a selection.
+
+        Args:
+            argument: Ops: one or several, by name or as objects, or a selection.
+        """
         index, part = self._index, self.part(argument)
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
             return part
@@ -194,7 +256,7 @@ class ArgumentResolver:
             )
         return outputs[0]
 
-    def field_value(self, value: Any) -> Any:
+    def field_value(self, value: Any) -> object:
         """A value as commands hold it: selections of this graph, tensors and ops by name, dtypes by name, tuples."""
         if isinstance(value, Selection):
             return value.on(self._index)
@@ -202,14 +264,22 @@ class ArgumentResolver:
             return tuple(map(self.field_value, value))
         return self.name(value) if hasattr(value, "graph") else traced_ops.plain_value(value)
 
-    def bypass_inputs(self, by: Any) -> Any:
-        """What `bypass` connects consumers to: pairs of tensors, one tensor, or () for the only input that fits."""
+    def bypass_inputs(self, by: Any) -> str | tuple[tuple[str, str], ...] | tuple[()]:
+        """The tensors that `bypass` connects consumers to: pairs, one tensor, or () for the only input that fits.
+
+        Args:
+            by: Pairs of tensors, one tensor, or None.
+        """
         if isinstance(by, Mapping):
             return tuple((self.name(output), self.name(tensor)) for output, tensor in by.items())
         return () if by is None or (isinstance(by, tuple | list) and not by) else self.name(by)
 
-    def variable_handles(self, which: Iterable[Any]) -> tuple[str, ...]:
-        """The handle ops of variables, in graph order; raises GraphEditError for what has none."""
+    def variable_handles(self, which: Iterable[OpsLike]) -> tuple[str, ...]:
+        """The handle ops of variables, in graph order; raises GraphEditError for what has none.
+
+        Args:
+            which: Variables, scopes or selections.
+        """
         index = self._index
         handles: dict[str, None] = {}
         for item in which:
@@ -224,15 +294,15 @@ class ArgumentResolver:
             handles |= dict.fromkeys(variable.handle for variable in part.variables)
         return tuple(sorted(handles, key=index.op))
 
-    def free_scope_for(self, function: Any, beside: Iterable[str]) -> str:
-        """A free name scope for the ops that a function makes, named after it.
+    def free_name_for(self, function: object, beside: Iterable[str]) -> str:
+        """A free name for the op that a function makes, or for the name scope of several, after the function.
 
         Args:
             function: The function, or an op type.
             beside: The ops, or tensors of them, that the new ones follow or replace.
 
         Returns:
-            A scope inside of the innermost scope around these ops that holds others too, and at the root where
+            A name in the innermost scope around these ops that holds others too, and at the root where
             TensorFlow takes no such name.
         """
         name = function if isinstance(function, str) else function_name(function)
@@ -252,8 +322,13 @@ class ArgumentResolver:
             scope = scope_around(scope)
         return scope
 
-    def renaming(self, old: Any, new: str) -> Rename | RenameKey:
-        """The command of `rename`: an op or a scope of that name goes before an input or output of a signature."""
+    def renaming(self, old: OpLike, new: str) -> Rename | RenameKey:
+        """The command of `rename`: an op or a scope of that name goes before an input or output of a signature.
+
+        Args:
+            old: The op, the scope, or "signature:key".
+            new: The new name.
+        """
         index = self._index
         name = old if isinstance(old, str) else self.op(old)
         is_in_graph = name in index.ids or name.rstrip("/") in index.scopes.ids
@@ -271,11 +346,35 @@ class ArgumentResolver:
             raise GraphEditError(f"Signature {title!r} has {new!r} already; {free!r} is free.")
         return RenameKey(title, key, new)
 
+    def signature(self, name: str, inputs: object, outputs: object) -> AddSignature:
+        """The command of `add_signature`: without `inputs` it has those that the outputs need.
+
+        Without both it has those that are marked, or those of the function, or the apparent ones.
+
+        Args:
+            name: The name of the signature.
+            inputs: Its inputs, as `GraphEditor.add_signature` takes them; None for those that the outputs need.
+            outputs: Its outputs, as `GraphEditor.add_signature` takes them.
+        """
+        index = self._index
+        if inputs is None and outputs is None:
+            inputs, outputs = self._view.boundary
+            inputs = inputs or None
+            outputs = outputs or tuple(self._executor.function_ends()[1].values()) or results(index)
+        ends = (() if inputs is None else inputs, () if outputs is None else outputs)
+        signature = export.parse_signatures(index, self.names, None, None, {name: ends})[0]
+        if inputs is None:
+            needed = needed_placeholders(index, [tensor for _, tensor in signature.outputs])
+            signature = export.parse_signatures(index, self.names, None, None, {name: (needed, ends[1])})[0]
+        return AddSignature(name, signature.inputs, signature.outputs)
+
     def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:
         """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
 
-        Without `use_selection` the marked ones do not count; see `boundary`. The marks that a file is opened with are
-        those of one signature, and no choice.
+        Args:
+            argument: Names, ops, tensors or a selection; None for the outputs of the view.
+            use_selection: Whether marked tensors count; see `boundary`. The marks that a file is opened with are those
+                of one signature, and no choice.
         """
         if argument is not None:
             return self.names(argument)
@@ -291,7 +390,11 @@ class ArgumentResolver:
     # Arguments of runs
 
     def fetches(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of tensors; an op stands for all of its outputs, if it has any."""
+        """The names of tensors; an op stands for all of its outputs, if it has any.
+
+        Args:
+            argument: Ops: one or several, by name or as objects, or a selection.
+        """
         index = self._index
         tensors: dict[str, None] = {}
         for name in self.names(argument):
@@ -310,8 +413,12 @@ class ArgumentResolver:
                 )
         return readable
 
-    def feeds(self, feeds: Mapping[Any, object] | None) -> dict[str, Any]:
-        """Feeds by the name of the tensor."""
+    def feeds(self, feeds: Mapping[TensorKey, object] | None) -> dict[str, object]:
+        """Feeds by the name of the tensor.
+
+        Args:
+            feeds: Values by tensor, or None.
+        """
         return {self._fed_tensor(key): value for key, value in (feeds or {}).items()}
 
     def _fed_tensor(self, argument: OpLike) -> str:
@@ -411,11 +518,13 @@ class ArgumentResolver:
                 modes[key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]] = mode
         return tuple(modes.items())
 
-    def _initial_values(self, argument: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
+    def _initial_values(self, argument: Mapping[TensorKey, object]) -> tuple[tuple[str, object], ...]:
         return tuple((self.names(key)[0], value) for key, value in argument.items())
 
-    def _replacements(self, argument: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
-        def name_of(new: Any) -> str:
+    def _replacements(
+        self, argument: Mapping[TensorKey, TensorLike], *, elsewhere: bool
+    ) -> tuple[tuple[str, str], ...]:
+        def name_of(new: TensorLike) -> str:
             return str(getattr(new, "name", new)) if elsewhere else self.names(new)[0]
 
         return tuple((self.names(old)[0], name_of(new)) for old, new in argument.items())

@@ -8,10 +8,11 @@ to the graph. So the graph alone has what edits have made, and undo, files, sess
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tfgraphwidget.editor.signature_copies import copy_for_signature
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.edits import Change, Entrance, Patch
+from tfgraphwidget.edits import Change, Entrance, NewSignature, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     TRAINABLE,
@@ -29,6 +30,7 @@ from tfgraphwidget.sources import Body, open_function
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
+    from tfgraphwidget.graph import Signature
 
 _MOST_KNOWN = 64
 """So many states of a body are kept; others are read again from their functions."""
@@ -88,8 +90,14 @@ class BodyTarget:
         caller = self.root.index if self._is_named else self.outer.index
         op = None if self._is_named else caller.ids.get(self.call)
         body = open_function(name, self.outer.body, caller, op)
-        context: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
-        index = build(body.nodes(), *body.collections(), origin=self, **context)
+        index = build(
+            body.nodes(),
+            *body.collections(),
+            typing=body.typing,
+            functions=body.functions(),
+            extras=body,
+            origin=self,
+        )
         ends = tuple(body.arguments), dict(body.returns)
         return edited_function.Edition(body.function(name), body, index, ends)
 
@@ -124,13 +132,14 @@ class BodyTarget:
 
     @property
     def caller(self) -> LiveTarget | BodyTarget:
-        """What `Patch.caller` of an edit here changes: the graph that it was entered from, or all of them at once."""
+        """The graph that `Patch.caller` of an edit changes: the one that it was entered from, or all at once."""
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
     def fit(self, patch: Patch) -> Patch:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
-            return self._of_root(patch, self._at_root(patch))
+            change = self._at_root(patch)
+            return self._of_root(replace(patch, notes=(*patch.notes, *change.notes)), change)
         if patch.ends is not None:
             raise GraphEditError(
                 f"Function {self.function!r} is called by the graph that was opened, so it cannot get results of its "
@@ -168,9 +177,7 @@ class BodyTarget:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
         if self.caller is self.root:
             call = edited_function.without_superseded(graph, call, self.root.first)
-        call = self.caller.fit(
-            replace(call, notes=(*call.notes, *notes), signature_key_renames=patch.signature_key_renames)
-        )
+        call = self.caller.fit(replace(call, notes=(*call.notes, *notes), signature_edits=patch.signature_edits))
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
 
     def _of_root(self, patch: Patch, change: Patch) -> Patch:
@@ -180,8 +187,11 @@ class BodyTarget:
         return replace(patch, caller=outer)
 
     def _at_root(self, patch: Patch) -> Patch:
-        """What a patch that changes no op here changes in the graph: keys of signatures, and which variables train."""
-        change = Patch(signature_key_renames=patch.signature_key_renames)
+        """The changes of the graph by a patch that changes no op here: signatures, and which variables train."""
+        change = Patch(signature_edits=patch.signature_edits)
+        for edit in patch.signature_edits:
+            if isinstance(edit, NewSignature):
+                return self._new_signature(edit.signature)
         if not (patch.add.members or patch.remove.members):
             return change
         graph, origins = self.root.index, self.edition.body.origins or {}
@@ -202,6 +212,16 @@ class BodyTarget:
         new = (Member("variable", f"{name}:0") for name in sorted(names, key=graph.op))
         add = Change(members=tuple((TRAINABLE, member) for member in new))
         return replace(change, add=add, remove=Change(members=tuple((TRAINABLE, member) for member in now)))
+
+    def _new_signature(self, signature: Signature) -> Patch:
+        """The changes of the graph by a signature of tensors of this function."""
+        origins = self.edition.body.origins
+        if self._is_named or origins is None:
+            raise GraphEditError(
+                f"add_signature({signature.name!r}): function {self.function!r} was entered by its name, so that it is "
+                "not known which variables it is given; enter it through an op that calls it: editor.enter(op)."
+            )
+        return copy_for_signature(self.index, origins, self.edition.ends[0], signature, self.root.index)
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit.
@@ -260,16 +280,16 @@ class BodyTarget:
 
 
 def _changes_ops(patch: Patch) -> bool:
-    """Whether a patch changes more than keys of signatures, and which variables are trainable."""
+    """Whether a patch changes more than signatures, and which variables are trainable."""
     changes = (patch.add, patch.remove)
     only_members = all(change == Change(members=change.members) for change in changes)
     members = {key for change in changes for key, _ in change.members}
     ends = patch.input_renames or patch.output_renames
-    return not only_members or not members <= {TRAINABLE} or bool(patch.changed or patch.shapes or ends)
+    return not only_members or not members <= {TRAINABLE} or bool(patch.changed or patch.shapes or patch.order or ends)
 
 
 def change_of(target: object, patch: Patch, place: object) -> Patch | None:
-    """What a patch of `place` changes in another graph that calls it.
+    """The changes that a patch of `place` makes in another graph, which calls it.
 
     Args:
         target: The target of the calling graph.

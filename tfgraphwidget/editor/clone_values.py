@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -33,28 +34,33 @@ from tfgraphwidget.sources import Checkpoint, SavedName, keys_of_objects, variab
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
 from tfgraphwidget.tf_types import Graph, Session
 
-Pairs = tuple[tuple[str, Any], ...]
+Pairs = tuple[tuple[str, object], ...]
+
+
+def _not_a_file() -> GraphSession:
+    raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class GraphSession:
-    """A graph with its session; `index` is the graph before the clone.
+    """A graph with its session; `index` is the graph before the clone. A file that is not imported has neither.
 
     `ends` are tensors by the names of arguments and results of a signature. `fresh` returns new initial values by the
     variables' handles, for a graph made of a function, whose variables' initializers are not in it. `saved_name`
-    returns how checkpoints of objects name a variable, by its handle op.
+    returns how checkpoints of objects name a variable, by its handle op. `imported` imports a file.
     """
 
     index: GraphIndex
-    graph: Graph
+    graph: Graph | None
     session: Session | None
     fresh: Callable[[], Mapping[str, object]] | None = None
     ends: Mapping[str, str] = field(default_factory=dict)
     saved_name: Callable[[str], SavedName] = SavedName
+    imported: Callable[[], GraphSession] = field(default=_not_a_file, repr=False)
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
-    """What loads the values once the copies are in the target graph; what can be refused is refused now.
+    """Return a function that loads the values once the copies are in the target graph; refuse now what can be refused.
 
     Args:
         patch: The clone, as it will be applied to the target graph.
@@ -85,10 +91,10 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
         )
     variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
-    session: Any = TimedSession(target.session)
+    session = TimedSession(target.session)
     finder = _GraphValues(patch, origin, target, originals)
     tell("Finding the values of the variables")
-    loaded = finder.values()
+    loaded = {handle: np.asarray(value) for handle, value in finder.values().items()}
     if tables and origin.session is not None:
         variable_values.check_session(origin.session, origin.graph)
     runnable = finder.starters(starters, loaded)
@@ -97,21 +103,68 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
         tell("Loading the values of the variables")
         variable_values.load_values(session, [v for v in own if v.handle in loaded], loaded)
         variable_values.run_starters(session, runnable)
-        if tables and origin.session is not None:
+        if tables and origin.graph is not None and origin.session is not None:
+            assert target.graph is not None
+            assert target.session is not None
             copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
     return fill
 
 
+def is_without_values(patch: Patch, index: GraphIndex) -> bool:
+    """Whether nothing that a clone adds holds a value, or is to have one.
+
+    Args:
+        patch: The clone.
+        index: The graph of the originals.
+    """
+    return patch.init == "none" or not (patch.add.variables or _starters(patch, index) or _tables(patch, index))
+
+
+def file_values(
+    patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]
+) -> tuple[tuple[str, Callable[[], object]], ...]:
+    """Readers of the values of variables that a clone adds to a file, which TensorFlow has not imported.
+
+    Those that begin with what their initializers compute have none.
+
+    Args:
+        patch: The clone.
+        origin: The graph of the originals.
+        readers: Read the values of the originals, by their handle ops.
+
+    Raises:
+        SessionRefused: A variable has no value in the file.
+        GraphEditError: A given value does not fit its variable.
+    """
+    if patch.init == "none" or not patch.add.variables:
+        return ()
+    values = _FileValues(patch, origin, readers).values()
+    return tuple(
+        (copy, cast("Callable[[], object]", value) if callable(value) else partial(np.asarray, value))
+        for copy, value in values.items()
+    )
+
+
 def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
-    """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints."""
+    """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints.
+
+    Args:
+        patch: The changes of an edit.
+        origin: The graph that the copies come from, with its session.
+    """
     paired = variable_pairs(patch, origin)
     names = keys_by_handle(origin.index.nodes, [original for original, _ in paired])
     return {copy.name: names[original.handle] for original, copy in paired}
 
 
 def variable_pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDef, VariableDef], ...]:
-    """Each original variable with its copy."""
+    """Each original variable with its copy.
+
+    Args:
+        patch: The changes of an edit.
+        origin: The graph that the copies come from, with its session.
+    """
     original_of, index = {copy: original for original, copy in patch.add.copies}, origin.index
     handles = [index.ids[original_of[v.handle]] for v in patch.add.variables]
     originals = definitions(index, handles)
@@ -156,7 +209,7 @@ class VariableValues(ABC):
     ) -> None:
         self.index, self.init, self.originals, self.saved_name = index, init, originals, saved_name
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Mapping[str, object]:
         """Value of each copy. Raises GraphEditError."""
         init = self.init
         settings = {} if isinstance(init, str) else self._settings(init)
@@ -174,14 +227,14 @@ class VariableValues(ABC):
         return values
 
     @abstractmethod
-    def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
+    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
         """The present values of originals, by their copies."""
 
     @abstractmethod
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> dict[str, Any]:
-        """What the initializers of originals compute, by their copies; `others` are the values of other copies."""
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:
+        """The values that initializers of originals compute, by copy; `others` are the values of other copies."""
 
-    def _restore(self, originals: Mapping[str, VariableDef], path: str) -> dict[str, Any]:
+    def _restore(self, originals: Mapping[str, VariableDef], path: str) -> Mapping[str, object]:
         checkpoint = Checkpoint.of(path)
         missing = checkpoint.missing()
         if missing:
@@ -204,7 +257,7 @@ class VariableValues(ABC):
             )
         return values
 
-    def _settings(self, pairs: Pairs) -> dict[str, Any]:
+    def _settings(self, pairs: Pairs) -> Mapping[str, object]:
         """Copy -> the array, or the word, that was given for it."""
         originals = self.originals
         settings: dict[str, object] = {}
@@ -219,7 +272,7 @@ class VariableValues(ABC):
                 settings.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)
         return settings
 
-    def _fitting(self, variable: VariableDef, value: object, where: str) -> Any:
+    def _fitting(self, variable: VariableDef, value: object, where: str) -> np.ndarray:
         """The value as an array of the variable's dtype and static shape."""
         index = self.index
         handle = index.ids[variable.handle]
@@ -245,7 +298,7 @@ class VariableValues(ABC):
 
 
 class _GraphValues(VariableValues):
-    """Of copies in a graph, which a session runs."""
+    """The values of copies in a graph that a session runs."""
 
     def __init__(self, patch: Patch, origin: GraphSession, target: GraphSession, names: Mapping[str, str]) -> None:
         self.patch, self.origin, self.target, self.names = patch, origin, target, names
@@ -257,12 +310,12 @@ class _GraphValues(VariableValues):
         self._copies = {v.handle: v for v in patch.add.variables}
 
     def starters(self, names: list[str], values: Mapping[str, object]) -> list[str]:
-        """Those that can run, proven in a graph of their own; `values` are the values of the copied variables."""
+        """The initializers that can run, tested in a separate graph; `values` are those of the copied variables."""
         self._compute((), names, values)
         return names
 
-    def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
-        """Those in the session."""
+    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
+        """The values in the session."""
         if self.origin.session is None:
             raise SessionRefused(
                 "There is no session to take the present values from; give tgw.edit(graph, session=session), "
@@ -276,13 +329,13 @@ class _GraphValues(VariableValues):
                 'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
                 unread,
             )
-        session: Any = TimedSession(self.origin.session)
+        session = TimedSession(self.origin.session)
         present = variable_values.current_values(session, originals.values())
         variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> dict[str, Any]:
-        """What the copied initializers compute, or new values for each copy."""
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:
+        """The values that the copied initializers compute, or new values for each copy."""
         result: dict[str, object] = {}
         fresh_values: list[Mapping[str, object]] = []
         count: Counter[str] = Counter()
@@ -299,7 +352,7 @@ class _GraphValues(VariableValues):
 
     def _compute(
         self, copies: Iterable[VariableDef], starters: Iterable[str], others: Mapping[str, object]
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, object]:
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
             return {}
@@ -310,13 +363,39 @@ class _GraphValues(VariableValues):
             *(beside.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
+        present = {handle: np.asarray(value) for handle, value in others.items()}
         return initial_values.compute_initial_values(
-            TimedSession(self.target.session), after, copies, starters, functions, self.names, others
+            TimedSession(self.target.session), after, copies, starters, functions, self.names, present
         )
 
 
+class _FileValues(VariableValues):
+    """The values of copies in a file, each with what reads it."""
+
+    def __init__(self, patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]) -> None:
+        names = {copy: original for original, copy in patch.add.copies}
+        variables = {v.handle: definition_of(origin.index, names[v.handle]) for v in patch.add.variables}
+        super().__init__(origin.index, patch.init, variables, origin.saved_name)
+        self._readers = readers
+
+    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
+        """The values in the file."""
+        missing = [v.handle for v in originals.values() if v.handle not in self._readers]
+        if missing:
+            raise SessionRefused(
+                f"The file has no value for variable {missing[0]!r}; open it with its checkpoint: tgw.edit(path, "
+                "checkpoint='model.ckpt'), or clone with init=\"initial\".",
+                missing,
+            )
+        return {copy: self._readers[original.handle] for copy, original in originals.items()}
+
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:  # noqa: ARG002
+        """None: the copied initializers compute them once the graph runs."""
+        return {}
+
+
 class FunctionValues(VariableValues):
-    """Of a tf.Module that is a clone of a function's body: the copies have the names of their originals.
+    """The values of a tf.Module that is a clone of a function's body: the copies have the names of their originals.
 
     `fresh` returns new initial values, as in `GraphSession`.
     """
@@ -333,12 +412,21 @@ class FunctionValues(VariableValues):
         super().__init__(index, init, {name: definition_of(index, name) for name in names}, saved_name)
         self.body_state, self.fresh = body_state, fresh
 
-    def current(self, originals: Mapping[str, VariableDef]) -> dict[str, Any]:
-        """Those of the function's variables, of the session or of the file."""
+    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
+        """The values of the function's variables, of the session or of the file.
+
+        Args:
+            originals: The originals by their copies.
+        """
         return present_values(self.body_state, [*originals])
 
-    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> dict[str, Any]:  # noqa: ARG002
-        """Those of a new model of the same configuration, or those that a file's initializers compute."""
+    def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:  # noqa: ARG002
+        """The values of a new model of the same configuration, or those that a file's initializers compute.
+
+        Args:
+            originals: The originals by their copies.
+            others: The values of other copies.
+        """
         fresh_values = {} if self.fresh is None else self.fresh()
         far = [name for name in originals if name not in fresh_values]
         live = [name for name in far if self.body_state.live(name) is not None]
@@ -352,7 +440,7 @@ class FunctionValues(VariableValues):
         return {name: fresh_values[name] if name in fresh_values else computed[name] for name in originals}
 
 
-def _as_dtype(value: object, dtype: Any) -> Any:
+def _as_dtype(value: object, dtype: type[np.generic]) -> np.ndarray | None:
     """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300 no int8."""
     try:
         source_array = np.asarray(value)

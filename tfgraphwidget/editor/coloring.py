@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import costs, frame
 from tfgraphwidget.hierarchy import find_op_facts
-from tfgraphwidget.runtime.measure import Measured, flops_and_calls
+from tfgraphwidget.runtime.measure import Measurement, flops_and_calls
 from tfgraphwidget.scene import Scene
 from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
 
@@ -35,8 +36,10 @@ class ColorModel:
         self._navigator, self._evaluator = navigator, evaluator
         self.current, self._batch = "", 1
         self._custom: dict[str, encodings.Encoding] = {}
-        self._cached_values: tuple[Any, OpValues] | None = None
-        self._tinted: WeakKeyDictionary[Scene, tuple[OpValues, Any]] = WeakKeyDictionary()
+        self._cached_values: tuple[tuple[object, ...], OpValues] | None = None
+        self._tinted: WeakKeyDictionary[Scene, tuple[OpValues, tuple[npt.NDArray[np.uint8], list[str]]]] = (
+            WeakKeyDictionary()
+        )
 
     @property
     def _index(self) -> GraphIndex:
@@ -71,7 +74,7 @@ class ColorModel:
 
     @property
     def legend(self) -> Legend | None:
-        """What the colors mean; None for the default ones."""
+        """The legend of the colors; None for the default ones."""
         values = self._of(self._index)
         return None if values is None else values.legend(self.current)
 
@@ -83,11 +86,10 @@ class ColorModel:
         cached = self._tinted.get(scene)
         if cached is None or cached[0] is not values:
             cached = self._tinted[scene] = values, scales.color_items(scene, values)
-        tinted: tuple[npt.NDArray[np.uint8], list[str]] = cached[1]
-        return tinted
+        return cached[1]
 
     def _of(self, index: GraphIndex) -> OpValues | None:
-        """What is known of the ops of an index; computed once."""
+        """The values of the current encoding for the ops of an index; computed once."""
         if not self.current:
             return None
         measured = self._evaluator.measured if self.current in _MEASURED else None
@@ -97,9 +99,12 @@ class ColorModel:
         return self._cached_values[1]
 
     def without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[OpValues, Legend]]:
-        """What is known of the ops, and its legend, for each encoding that is cheap, and for the present one.
+        """The values and the legend of each encoding that is cheap to compute, and of the present one.
 
         For another graph's index without what was measured, or has changed, in the current one.
+
+        Args:
+            other: The graph that it is compared with, or None.
         """
         current = self._index
         index, views = current if other is None else other, dict[str, tuple[OpValues, Legend]]()
@@ -114,7 +119,7 @@ class ColorModel:
                 views[by] = values, legend
         return views
 
-    def _compute(self, by: str, index: GraphIndex, measured: Measured | None) -> OpValues:
+    def _compute(self, by: str, index: GraphIndex, measured: Measurement | None) -> OpValues:
         if by in self._custom:
             return self._custom[by](index)
         if by in encodings.ENCODINGS:
@@ -125,7 +130,7 @@ class ColorModel:
             return self._numbers(by, index, measured)
         return encodings.table_column(by, index)
 
-    def _numbers(self, by: str, index: GraphIndex, measured: Measured | None) -> Numbers:
+    def _numbers(self, by: str, index: GraphIndex, measured: Measurement | None) -> Numbers:
         if by in _MEASURED:
             value = np.full(len(index), np.nan) if measured is None else measured.column(index, by)
             notice = _NOT_MEASURED if measured is None else measured.summary
@@ -147,7 +152,7 @@ class ColorModel:
 
     @property
     def batch_notice(self) -> str:
-        """What the costs assume: the size of dimensions that are unknown; "" if all are known."""
+        """The sentence about the batch size that the costs assume; "" if all dimensions are known."""
         return f"batch = {self._batch:,}" if _has_unknown(self._index) else ""
 
     def cost_columns(self) -> dict[str, Floats]:
@@ -171,7 +176,7 @@ class ColorModel:
         """See `AnalysisAPI.cost`."""
         _check_batch(batch)
         index = self._index
-        table: dict[str, list[Any]] = {"name": list(index.names), "type": list(index.types)}
+        table: dict[str, Sequence[object]] = {"name": list(index.names), "type": list(index.types)}
         for by in ("parameters", "output bytes", "FLOPs"):
             table[by.lower().replace(" ", "_")] = _integers(self._costs(by, index, batch))
         measured = self._evaluator.measured

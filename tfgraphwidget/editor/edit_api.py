@@ -7,13 +7,22 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
 from typing import Any, Literal
 
-from tfgraphwidget.argument_checks import Checked, in_words
+from tfgraphwidget.argument_checks import ArgumentChecks, in_words
 from tfgraphwidget.editor.arguments import CLONE_OPTIONS
 from tfgraphwidget.editor.executor import Copies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.editor.traced_growth import Grow, Grown
-from tfgraphwidget.edits import Command, Edits, History, Preview, Renew
+from tfgraphwidget.editor.traced_growth import Grow, GrowthResult
+from tfgraphwidget.edits import (
+    Command,
+    Edits,
+    History,
+    OrderSignature,
+    Preview,
+    RemoveSignature,
+    RenameSignature,
+    Renew,
+)
 from tfgraphwidget.edits.clone import Add, Clone
 from tfgraphwidget.edits.freeze import FoldBatchNorm, Freeze, StripTraining
 from tfgraphwidget.edits.rewire import (
@@ -29,7 +38,7 @@ from tfgraphwidget.edits.rewire import (
     has_gradient_ops,
 )
 from tfgraphwidget.edits.rewrite import Insert, Place, Remove, Replace, ReplaceInput, SetAttr, SetConstant, Trainable
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Selection, selectors
 from tfgraphwidget.runtime.live import Copy, traced_ops
 from tfgraphwidget.tf_types import (
@@ -38,6 +47,7 @@ from tfgraphwidget.tf_types import (
     OpLike,
     OpsLike,
     SessionLike,
+    TensorKey,
     TensorLike,
     TensorsLike,
     TensorSpec,
@@ -46,7 +56,7 @@ from tfgraphwidget.tf_types import (
 _SAME = "same"
 
 
-class EditAPI(Checked):
+class EditAPI(ArgumentChecks):
     """Changes the current graph: each call is one edit, which can be undone.
 
     Most methods return an `Edits`, which lists what was changed. All raise a GraphEditError if the edit cannot be
@@ -66,8 +76,8 @@ class EditAPI(Checked):
         into: object = None,
         *,
         variables: object = "own",
-        init: str | PathLike[str] | Mapping[Any, object] = "current",
-        replace: Mapping[Any, object] | None = None,
+        init: str | PathLike[str] | Mapping[TensorKey, object] = "current",
+        replace: Mapping[TensorKey, object] | None = None,
         placeholders: bool = False,
         reseed: bool = False,
         times: int | None = None,
@@ -133,8 +143,8 @@ class EditAPI(Checked):
         into: object = None,
         *,
         variables: object = "own",
-        init: str | PathLike[str] | Mapping[Any, object] = "current",
-        replace: Mapping[Any, object] | None = None,
+        init: str | PathLike[str] | Mapping[TensorKey, object] = "current",
+        replace: Mapping[TensorKey, object] | None = None,
         placeholders: bool = False,
         reseed: bool = False,
         times: int | None = None,
@@ -185,11 +195,11 @@ class EditAPI(Checked):
         self,
         inputs: Names | None = None,
         outputs: Names | None = None,
-        into: Any = None,
+        into: object = None,
         *,
-        variables: Any = "own",
-        init: str | PathLike[str] | Mapping[Any, Any] = "current",
-        replace: Mapping[Any, Any] | None = None,
+        variables: object = "own",
+        init: str | PathLike[str] | Mapping[TensorKey, object] = "current",
+        replace: Mapping[TensorKey, object] | None = None,
         placeholders: bool = False,
         reseed: bool = False,
         times: int | None = None,
@@ -241,7 +251,7 @@ class EditAPI(Checked):
         self,
         source: Any,
         into: str | None = None,
-        connect: Mapping[Any, Any] | None = None,
+        connect: Mapping[TensorKey, TensorsLike] | None = None,
         *,
         clear_devices: bool = False,
         checkpoint: str | PathLike[str] | None = None,
@@ -269,7 +279,8 @@ class EditAPI(Checked):
 
         Returns:
             A `Copy`: `added["x:0"]` by the names of the source, its arguments and results included. `added.saver()`
-            restores its old checkpoints. In a function a `Joined`, which has the names of ops and tensors there.
+            restores its old checkpoints. In a function an `AdditionResult`, with the
+            names of ops and tensors there.
 
         Raises:
             GraphEditError: The edit cannot be right; nothing has changed.
@@ -289,7 +300,7 @@ class EditAPI(Checked):
         scope = self._core.executor.free_scope("added") if into is None else into
         return self._core.executor.add_graph(Add(path or source, scope, connected, clear_devices, saved, tags, session))
 
-    def grow(self, at: Names, function: Callable[..., object], into: str | None = None) -> Grown:
+    def grow(self, at: Names, function: Callable[..., object], into: str | None = None) -> GrowthResult:
         """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
 
         In a function that was opened itself (a `tf.function`, a Keras model), what the function makes becomes a
@@ -302,7 +313,7 @@ class EditAPI(Checked):
                 op of the first tensor. They are in the live graph's own collections.
 
         Returns:
-            A `Grown`: what the function returned, the new variables, the names of the new ops.
+            A `GrowthResult`: what the function returned, the new variables, the names of the new ops.
 
         Raises:
             GraphEditError: The function or an initializer fails; the graph shows nothing of it.
@@ -313,13 +324,13 @@ class EditAPI(Checked):
             >>> import tensorflow as tf
             >>> head = editor.grow("net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head")
             >>> head, head.outputs.shape
-            (<Grown 'head': 2 ops, 0 variables>, TensorShape([None]))
+            (<GrowthResult 'head': 2 ops, 0 variables>, TensorShape([None]))
         """
         tensors = tuple(name if ":" in name else f"{name}:0" for name in self._core.arguments.names(at))
         if into is None:
             # A result of a function has the scope's name as its key.
             beside = () if self._core.executor.in_function else tensors[:1]
-            into = self._core.arguments.free_scope_for(function, beside)
+            into = self._core.arguments.free_name_for(function, beside)
         return self._core.executor.grow(Grow(tensors, function, into))
 
     def set_trainable(self, *which: OpsLike) -> Selection:
@@ -619,16 +630,17 @@ class EditAPI(Checked):
         self,
         /,
         at: TensorsLike,
-        function: Any,
+        function: object,
         into: str | None = None,
         *,
         only: OpsLike = (),
         never: OpsLike = (),
+        name: str | None = None,
         spec: TensorSpec | None = None,
-        attributes: Mapping[str, Any] | None = None,
-        options: Mapping[str, Any] | None = None,
+        attributes: Mapping[str, object] | None = None,
+        options: Mapping[str, object] | None = None,
         renew: Renew = "always",
-        **more: Any,
+        **more: object,
     ) -> Edits:
         """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0", tf.math.l2_normalize)`.
 
@@ -637,8 +649,9 @@ class EditAPI(Checked):
             function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type
                 of TensorFlow ("Identity", "Cast", "LeakyRelu"). A function without an output tensor (tf.print) runs
                 before the tensor is read.
-            into: The name scope of the new ops; None for one named after the function, in the scope of the op that
-                they follow.
+            into: The name scope of the new ops, in place of `name`.
+            name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
+                in the scope of the op that they follow.
             only: The consumers that are changed: ops, name scopes, a selection; () for all.
             never: The consumers that are not changed.
             spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes before the input.
@@ -667,11 +680,12 @@ class EditAPI(Checked):
         command = Insert(
             at=tensor,
             function=function,
-            into=arguments.free_scope_for(function, [tensor]) if into is None else into,
+            into=into or "",
             only=arguments.consumers(only),
             never=arguments.consumers(never),
             spec=None if spec is None else traced_ops.tensor_spec(spec),
             options=_pairs({**(options or {}), **(attributes or {}), **more}),
+            name=arguments.free_name_for(function, [tensor]) if name is None and into is None else _one_of(name, into),
         )
         return self.edit(command, renew=renew)
 
@@ -681,7 +695,8 @@ class EditAPI(Checked):
         by: object,
         into: str | None = None,
         *,
-        ends: Mapping[Any, Any] | None = None,
+        name: str | None = None,
+        ends: Mapping[TensorKey, TensorLike] | None = None,
         remove: bool = False,
         attributes: Mapping[str, object] | None = None,
         renew: Renew = "always",
@@ -694,8 +709,9 @@ class EditAPI(Checked):
             by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order) that returns a
                 tensor for each output; an op type ("Elu") of those inputs; or another selection, op or name scope,
                 whose outputs take the place of the old ones in their order. A name of the graph goes before a type.
-            into: The name scope of the function's ops; None for one named after the function, beside the
-                old ops.
+            into: The name scope of the function's ops, in place of `name`.
+            name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
+                beside the old ops.
             ends: {old tensor: new tensor} in place of the order.
             remove: Remove the old ops, and what only they needed.
             attributes: Attributes of the op type, or keyword arguments of the function, by name.
@@ -724,9 +740,13 @@ class EditAPI(Checked):
             by = arguments.replacement(by)
         pairs = tuple((arguments.tensor(old), arguments.tensor(new)) for old, new in (ends or {}).items())
         part = arguments.part(what, ops=True)
-        if into is None:
-            into = arguments.free_scope_for(by, arguments.ops_of(part)) if is_function else ""
-        return self.edit(Replace(part, by, into, pairs, remove, _pairs({**(attributes or {}), **more})), renew=renew)
+        if not is_function:
+            name = None  # other ops of the graph have names
+        elif name is None and into is None:
+            name = arguments.free_name_for(by, arguments.ops_of(part))
+        options = _pairs({**(attributes or {}), **more})
+        command = Replace(part, by, into or "", pairs, remove, options, _one_of(name, into))
+        return self.edit(command, renew=renew)
 
     def remove(self, what: OpsLike, *, prune: bool = True, readers: bool = False, renew: Renew = "always") -> Edits:
         """Remove ops, name scopes or a selection, and what only they needed.
@@ -854,7 +874,7 @@ class EditAPI(Checked):
     def replace_input(
         self,
         tensor: TensorLike,
-        spec: Any = None,
+        spec: object = None,
         *,
         shape: object = _SAME,
         dtype: DTypeLike | None = "",
@@ -892,6 +912,106 @@ class EditAPI(Checked):
         new_shape, new_dtype = traced_ops.shape_and_dtype(spec, shape, dtype)
         command = ReplaceInput(self._core.arguments.tensor(tensor), new_shape, new_dtype, fix, mend)
         return self.edit(command, renew=renew)
+
+    # Signatures
+
+    def add_signature(self, name: str, inputs: object = None, outputs: object = None) -> Edits:
+        """Give the graph a signature, by which a saved model can be called; `editor.signatures` lists them.
+
+        In the body of a function that the graph calls, the part between the tensors is copied to the graph, where it
+        shares the variables of the function.
+
+        Args:
+            name: Its name; "serving_default" is the one that is called by default.
+            inputs: Tensors, or {key: tensor}; a key is by default the last part of the op's name. None for the
+                placeholders, or arguments of the function, that the outputs need.
+            outputs: Tensors, or {key: tensor}. Without inputs and outputs it has those that are marked.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The name is taken, there are no outputs, or a tensor cannot be fed or fetched.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.add_signature("features", outputs={"hidden": "net/hidden/Relu:0"})
+            >>> editor.signatures
+            (Signature(name='features', inputs=(('x', 'x:0'),), outputs=(('hidden', 'net/hidden/Relu:0'),)),)
+        """
+        return self.edit(self._core.arguments.signature(name, inputs, outputs))
+
+    def rename_signature(self, name: str, new: str) -> Edits:
+        """Rename a signature; one of its keys is renamed by `editor.rename("signature:key", new)`.
+
+        Args:
+            name: The signature.
+            new: Its new name.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: There is no such signature, or the new name is taken.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.add_signature("net", outputs={"logits": "net/logits:0"})
+            >>> report = editor.rename_signature("net", "serving_default")
+            >>> [signature.name for signature in editor.signatures]
+            ['serving_default']
+        """
+        return self.edit(RenameSignature(name, new))
+
+    def order_signature(self, name: str, inputs: Iterable[str] = (), outputs: Iterable[str] = ()) -> Edits:
+        """Set the order of the inputs and outputs of a signature, in which `module()` and `function()` have them.
+
+        Files keep no order: TensorFlow reads the keys of a signature sorted.
+
+        Args:
+            name: The signature.
+            inputs: All keys of its inputs in their new order; () for the present one.
+            outputs: The same for its outputs.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: There is no such signature, or the keys are not all of its keys.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.add_signature("loss", outputs=["loss"])
+            >>> report = editor.order_signature("loss", inputs=["labels", "x"])
+            >>> editor.signatures[0].inputs
+            (('labels', 'labels:0'), ('x', 'x:0'))
+        """
+        return self.edit(OrderSignature(name, tuple(inputs), tuple(outputs)))
+
+    def remove_signature(self, name: str) -> Edits:
+        """Remove a signature. Its ops stay; `freeze`, `strip_training` and `remove` take what nothing needs any more.
+
+        Args:
+            name: The signature.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: There is no such signature.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.add_signature("net", outputs={"logits": "net/logits:0"})
+            >>> report = editor.remove_signature("net")
+            >>> editor.signatures
+            ()
+        """
+        return self.edit(RemoveSignature(name))
 
     # Reducing the graph
 
@@ -1089,7 +1209,7 @@ class EditAPI(Checked):
         """
         return self._core.executor.redo()
 
-    def jump(self, to: Any) -> str:
+    def jump(self, to: object) -> str:
         """Undo or redo several edits; if one of them fails or is interrupted, none are.
 
         Args:
@@ -1125,7 +1245,7 @@ class EditAPI(Checked):
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """What the session could not keep over the last edit, undo or redo: one sentence each.
+        """The state that the session lost in the last edit, undo or redo: one sentence each.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -1137,7 +1257,7 @@ class EditAPI(Checked):
 
     @property
     def copies(self) -> Copies:
-        """What edits have made, by name scope: after a click on Clone, `editor.copies["copy"]`.
+        """The clones and added graphs by name scope: after a click on Clone, `editor.copies["copy"]`.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -1160,6 +1280,13 @@ class EditAPI(Checked):
         return tuple(step.line for step in self._core.executor.history.done)
 
 
-def _pairs(attributes: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
+def _one_of(name: str | None, into: str | None) -> str:
+    """The name of what a function makes; "" where its name scope is given."""
+    if name is not None and into is not None:
+        raise InvalidArgument("name", f"name={name!r} is the whole name of the new op; leave out into={into!r}.")
+    return name or ""
+
+
+def _pairs(attributes: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
     """Attributes as commands hold them."""
     return tuple((key, traced_ops.plain_value(value)) for key, value in attributes.items())

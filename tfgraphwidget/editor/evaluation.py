@@ -27,14 +27,16 @@ from tfgraphwidget.graph import (
     key_of,
     mask_of,
     side_effects,
+    writes,
 )
+from tfgraphwidget.hierarchy import find_op_facts
 from tfgraphwidget.naming import names_text, split_tensor
-from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compare_outputs, measure_function, profile
+from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement, compare_outputs, measure_function, profile
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
 from tfgraphwidget.runtime.session import check_session, no_value_text, read_variables
 from tfgraphwidget.sources import Body, Source, open_function, open_source
-from tfgraphwidget.tf_types import RunMetadata, TensorsLike
+from tfgraphwidget.tf_types import RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph import BodyState, VariableDef
 
 _EMPTY = "no value in this session"
-Values = Mapping[Any, Any]
-Feeds = Mapping[str, Any]
+VariableKey = tuple[str, bytes, str]
+"""Kind, container and key of the state of a variable."""
+Values = Mapping[VariableKey, object]
+Feeds = Mapping[str, object]
 Fetch = tuple[Sequence[str], Feeds]
 """Names of outputs, and feeds."""
 Renames = Iterable[tuple[str, str]]
@@ -68,7 +72,11 @@ class GraphRun:
         return self.body is not self.source.body or bool(self.source.refusal)
 
     def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
-        """The outputs of the function or the chosen signature: {tensor after some edits: tensor before them}."""
+        """The outputs of the function or the chosen signature: {tensor after some edits: tensor before them}.
+
+        Args:
+            patches: The changes of the edits, oldest first.
+        """
         signature = self.source.signature
         outputs = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
         now = track_boundary((), outputs, patches)[1]
@@ -80,14 +88,19 @@ class GraphRun:
         return function_bodies.edited_state(self.source, self.body, self.index, self.patches)
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
-        """Raise when the tensors need a placeholder that has no value."""
+        """Raise when the tensors need a placeholder that has no value.
+
+        Args:
+            tensors: The names of the tensors.
+            feeds: Values by the name of the tensor.
+        """
         probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
         """The placeholders that the tensors need values of."""
         return probing.needed_placeholders(self.index, tensors, (), self.state.names if self.is_body else ())
 
-    def values(self, outputs: Sequence[str], feeds: Feeds, known_values: Values) -> dict[Any, Any]:
+    def values(self, outputs: Sequence[str], feeds: Feeds, known_values: Values) -> dict[VariableKey, object]:
         """The values of the variables that the outputs need, by state.
 
         Args:
@@ -109,7 +122,7 @@ class GraphRun:
         read = self._read(unknown.values()) if unknown else {}
         return {**known_values, **{key: read[v.handle] for key, v in unknown.items()}}
 
-    def _read(self, variables: Iterable[VariableDef]) -> Values:
+    def _read(self, variables: Iterable[VariableDef]) -> Mapping[str, object]:
         graph, session = self.source.graph, self.source.session
         if graph is not None and session is not None:
             check_session(session, graph)
@@ -155,7 +168,7 @@ class Evaluator:
         self._executor, self._arguments = executor, arguments
         self.difference: Difference | None = None
         self._probed: tuple[tuple[str, ...], History, probing.Probe] | None = None
-        self._measured: tuple[tuple[str, ...], History, Measured] | None = None
+        self._measured: tuple[tuple[str, ...], History, Measurement] | None = None
 
     @property
     def _state(self) -> tuple[tuple[str, ...], History]:
@@ -189,7 +202,7 @@ class Evaluator:
         return GraphRun(source, navigator.here.body, navigator.here.index)
 
     def _opened_alike(self, other: object) -> Source:
-        """What `tgw.edit` opens; of a file, the signature that was chosen here, if it has that one."""
+        """Open a source as `tgw.edit` does, with the signature that was chosen here if the file has it."""
         signature = self._executor.source.signature
         if signature is not None and isinstance(other, str | PathLike):
             with contextlib.suppress(GraphEditError):
@@ -218,7 +231,9 @@ class Evaluator:
         changes = difference(executor.view.target.first, index, originals, bodies, whole_library=is_whole)
         return replace(changes, between=("as it was opened", "as it is now"))
 
-    def compare(self, feeds: Mapping[Any, object] | None, outputs: Any, other: object) -> Comparison:
+    def compare(
+        self, feeds: Mapping[TensorKey, object] | None, outputs: TensorsLike | None, other: object
+    ) -> Comparison:
         """Run the graph before and after edits on the same feeds; see `AnalysisAPI.compare`.
 
         Args:
@@ -250,7 +265,7 @@ class Evaluator:
 
     # Values
 
-    def probe(self, tensors: TensorsLike, feeds: Mapping[Any, object] | None) -> probing.Probe:
+    def probe(self, tensors: TensorsLike, feeds: Mapping[TensorKey, object] | None) -> probing.Probe:
         """See `AnalysisAPI.probe`."""
         executor = self._executor
         fed = self._arguments.feeds(feeds)
@@ -266,7 +281,7 @@ class Evaluator:
 
     @property
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
-        """What the last probe of the current graph found, by op; empty after an edit."""
+        """The results of the last probe of the current graph, by op; empty after an edit."""
         return self._probed[2].by_op if self._probed is not None and self._is_valid(self._probed) else {}
 
     def placeholders(self, tensors: TensorsLike | None = None) -> tuple[str, ...]:
@@ -284,10 +299,10 @@ class Evaluator:
     def measure(
         self,
         fetches: TensorsLike | None,
-        feeds: Mapping[Any, object] | None,
+        feeds: Mapping[TensorKey, object] | None,
         runs: int,
         metadata: RunMetadata | str | PathLike[str] | None,
-    ) -> Measured:
+    ) -> Measurement:
         """Measure the time and memory of each op, and keep the result until the next edit; see `AnalysisAPI.measure`.
 
         Args:
@@ -316,16 +331,16 @@ class Evaluator:
         return result
 
     @property
-    def measured(self) -> Measured | None:
-        """What was measured in the current graph since the last edit."""
+    def measured(self) -> Measurement | None:
+        """The last measurement of the current graph; None after an edit."""
         return self._measured[2] if self._measured is not None and self._is_valid(self._measured) else None
 
     @property
     def costs(self) -> Mapping[str, Cost]:
-        """What was measured, by op."""
+        """The measured costs by op."""
         return self.measured or {}
 
-    def _run_traced(self, fetches: tuple[str, ...], feeds: Mapping[str, object], runs: int) -> Measured:
+    def _run_traced(self, fetches: tuple[str, ...], feeds: Mapping[str, object], runs: int) -> Measurement:
         now = self.current_run()
         probing.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
@@ -334,7 +349,7 @@ class Evaluator:
         run = profile.tracing_runner(self._executor.target.graph(), self._executor.source.session, feeds)
         return profile.measure_ops(now.index, fetches, feeds, run, runs)
 
-    def _measurable(self, fetches: Any, feeds: Mapping[str, object]) -> tuple[str, ...]:
+    def _measurable(self, fetches: TensorsLike | None, feeds: Mapping[str, object]) -> tuple[str, ...]:
         """The tensors to compute: those given, selected, of the signature, or those without consumers."""
         view = self._executor.view
         if fetches is None:
@@ -342,14 +357,18 @@ class Evaluator:
         tensors = self._arguments.readable(self._arguments.fetches(fetches))
         if not tensors:
             outputs = tuple(self.current_run().outputs(self._executor.patches()))
-            tensors = outputs or tuple(default_outputs(view.index, feeds))
+            tensors = outputs or tuple(_before_updates(view.index, default_outputs(view.index, feeds)))
         if not tensors:
             raise GraphEditError("These give no tensors that could be fetched; name some: editor.measure(['loss:0']).")
         return tensors
 
 
-def navigator_of(model: Any) -> Navigator | None:
-    """The navigator of an editor; None for what is not an editor."""
+def navigator_of(model: object) -> Navigator | None:
+    """The navigator of an editor; None for what is not an editor.
+
+    Args:
+        model: An editor, or any other object.
+    """
     navigator = getattr(getattr(model, "core", None), "navigator", None)
     return navigator if isinstance(navigator, Navigator) else None
 
@@ -357,19 +376,34 @@ def navigator_of(model: Any) -> Navigator | None:
 def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:
     """The body of a function that an op of `index` calls; `body` is what the graph was read from."""
     node_body = open_function(reference.function, body, index, op)
-    context: dict[str, Any] = {"typing": node_body.typing, "functions": node_body.functions(), "extras": node_body}
-    return build(node_body.nodes(), *node_body.collections(), **context)
+    return build(
+        node_body.nodes(),
+        *node_body.collections(),
+        typing=node_body.typing,
+        functions=node_body.functions(),
+        extras=node_body,
+    )
 
 
 def original_name(name: str, renames: Iterable[Renames]) -> str:
-    """What a tensor or an op was called before some edits, of which each says (old, new) names; oldest first."""
+    """The name of a tensor or an op before some edits.
+
+    Args:
+        name: The name of an op or a tensor as it is now.
+        renames: The (old, new) names of each edit, oldest first.
+    """
     for names in reversed(list(renames)):
         name = follow(name, {new: old for old, new in names if new})
     return name
 
 
 def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
-    """The outputs of ops without consumers and side effects that depend on the feeds, if there are any."""
+    """The outputs of ops without consumers and side effects that depend on the feeds, if there are any.
+
+    Args:
+        index: The graph.
+        feeds: Values by the name of the tensor.
+    """
     fed = [index.op(name) for name in feeds]
     last = forward(index, fed) if fed else np.ones(len(index), bool)
     last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *control_flow_ops(index)])
@@ -381,6 +415,28 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     if not outputs:
         raise GraphEditError("Nothing here is computed from the feeds and read by no op; name outputs=[…] to compare.")
     return outputs
+
+
+def _before_updates(index: GraphIndex, ends: Sequence[str]) -> list[str]:
+    """The ends of a graph that no update of a variable comes before, and the gradients that an optimizer applies.
+
+    If there are none of them, all the ends.
+    """
+    updates = np.flatnonzero(writes(index, range(len(index)))).tolist()
+    after = forward(index, updates)
+    inputs = (
+        (source, int(index.ports[index.inputs.start[update] + slot]))
+        for update in updates
+        if "Apply" in index.types[update]
+        for slot, source in enumerate(index.input_lists[update])
+    )
+    depends_on_input = find_op_facts(index).depends_on_input
+    gradients = [
+        f"{index.names[source]}:{port}"
+        for source, port in inputs
+        if depends_on_input[source] and not after[source] and {*index.dtypes(source)[port : port + 1]} - HANDLE_DTYPES
+    ]
+    return [name for name in ends if not after[index.op(name)]] + gradients or [*ends]
 
 
 def _compare_runs(
@@ -436,7 +492,7 @@ def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dic
 
 
 def _run_probe(now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: probing.Run | None) -> probing.Probe:
-    """What some tensors are; without `run` they are run aside."""
+    """Describe the values of tensors; without `run` they are computed in a separate session."""
     probing.check_fetchable(now.index, tensors)
     now.check_fed(tensors, feeds)
     return probing.probe(now.index, tensors, run or (lambda names: now.run(names, feeds, {})))

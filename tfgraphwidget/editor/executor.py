@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
 from tfgraphwidget.editor.body_target import BodyTarget, change_of
-from tfgraphwidget.editor.joining import Joined, join
+from tfgraphwidget.editor.file_copies import stays_in_file, with_values
+from tfgraphwidget.editor.joining import AdditionResult, join
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.editor.traced_growth import Grow, Grown
+from tfgraphwidget.editor.traced_growth import Grow, GrowthResult
 from tfgraphwidget.editor.transaction import Snapshot, Transaction
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.edits import (
@@ -38,13 +39,15 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.edits.rewrite import find_unused_ops
-from tfgraphwidget.errors import NameTaken, NotClonable, NothingTo, UnknownName
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, UnknownName
+from tfgraphwidget.graph import build
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
-from tfgraphwidget.runtime.live import Copy, traced_ops
+from tfgraphwidget.runtime.live import Copy, CopyInGraph, traced_ops
 from tfgraphwidget.runtime.session import TimedSession
 from tfgraphwidget.runtime.sync import Model
 from tfgraphwidget.sources import open_source
+from tfgraphwidget.tf_types import Tensor, Variable
 
 if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
@@ -53,9 +56,9 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
-    from tfgraphwidget.graph import BodyState, GraphIndex
+    from tfgraphwidget.graph import BodyState, GraphIndex, Signature
     from tfgraphwidget.runtime.functions import ModuleCopy
-    from tfgraphwidget.sources import Signature, Source
+    from tfgraphwidget.sources import Source
 
 _STALE = (
     "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
@@ -67,22 +70,34 @@ _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.r
 _TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
 
 
-_Grown = TypeVar("_Grown", bound=Grown)
+_GrowthResult = TypeVar("_GrowthResult", bound=GrowthResult)
 
 _CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
 """Plans a copy of ops of the first graph into the second."""
 
 
 class _StepOptions(TypedDict, total=False):
-    """What a step of the history depends on beside its command; see `edits.history.Step`."""
+    """The inputs of a step of the history beside its command; see `edits.history.Step`."""
 
     renewed: bool
     reserved: tuple[str, ...]
     imported: bool
 
 
+Cloned: TypeAlias = "Copy | ModuleCopy | GrowthResult"
+"""What a clone gives: ops of a graph, a tf.Module, or ops of a function that was opened itself."""
+
+
+class _PreviewedEdit(Exception):
+    """The edit has been planned and is not made, because it is previewed."""
+
+    def __init__(self, report: Edits) -> None:
+        super().__init__("previewed")
+        self.report = report
+
+
 class Copies(dict[str, Any]):
-    """What an editor has made, by name scope; a scope that is not there raises UnknownName."""
+    """The clones of an editor by name scope; a missing scope raises UnknownName."""
 
     def __getitem__(self, scope: object) -> Any:
         if isinstance(scope, str) and scope in self:
@@ -106,6 +121,7 @@ class EditExecutor:
         self.lost: tuple[str, ...] = ()
         self.renamed: tuple[tuple[str, str], ...] = ()
         self._plans = PlanCache()
+        self._is_previewing = False
         self._unused: tuple[GraphIndex, Boundary, tuple[str, ...]] | None = None
 
     # What edits depend on
@@ -133,10 +149,10 @@ class EditExecutor:
                 "leave it (editor.leave(0)) for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
-        return self.source.refusal or ("" if self.source.graph is not None else self.source.stopped)
+        return self.source.refusal or ("" if self.source.graph is not None else self.source.live_refusal)
 
     def default_init(self) -> Literal["current", "initial", "none"]:
-        """What the variables of a clone can be given: "current" values where the session or a checkpoint has them."""
+        """The default of `init`: "current" where the session or a checkpoint has values."""
         if self.source.graph is None or self.source.session is not None:
             return "current" if self.target.has_values() else "initial"
         return "none"
@@ -148,15 +164,19 @@ class EditExecutor:
 
     @property
     def copies(self) -> Copies:
-        """What the steps that are done have made, by name scope."""
+        """The results of the steps that are done, by name scope."""
         return Copies((copy.scope, copy) for step in self.history.done for copy in step.results)
 
     def patches(self) -> tuple[Patch, ...]:
-        """What edits have changed in the current graph, those of functions that it calls too; oldest first."""
+        """The patches of the current graph, including those of functions that it calls; oldest first."""
         return self.patches_of(self.view)
 
     def patches_of(self, view: GraphView) -> tuple[Patch, ...]:
-        """What edits have changed in a graph, oldest first."""
+        """The patches of a graph, oldest first.
+
+        Args:
+            view: The view of a graph or of a function's body.
+        """
         changes = (change_of(view.target, step.patch, step.place) for step in self.history.done)
         return tuple(patch for patch in changes if patch is not None)
 
@@ -175,11 +195,11 @@ class EditExecutor:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of a SavedModel or MetaGraphDef after the edits, without those whose ends were removed."""
-        if not self.source.signatures:
-            return ()
+        """The signatures of the graph after the edits, without those whose ends were removed."""
         changes = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        patches = (self.target.carried_out(patch) for patch in changes if patch is not None)
+        patches = [self.target.carried_out(patch) for patch in changes if patch is not None]
+        if not (self.source.signatures or any(patch.signature_edits for patch in patches)):
+            return ()
         ids = self.target.index.ids
         return tuple(
             signature
@@ -195,11 +215,21 @@ class EditExecutor:
         return track_boundary(body.arguments, body.returns, self.patches())
 
     def edited_module(self, name: str) -> ModuleCopy:
-        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
+        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
+
+        Args:
+            name: The name of the module.
+        """
         default = self.source.signature
         signature = next((s for s in self.signatures if default is not None and s.name == default.name), None)
         source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
         return function_bodies.edited_module(source, self.state(), self.view, self.function_ends(), name)
+
+    def signature_modules(self) -> dict[str, ModuleCopy]:
+        """The current function, if it is what was opened, as a tf.Module for each signature that edits gave it."""
+        signatures = self.signatures if len(self.navigator.path) == 1 else ()
+        state, index = self.state(), self.index
+        return {each.name: function_bodies.signature_module(state, index, each, each.name) for each in signatures}
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
@@ -207,7 +237,7 @@ class EditExecutor:
             self.source, self.view.body, self.index, self.patches(), self._captured_variables()
         )
 
-    def _captured_variables(self) -> dict[str, object]:
+    def _captured_variables(self) -> dict[str, Variable | Tensor]:
         """The live variables that edits of bodies brought into the graph that was opened, by op.
 
         Those of a graph that a session runs have their values there.
@@ -287,12 +317,24 @@ class EditExecutor:
             arguments=lambda: self.function_ends()[0] if self.in_function else (),
             ends=self.function_ends if self.in_function and len(self.navigator.path) == 1 else None,
             external_tensors=self._called_for,
+            signatures=lambda: self.signatures,
             refusal=self.read_only() if self.in_function else "",
             state=self.state,
+            readers=self._value_readers,
         )
 
+    def _value_readers(self) -> Mapping[str, Callable[[], object]]:
+        """Readers of the values of a file's variables in the current graph, unless TensorFlow has imported it."""
+        is_outermost = self.view.target is self.target and self.target.is_file
+        return self.target.value_readers(self.patches()) if is_outermost else {}
+
     def change(self, command: Command, renew: Renew = "always") -> Edits:
-        """Plan a command on the current graph, apply the patch, and record the step."""
+        """Plan a command on the current graph, apply the patch, and record the step.
+
+        Args:
+            command: The command.
+            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
+        """
         with self.transaction() as steps:
             target, context = self.view.target, self.plan_context()
             command = rebind_selections(command, context.index)
@@ -301,6 +343,8 @@ class EditExecutor:
             if self.in_function:
                 check_called(target.index, self.function_ends(), planned)
             patch = target.fit(planned)
+            if self._is_previewing:
+                raise _PreviewedEdit(Edits.of(patch))
             change = change_of(self.target, patch, target)
             assert change is not None  # every graph here is the source's, or in it
             reserved_names = self._names_in_use(change)
@@ -318,14 +362,17 @@ class EditExecutor:
                 self.listeners.notify()
         remaining = {signature.name for signature in self.signatures}
         removed = [signature.name for signature in signatures if signature.name not in remaining]
-        notes = [_SIGNATURES_GONE.format(names_text(removed))] if removed else []
+        is_lost = removed and not change.signature_edits
+        notes = [_SIGNATURES_GONE.format(names_text(removed))] if is_lost else []
         return Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
 
     def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
         traced, session = patch.traced, self.source.session
-        if traced is not None and self.source.graph is not None:
-            traced_ops.keep_alive(self.source.graph, traced)
+        traces = {id(trace): trace for _, trace in patch.traces}
+        for trace in (*traces.values(), *([] if traced is None else [traced])):
+            if self.source.graph is not None:
+                traced_ops.keep_alive(self.source.graph, trace)
         if traced is None or target is not self.target or self.source.graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
@@ -354,8 +401,10 @@ class EditExecutor:
         return tuple(sorted(reserved - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
     def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
-        """What TensorFlow cannot follow; `patch` is what an edit changes in the source's own graph."""
+        """Notes about changes that TensorFlow cannot follow; `patch` is of the source's own graph."""
         if self.source.graph is None:
+            if patch == Patch(signature_edits=patch.signature_edits):
+                return ()
             return (_TRACED.format(self.source.title),) if self.source.refusal else ()
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []
@@ -364,10 +413,33 @@ class EditExecutor:
             notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
         return tuple(notes)
 
+    def preview_edit(self, edit: Callable[[], object]) -> Edits:
+        """Preview a call that makes one edit: it is planned and checked, and then all is put back.
+
+        Args:
+            edit: Calls a method of the editor, such as `editor.remove_identities`.
+
+        Returns:
+            What it would do.
+
+        Raises:
+            GraphEditError: It would be refused, for the same reason.
+        """
+        self._is_previewing = True
+        try:
+            with self.listeners.collect(), transaction_of_steps() as steps:
+                steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
+                edit()
+                raise GraphEditError("This edit has no preview.")
+        except _PreviewedEdit as previewed:
+            return previewed.report
+        finally:
+            self._is_previewing = False
+
     # Edits that bring ops in
 
     def preview(self, command: Clone) -> Preview:
-        """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
+        """Preview `clone` with this command; raises the same refusals and changes nothing."""
         if _function_executor(command.graph) is not None:
             return function_bodies.preview(
                 _alone(command), self.source, self._clonable_state(), self.view, self.function_ends()
@@ -382,23 +454,29 @@ class EditExecutor:
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
-    def clone(self, command: Clone) -> Copy | list[Copy] | ModuleCopy:
+    def clone(self, command: Clone) -> Cloned | list[Cloned]:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
         In a function's body the clone is a tf.Module, `runtime.functions.ModuleCopy`, unless it goes into
         another graph.
+
+        Args:
+            command: The clone.
         """
         command = rebind_selections(command, self.index)
         function = _function_executor(command.graph)
         if function is not None:
-            copies = self._clone_into_function(command, function)
-            return copies[0] if command.times is None and not command.devices else list(copies)
+            return _one_or_all(command, self._clone_into_function(command, function))
         if self.in_function:
-            copies = self._clone_modules(command) if command.graph is None else self._clone_out(command)
-            return copies[0] if command.times is None and not command.devices else list(copies)
+            if command.graph is None:
+                return _one_or_all(command, self._clone_modules(command))
+            return _one_or_all(command, self._clone_out(command))
         self.view.names((*command.inputs, *command.outputs))
         if self.source.graph is None:
             self.preview(command)  # what is refused is refused before a file is imported
+            patch = self._plans.plan(command, self.index, self.index) if command.graph is None else None
+            if patch is not None and stays_in_file(patch, self.index, self.target, self.target):
+                return _one_or_all(command, self._clone_in_file(command, patch))
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
@@ -411,7 +489,21 @@ class EditExecutor:
                 steps,
                 marking=(live_command.inputs, live_command.outputs),
             )
-        return copies[0] if command.times is None and not command.devices else list(copies)
+        return _one_or_all(command, copies)
+
+    def _clone_in_file(self, command: Clone, patch: Patch) -> tuple[Copy, ...]:
+        """Clone a part of a file's graph that TensorFlow has not imported."""
+        own = self.target.present_graph()
+        with self.transaction() as steps:
+            planned_copy = self._in_file(patch, own, self._value_readers())
+            return self._carry_out(command, planned_copy, self.target, steps, marking=(command.inputs, command.outputs))
+
+    def _in_file(
+        self, patch: Patch, origin: clone_values.GraphSession, readers: Mapping[str, Callable[[], object]]
+    ) -> _PlannedCopy:
+        """The plan of a copy in a file that is not imported; `readers` read the values of the originals."""
+        patch = with_values(patch, origin, self.target, readers)
+        return origin, replace(patch, preview=_with_notices(patch, self.target)), lambda: None
 
     def _plan_clone(self, command: Clone, target: LiveTarget, index: GraphIndex, into: GraphIndex) -> Patch:
         """Plan a clone when all graphs are imported, whose ops may have got other names by that."""
@@ -423,7 +515,7 @@ class EditExecutor:
             present = replace(present, replace=read)
         return self._plans.plan(present, index, into)
 
-    def _clone_modules(self, command: Clone) -> tuple[Any, ...]:
+    def _clone_modules(self, command: Clone) -> tuple[ModuleCopy, ...]:
         command.check_options()
         for scope in command.scopes:
             if scope in self.copies:
@@ -434,7 +526,7 @@ class EditExecutor:
             self.listeners.notify()
         return modules
 
-    def _clone_into_function(self, command: Clone, target: EditExecutor) -> tuple[Any, ...]:
+    def _clone_into_function(self, command: Clone, target: EditExecutor) -> tuple[GrowthResult, ...]:
         """Clone a part of this graph into the current function of another editor, which calls it there.
 
         It is an edit of the other editor. Raises NotClonable for an input that nothing in the function is given for.
@@ -508,8 +600,28 @@ class EditExecutor:
             self.listeners.notify()
         return copies
 
+    def plan_extract(self, command: Clone) -> Patch | None:
+        """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
+
+        Args:
+            command: The clone of the part into another graph.
+        """
+        command = rebind_selections(command, self.index)
+        if not self.target.is_file:
+            return None
+        patch = command.plan(IndexContext(self.index, build(())))
+        if not stays_in_file(patch, self.index, self.target, self.target):
+            return None
+        return replace(
+            patch, values=clone_values.file_values(patch, self.target.present_graph(), self._value_readers())
+        )
+
     def copy_out(self, command: Clone) -> None:
-        """Apply a clone into another graph; it is not an edit of this one, and is not recorded."""
+        """Apply a clone into another graph; it is not an edit of this one, and is not recorded.
+
+        Args:
+            command: The clone.
+        """
         command = rebind_selections(command, self.index)
         if self.source.graph is None and not self.in_function:
             self.preview(command)  # what is refused is refused before a file is imported
@@ -533,16 +645,22 @@ class EditExecutor:
         self.add_graph(replace(command, connect=connect))
         return Edits.of(self.history.done[-1].patch)
 
-    def add_graph(self, command: Add) -> Copy | Joined:
-        """Bring another graph in, whole; the graph itself is current then. Raises GraphEditError."""
+    def add_graph(self, command: Add) -> Copy | AdditionResult:
+        """Bring another graph in, whole; the graph itself is current then. Raises GraphEditError.
+
+        Args:
+            command: What to add.
+        """
         with self.transaction() as steps:
             self.navigator.leave(0)
             if self.in_function:
                 patch, function = join(command, self.plan_context())
                 return self._bring_in(command, patch, function)
-            other = _opened_target(command)
-            other.graph()
-            ends, own = other.graph_session().ends, other.index.ids
+            other, readers = _opened_target(command)
+            in_file = other.is_file and self.target.is_file
+            if not in_file:
+                other.graph()
+            ends, own = other.present_graph().ends, other.index.ids
             connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
             whole, source = replace(command, connect=connect), other.source
 
@@ -554,10 +672,22 @@ class EditExecutor:
                 read = tuple((name, rename_tensor(tensor, renames)) for name, tensor in connect)
                 return replace(whole, connect=read).plan(context)
 
+            if in_file:
+                # As TensorFlow imports a file: it makes no variables of objects, which have no initializers.
+                variables = tuple(v for v in other.index.variable_defs if v.initializer in other.index.ids)
+                patch = plan(replace(other.index, variable_defs=variables), self.target.index)
+                if stays_in_file(patch, other.index, other, self.target):
+                    planned_copy = self._in_file(patch, other.present_graph(), readers)
+                    return self._carry_out(command, planned_copy, self.target, steps)[0]
+                other.graph()
             return self._carry_out(command, _planned_copy(plan, other, self.target), self.target, steps)[0]
 
-    def grow(self, command: Grow) -> Grown:
-        """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
+    def grow(self, command: Grow) -> GrowthResult:
+        """Call a function on tensors of the graph, and initialize the variables and tables that it makes.
+
+        Args:
+            command: The function, its arguments and the scope.
+        """
         if self.in_function:
             return self._grow_function(command)
         with self.transaction() as steps:
@@ -565,20 +695,20 @@ class EditExecutor:
             patch, outputs = traced_growth.grow(self.target, command, steps)
             with steps.without_interrupts():
                 ops = tuple(node.name for node in patch.add.nodes)
-                grown = Grown(command.into, outputs, self.target.variables(patch), ops)
+                grown = GrowthResult(command.into, outputs, self.target.variables(patch), ops)
                 self._record(steps, command, patch, self.target, (grown,))
                 self.listeners.notify()
         return grown
 
-    def _grow_function(self, command: Grow) -> Grown:
+    def _grow_function(self, command: Grow) -> GrowthResult:
         """Add what a function makes to the current function."""
         with self.transaction():
             patch = self.view.target.fit(plan(command, self.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
             live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
-            return self._bring_in(command, patch, Grown(command.into, command.outputs(patch), tuple(live), ops))
+            return self._bring_in(command, patch, GrowthResult(command.into, command.outputs(patch), tuple(live), ops))
 
-    def _bring_in(self, command: Command, patch: Patch, grown: _Grown) -> _Grown:
+    def _bring_in(self, command: Command, patch: Patch, grown: _GrowthResult) -> _GrowthResult:
         """Apply and record what comes into the current function."""
         target = self.view.target
         with self.transaction() as steps, steps.without_interrupts():
@@ -618,7 +748,7 @@ class EditExecutor:
         self.listeners.notify()
         return step.line
 
-    def jump(self, to: int) -> str:
+    def jump(self, to: object) -> str:
         """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
         edits, position = len(self.history.done) + len(self.history.undone), len(self.history.done)
         if type(to) is not int or not 0 <= to <= edits:
@@ -643,16 +773,25 @@ class EditExecutor:
 
 
 def target_of(model: object) -> LiveTarget | None:
-    """The target of an editor; None for what is not an editor."""
+    """The target of an editor; None for what is not an editor.
+
+    Args:
+        model: An editor, or any other object.
+    """
     target = getattr(getattr(model, "core", None), "target", None)
     return target if isinstance(target, LiveTarget) else None
 
 
-def _function_executor(graph: Any) -> EditExecutor | None:
+def _function_executor(graph: object) -> EditExecutor | None:
     """The executor of an editor that is in a function; None for all else."""
     core = getattr(graph, "core", None)
     executor = getattr(core, "executor", None)
     return executor if isinstance(executor, EditExecutor) and executor.in_function else None
+
+
+def _one_or_all(command: Clone, copies: Sequence[Cloned]) -> Cloned | list[Cloned]:
+    """The copy, or a list of the copies where the clone asks for several."""
+    return copies[0] if command.times is None and not command.devices else list(copies)
 
 
 def _alone(command: Clone) -> Clone:
@@ -660,8 +799,8 @@ def _alone(command: Clone) -> Clone:
     return replace(command, graph=None, session=None, replace=())
 
 
-def _opened_target(command: Add) -> LiveTarget:
-    """What is to be added, as a graph with a session: a function is made one."""
+def _opened_target(command: Add) -> tuple[LiveTarget, Mapping[str, Callable[[], object]]]:
+    """The source to add as a graph with a session, and readers of a file's values; a function is converted to one."""
     core = getattr(command.source, "core", None)
     target = target_of(command.source)
     if core is not None and target is not None:
@@ -672,10 +811,10 @@ def _opened_target(command: Add) -> LiveTarget:
         target = LiveTarget(source)
         view, patches = opened_navigator(source, target).outermost, ()
     if source.graph is not None or source.revive is not None or not source.refusal:
-        return target
+        return target, target.value_readers(patches) if target.is_file else {}
     ends = track_boundary(view.body.arguments, view.body.returns, patches)
     state = function_bodies.edited_state(source, view.body, view.index, patches)
-    return LiveTarget(function_bodies.graph_source(source, state, view, ends))
+    return LiveTarget(function_bodies.graph_source(source, state, view, ends)), {}
 
 
 _PlannedCopy: TypeAlias = tuple[clone_values.GraphSession, Patch, Callable[[], None]]
@@ -699,12 +838,29 @@ def _with_notices(patch: Patch, target: LiveTarget) -> Preview:
     return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
 
 
+_Item = TypeVar("_Item")
+
+
 def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget) -> Iterable[Copy]:
     """The Copy of each scope; all have equally many ops and variables."""
-    preview, variables = patch.preview, target.variables(patch)
+    preview = patch.preview
     assert preview is not None  # every clone has one
     count = len(preview.scopes)
-    models = Model(origin.graph, origin.session), Model(target.graph(), target.source.session)
+
+    @cache
+    def in_graph() -> tuple[tuple[Variable, ...], tuple[Model, Model]]:
+        """The new variables and the graphs; a file that is not imported is imported now."""
+        copied = Model(target.graph(), target.source.session)
+        original = origin if origin.graph is not None else origin.imported()
+        assert original.graph is not None
+        return target.variables(patch), (Model(original.graph, original.session), copied)
+
+    if not target.is_file:
+        in_graph()
+
+    def parts_of(k: int) -> CopyInGraph:
+        variables, models = in_graph()
+        return CopyInGraph(share(variables, k), models)
 
     def names_of(k: int) -> dict[str, str]:
         """The copy's name for each of the original's; for the names of arguments and results, where no op has them."""
@@ -716,20 +872,19 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
                 names.setdefault(key, new_name)
         return names
 
-    def share(items: tuple[object, ...], k: int) -> tuple[Any, ...]:
+    def share(items: tuple[_Item, ...], k: int) -> tuple[_Item, ...]:
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
     for k, scope in enumerate(preview.scopes):
         yield Copy(
             scope=scope,
             ops=tuple(node.name for node in share(patch.add.nodes, k)),
-            variables=share(variables, k),
             outside=preview.inputs + preview.control_inputs,
             shared=tuple(state.name for state in preview.shared),
             report=preview,
-            graph=target.graph(),
             _names=names_of(k),
             _keys=partial(clone_values.checkpoint_keys, patch, origin),
             _pairs=partial(lambda k: share(clone_values.variable_pairs(patch, origin), k), k),
-            _models=models,
+            _in_graph=partial(parts_of, k),
+            _variable_count=len(share(patch.add.variables, k)),
         )

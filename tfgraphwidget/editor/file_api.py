@@ -8,22 +8,23 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tfgraphwidget import export
-from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.editor import function_bodies, replay, saving
+from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.editor import archive, function_bodies, replay, saving
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
-from tfgraphwidget.tf_types import Graph, Session
+from tfgraphwidget.tf_types import Graph, Session, TensorKey
 
 
-class FileAPI(Checked):
+class FileAPI(ArgumentChecks):
     """Writes files, and code and data that make the edits again."""
 
     _core: EditorCore
@@ -56,7 +57,7 @@ class FileAPI(Checked):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What is missing or can only be viewed, and what the last `save` could not do: one sentence each.
+        """Notices about missing files, read-only parts and the last `save`: one sentence each.
 
         Also what edits have removed from the selection, until something else is selected.
 
@@ -123,18 +124,21 @@ class FileAPI(Checked):
             return self._extract_function(*ends)
         part = upstream(index, *ends[1], stop_at=ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
-        graph, session = edit_values.new_session()
-        options = {"init": core.executor.default_init(), "graph": graph, "session": session}
-        command = arguments.clone(part - ops(index, *behind) if behind else part, None, "", options)
-        try:
-            core.executor.copy_out(command)
-        except BaseException:
-            session.close()
-            raise
-        source = open_source(graph, session)
+        whole = part - ops(index, *behind) if behind else part
+        init = core.executor.default_init()
+        source = saving.file_extract(core, arguments.clone(whole, None, "", {"init": init, "graph": core.target}))
+        if source is None:
+            graph, session = edit_values.new_session()
+            command = arguments.clone(whole, None, "", {"init": init, "graph": graph, "session": session})
+            try:
+                core.executor.copy_out(command)
+            except BaseException:
+                session.close()
+                raise
+            source = open_source(graph, session)
         source.notices += unused_inputs_notice(unused_inputs(index, ends[0], part.mask), ends[1])
         editor: Any = type(self)
-        extracted: Any = editor(source, core.show)
+        extracted = editor(source, core.show)
         there = extracted.index.ids
         extracted.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
         result: Self = extracted
@@ -148,7 +152,7 @@ class FileAPI(Checked):
             command, core.source, core.executor.state(), core.view, core.executor.function_ends()
         )
         editor: Any = type(self)
-        part: Any = editor(open_source(module.run), core.show)
+        part = editor(open_source(module.run), core.show)
         part.core.extracted = module
         result: Self = part
         return result
@@ -269,16 +273,48 @@ class FileAPI(Checked):
 
     # Files
 
+    def to_bytes(self) -> bytes:
+        """Write the editor as bytes: the graph, its edits, its values, and what is marked.
+
+        `tgw.edit(data)` opens them, in this process or another: the edits can be undone there, and the graph runs with
+        the values that its session had. `pickle` and `copy.deepcopy` use it, and `editor.save("net.tgw")` writes it to
+        a file. The bytes hold no code.
+
+        A `tf.Graph` comes back as a graph of its own with a session of its own, a function or Keras model as a function
+        with variables of its own: `module()`. What was undone cannot be redone. Edits that hold a Python function or
+        another graph come as the graph that they gave, and a notice says so.
+
+        Returns:
+            The bytes.
+
+        Raises:
+            NotRunnable: An op calls a Python function of this process.
+            SessionRefused: The session holds what cannot be read: elements of a queue, a barrier, a staging area.
+            GraphEditError: An edit of a function or a SavedModel cannot be written.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("net/logits", "net/scores")
+            >>> other = tgw.edit(editor.to_bytes())
+            >>> other.undo()
+            'editor.rename(old="net/logits", new="net/scores")'
+            >>> feeds = {"x:0": [[1, 2, 3, 4]]}
+            >>> bool((other.session.run("net/logits:0", feeds) == editor.session.run("net/scores:0", feeds)).all())
+            True
+        """
+        return archive.to_bytes(self._core)
+
     def save(
         self,
         path: str | PathLike[str],
-        inputs: Any = None,
-        outputs: Any = None,
+        inputs: object = None,
+        outputs: object = None,
         *,
-        signatures: Any = None,
+        signatures: object = None,
         frozen: bool = False,
         verify: bool = True,
-        feeds: Mapping[Any, Any] | None = None,
+        feeds: Mapping[TensorKey, object] | None = None,
     ) -> Path:
         """Write the current graph to a file; the end of `path` says in which format.
 
@@ -286,6 +322,7 @@ class FileAPI(Checked):
         * ".pb" and ".pbtxt" are a GraphDef
         * ".meta" is a MetaGraphDef with a checkpoint of the same name, unless a file had no values
         * ".svg", ".png" and ".pdf" are pictures, ".dot" and ".graphml" are for other graph tools
+        * ".tgw" is the editor itself, with its edits and values; see `to_bytes`
         * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no kernel or network
         * ".py" is the code of the edits, ".json" the edits as data, for `replay`
 
@@ -323,8 +360,17 @@ class FileAPI(Checked):
             >>> tgw.edit(f"{folder}/net.pb").of_type("Const").ops
             ('net/hidden/w', 'net/hidden/b', 'net/w')
         """
-        options = {"signatures": signatures, "frozen": frozen, "verify": verify, "feeds": feeds or {}}
-        return saving.save(self._core, path, inputs, outputs, **options)
+        return saving.save(
+            self._core,
+            path,
+            inputs,
+            outputs,
+            signatures=signatures,
+            frozen=frozen,
+            verify=verify,
+            feeds=feeds or {},
+            write_editor=partial(archive.write, self._core),
+        )
 
     def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:
         """Write the current graph as an event file for the graph tab of TensorBoard: `tensorboard --logdir logdir`.

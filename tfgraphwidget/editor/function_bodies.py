@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,32 @@ from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, apply_patch
 from tfgraphwidget.edits.clone import Clone, copied_devices
 from tfgraphwidget.edits.rewrite import ConsumerRewriter, tensor, tensor_name
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import BodyState, GraphIndex, between, traversal, unused_inputs, unused_inputs_notice
+from tfgraphwidget.graph import (
+    BodyState,
+    GraphIndex,
+    Signature,
+    between,
+    traversal,
+    unused_inputs,
+    unused_inputs_notice,
+)
 from tfgraphwidget.naming import identifier, split_tensor
 from tfgraphwidget.runtime.functions import body_graph, module_clone
 from tfgraphwidget.sources import Body, CallStructure, EditedState, GraphState, SavedNames, Source, captured_state
+from tfgraphwidget.tf_types import Tensor, Variable
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.functions import ModuleCopy
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_NONE: Mapping[str, Variable | Tensor] = MappingProxyType({})
 
 
 def edited_state(
-    source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch], captured: Mapping[str, object] = _NONE
+    source: Source,
+    body: Body,
+    index: GraphIndex,
+    patches: Iterable[Patch],
+    captured: Mapping[str, Variable | Tensor] = _NONE,
 ) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
 
@@ -45,6 +58,7 @@ def edited_state(
     new = {name: live for patch in patches for name, live in patch.new_state.items()}
     new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
     traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
+    traced |= {scope: trace for patch in patches for scope, trace in patch.traces if trace.graph}
     return EditedState(captured_state(source, body), index, new, traced)
 
 
@@ -87,7 +101,7 @@ def clone_modules(
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     saved_names = SavedNames(source, view.body.origins or {}, state.live)
 
-    def values(names: Sequence[str]) -> Mapping[str, Any]:
+    def values(names: Sequence[str]) -> Mapping[str, object]:
         fresh = _fresh(source, command)
         return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
 
@@ -111,7 +125,7 @@ def clone_modules(
 
 
 def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
-    """What draws new initial values of a function's variables, where that is known."""
+    """Return a function that draws new initial values of a function's variables; None where there is none."""
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(command.reseed)
 
@@ -143,7 +157,7 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
 
 
 def preview(command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary) -> Preview:
-    """What `clone_modules` will do; nothing is made.
+    """Preview `clone_modules`; nothing is made.
 
     Args:
         command: The clone.
@@ -245,7 +259,9 @@ def _with_replaced(command: Clone, view: GraphView) -> tuple[Clone, Any]:
     return dataclasses.replace(command, inputs=inputs, replace=()), _ReplacedView(view, rewired)
 
 
-def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tuple[str, ...], Any, tuple[str, ...]]:
+def _module_ends(
+    command: Clone, view: GraphView
+) -> tuple[tuple[str, ...], tuple[str, ...], Collection[int], tuple[str, ...]]:
     """Inputs that the outputs use, outputs, further ops, and the notice for other inputs.
 
     Raises NoPath.
@@ -279,6 +295,20 @@ def edited_module(source: Source, state: BodyState, view: GraphView, ends: Funct
     return _copy_body(state, view.index, (arguments, _by_key(source, view, returns)), name, structure)
 
 
+def signature_module(state: BodyState, index: GraphIndex, signature: Signature, name: str) -> ModuleCopy:
+    """A signature of tensors of a function's body as a tf.Module, with the variables of the function.
+
+    Args:
+        state: The state that the function reads.
+        index: The body as edits have left it.
+        signature: The signature.
+        name: The name of the module.
+    """
+    tensors = {identifier(key): tensor for key, tensor in signature.inputs}
+    structure = CallStructure.of_tensors(index, tensors, len(signature.outputs))
+    return _copy_body(state, index, (tuple(tensors.values()), dict(signature.outputs)), name, structure)
+
+
 def _edited_structure(source: Source, view: GraphView, state: BodyState, now: Sequence[str]) -> CallStructure | None:
     """How a function is called that edits may have given further arguments, behind those that it has."""
     structure, before, index = _structure(source, view), view.body.arguments, view.index
@@ -288,7 +318,9 @@ def _edited_structure(source: Source, view: GraphView, state: BodyState, now: Se
     if not further or tuple(now[: len(before)]) != tuple(before):
         return structure
     tensors = {identifier(split_tensor(name)[0]): name for name in further}
-    return structure.with_arguments(CallStructure.of_tensors(index, tensors, 1).specs)
+    return structure.with_arguments(
+        dict(zip(tensors, CallStructure.of_tensors(index, tensors, 1).tensor_specs, strict=True))
+    )
 
 
 def _by_key(source: Source, view: GraphView, returns: Mapping[str, str]) -> dict[str, str]:

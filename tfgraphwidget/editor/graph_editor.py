@@ -5,22 +5,28 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.editor import archive
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
 from tfgraphwidget.editor.edit_api import EditAPI
 from tfgraphwidget.editor.file_api import FileAPI
+from tfgraphwidget.editor.pass_api import PassAPI
+from tfgraphwidget.editor.pattern_api import PatternAPI
 from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.editor.view_api import ViewAPI
 from tfgraphwidget.edits import Command, Edits, Renew, registry
+from tfgraphwidget.layout import Layout
 from tfgraphwidget.visible import build_visible_graph, default_open
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources import Source
 
+_PACKAGE = __name__.partition(".")[0]
 _MOST_PICTURED = 3_000  # items: a notebook should stay small
 
 _DEPRECATED = {
@@ -44,7 +50,7 @@ _DEPRECATED = {
 """Old names of members, and what they are called now."""
 
 
-class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
+class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisAPI, FileAPI):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
     Where ops and tensors are arguments, names are accepted ("net/dense/MatMul", "x:0"), and so are `tf.Operation`s,
@@ -62,8 +68,10 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
         <GraphEditor: 74 ops, 0 edits>
     """
 
-    def __init__(self, source: Source, show: Callable[[Any], object], layout: Any = None) -> None:
+    def __init__(self, source: Source, show: Callable[..., object], layout: Layout | None = None) -> None:
         self._core = EditorCore.of(source, show, layout)
+        if source.saved_editor is not None:
+            self._core = archive.resume(self._core, lambda current: EditorCore.of(current, show, layout))
 
     @property
     def core(self) -> EditorCore:
@@ -134,6 +142,10 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
         new = _DEPRECATED[name]
         warnings.warn(f"GraphEditor.{name} is now editor.{new}.", DeprecationWarning, stacklevel=2)
         return attrgetter(new)(self)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        """Pickle as `to_bytes` writes it; `copy.deepcopy` comes here too."""
+        return import_module(_PACKAGE).edit, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"<GraphEditor: {len(self._core.index)} ops, {len(self._core.executor.history.done)} edits>"

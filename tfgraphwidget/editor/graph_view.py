@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.hierarchy import Outline, outline_of
-from tfgraphwidget.layout import LayoutCache
+from tfgraphwidget.layout import Layout, LayoutCache
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, names_text, split_tensor
 from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.tf_types import OpLike
+from tfgraphwidget.tf_types import OpLike, OpsLike
 from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_ops, visible_graph
 
 if TYPE_CHECKING:
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits import Patch
     from tfgraphwidget.sources import Body
 
-Names = str | Iterable[Any]
+Names: TypeAlias = OpsLike
 Boundary = tuple[tuple[str, ...], tuple[str, ...]]
 """Names of the inputs and of the outputs of a part."""
 Choice = tuple[Boundary, Selection | None]
 """A boundary, or a selection."""
+MOST_ITEMS = 250_000  # a page moves 76,000 boxes at 60 frames a second; with 760,000 it runs out of memory
 _UNMARKED: Boundary = ((), ())
 _FARTHEST = 10_000_000  # pixels; further out, the drawing's float32 knows no single pixels
 
@@ -52,14 +53,14 @@ class EditTarget(Protocol):
 
     @property
     def body(self) -> Body:
-        """Where the graph is read from; a file becomes a live graph."""
+        """The body that the graph is read from; a file becomes a live graph."""
 
     @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
 
     def fit(self, patch: Patch) -> Patch:
-        """What a patch comes to here."""
+        """The patch as this graph can carry it out."""
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch as a step of an edit.
@@ -87,17 +88,17 @@ class EditTarget(Protocol):
 
 
 class GraphView:
-    """What is selected and shown of one graph; `title` is its name in the path.
+    """The selection and the view of one graph; `title` is its name in the path.
 
     `target` is what edits are applied to. `layout` is any networkx layout, a callable that takes a graph and returns
     {node: (x, y)}; None for the layered one.
     """
 
-    def __init__(self, title: str, target: EditTarget, layout: Any = None) -> None:
+    def __init__(self, title: str, target: EditTarget, layout: Layout | None = None) -> None:
         self.title, self.target, self._layout = title, target, layout
         self._marked: Boundary = _UNMARKED
         self._entered: frozenset[str] = frozenset()
-        self._chosen: Selection | None = None
+        self._selection: Selection | None = None
         self._between_cache: tuple[GraphIndex, Selection | None, str] | None = None
         self.opened = visible_graph.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
@@ -108,7 +109,7 @@ class GraphView:
 
     @property
     def body(self) -> Body:
-        """Where the graph is read from."""
+        """The body that the graph is read from."""
         return self.target.body
 
     @property
@@ -126,7 +127,11 @@ class GraphView:
         return inputs, outputs
 
     def entrances(self, index: GraphIndex) -> tuple[list[int], list[int]]:
-        """Where the inputs of the boundary are drawn: before these ops that read them, and after these ops."""
+        """The ops at which the inputs of the boundary are drawn: consumers and sources.
+
+        Args:
+            index: The graph.
+        """
         before, after = [], []
         entry_ops = {index.ids[name] for name in self._entered if name in index.ids}
         names = [name for name in self.boundary[0] if _is_in(index, name)]
@@ -146,7 +151,7 @@ class GraphView:
 
     @property
     def selection_notice(self) -> str:
-        """What edits have removed from the selection, and how to get it back; "" for nothing."""
+        """The sentence about selected ops that edits have removed; "" if there are none."""
         return self._current_selection()[1]
 
     def _current_selection(self) -> tuple[Selection | None, str]:
@@ -169,20 +174,20 @@ class GraphView:
             return None, _loss_text(notice or f"{why[0].lower()}{why[1:]} any more", nothing=True)
 
     def _still_selected(self, index: GraphIndex) -> tuple[Selection | None, str]:
-        if self._chosen is None:
+        if self._selection is None:
             return None, ""
-        there = self._chosen.on(index)
-        missing = [name for name in (*self._chosen.ops, *self._chosen.tensors) if not _is_in(index, name)]
+        there = self._selection.on(index)
+        missing = [name for name in (*self._selection.ops, *self._selection.tensors) if not _is_in(index, name)]
         return there or None, _loss_text(_missing_text(missing), nothing=not there)
 
     @property
     def choice(self) -> Choice:
-        """What the user has marked or selected, including what is not in the graph now; assign to select it again."""
-        return self._marked, self._chosen
+        """The marks and the selection of the user, including ops that are missing now; assign to restore them."""
+        return self._marked, self._selection
 
     @choice.setter
     def choice(self, choice: Choice) -> None:
-        self._marked, self._chosen = choice
+        self._marked, self._selection = choice
         self._between_cache = None
 
     def mark(
@@ -212,7 +217,7 @@ class GraphView:
         if not names:
             return
         inputs, outputs = (tuple(by_new_name(name, names) for name in side) for side in self._marked)
-        selection = self._chosen
+        selection = self._selection
         if selection is not None and not names.keys().isdisjoint((*selection.ops, *map(_op, selection.tensors))):
             new = (by_new_name(name, names) for name in (*selection.ops, *selection.tensors))
             selection = selectors.ops(self.index, *(name for name in new if _is_in(self.index, name)))
@@ -222,14 +227,18 @@ class GraphView:
         self.pinned = {names.get(name, name): place for name, place in self.pinned.items()}
 
     def choose(self, selection: Selection | None) -> None:
-        """Choose these ops; the boundary is then empty."""
+        """Choose these ops; the boundary is then empty.
+
+        Args:
+            selection: The selection, or None for none.
+        """
         self.choice = _UNMARKED, None if selection is None else as_selection(selection).on(self.index)
 
     # What is seen
 
     @property
     def view_spec(self) -> ViewSpec:
-        """What there is to see, and how."""
+        """The specification of the view."""
         return self.with_open(())
 
     @property
@@ -245,6 +254,9 @@ class GraphView:
         """(ops, scopes) that a box contains: of a scope the scope itself, of a group its members.
 
         Raises UnknownName.
+
+        Args:
+            name: The name of a scope or a group.
         """
         outline, nodes, scopes, ops = self.outline, [self._node(name)], [], []
         while nodes:
@@ -257,18 +269,31 @@ class GraphView:
         return tuple(self.index.names[op] for op in ops), tuple(scopes)
 
     def holding(self, name: str) -> Selection:
-        """All ops inside a scope or group. Raises UnknownName."""
+        """All ops inside a scope or group. Raises UnknownName.
+
+        Args:
+            name: The name of a scope or a group.
+        """
         ops, scopes = self.members_of(name)
         whole = selectors.scope(self.index, *scopes)
         return whole | selectors.ops(self.index, *ops) if ops else whole
 
     def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> ViewSpec:
-        """What there is to see with name scopes and groups open, and those around them; `deep`: and all inside."""
+        """The view with name scopes and groups open, and those around them; `deep`: and all inside."""
         nodes = [self._node(name) for name in scopes]
         around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
         pinned = pinning.pins_in_sight(self.pinned, self.index, opened, self.hidden)
         return ViewSpec(opened, self.hidden, self.direction, pinned, aspect=self.aspect or ROOT_ASPECT)
+
+    def open(self, scopes: Iterable[str], *, deep: bool = False) -> None:
+        """Open name scopes and groups, and those around them; `deep`: and all inside.
+
+        Raises UnknownName, and GraphEditError if more would be drawn than a page can show.
+        """
+        opened = self.with_open(scopes, deep=deep).opened
+        self._refuse_too_many(opened, "open")
+        self.opened = opened
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
         """Close name scopes and groups in the drawing; `deep`: and all inside."""
@@ -276,14 +301,34 @@ class GraphView:
         self.opened -= self._names(self._inside(nodes) if deep else nodes)
 
     def open_all(self) -> None:
-        """Open every name scope and group, and lay out everything from scratch."""
-        self.opened = frozenset(self.outline.names) - {""}
+        """Open every name scope and group, and lay out everything from scratch.
+
+        Raises GraphEditError if more would be drawn than a page can show.
+        """
+        opened = frozenset(self.outline.names) - {""}
+        self._refuse_too_many(opened, "open_all")
+        self.opened = opened
         self.memo.forget_history()
 
     def close_all(self) -> None:
         """Close every name scope and group, and lay out everything from scratch."""
         self.opened = frozenset()
         self.memo.forget_history()
+
+    def _refuse_too_many(self, opened: frozenset[str], call: str) -> None:
+        """Raise GraphEditError if these scopes show too many items; constants that are drawn as badges count too."""
+        outline = self.outline
+        if len(self.index) + len(outline) <= MOST_ITEMS:
+            return
+        mask = find_shown_ops(self.index, outline, self.hidden) if self.hidden else slice(None)
+        ops = np.bincount(outline.home[mask], minlength=len(outline))
+        nodes = [0, *(outline.ids[name] for name in opened if name in outline.ids)]
+        items = int(ops[nodes].sum()) + len(nodes)
+        if items > MOST_ITEMS:
+            raise GraphEditError(
+                f"{call}: {items:,} ops and scopes would be drawn, and a page can show {MOST_ITEMS:,}; open one scope "
+                "after the other, or leave parts out with hide or show_only."
+            )
 
     def _node(self, name: str) -> int:
         """The number in the outline of a scope or group. Raises UnknownName."""
@@ -301,7 +346,11 @@ class GraphView:
         return nodes_below
 
     def hide(self, names: tuple[str, ...]) -> None:
-        """Leave these out of the drawing."""
+        """Leave these out of the drawing.
+
+        Args:
+            names: The names of ops, scopes and groups.
+        """
         self.hidden |= {name.rstrip("/") if self.is_container(name) else name for name in names}
 
     @property
@@ -310,7 +359,11 @@ class GraphView:
         return int((~find_shown_ops(self.index, self.outline, self.hidden)).sum()) if self.hidden else 0
 
     def show_only(self, names: tuple[str, ...]) -> None:
-        """Leave all but these out of the drawing; the scopes around them are drawn."""
+        """Leave all but these out of the drawing; the scopes around them are drawn.
+
+        Args:
+            names: The names of ops, scopes and groups.
+        """
         tree = self.index.scopes
         visible = {part.rstrip("/") for name in names for part in self._real(name)}
         around = {outer for name in visible for outer in enclosing_scopes(name)}
@@ -381,7 +434,7 @@ class GraphView:
     # The drawing
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> Layout | None:
         """The networkx layout that places the items, or None."""
         return self._layout
 
@@ -391,13 +444,20 @@ class GraphView:
         return scenes.build(self.index, spec, layout=self._layout, cache=self.memo)
 
     def shown_with(self, opened: frozenset[str]) -> ViewSpec:
-        """What there is to see with just these scopes and groups open."""
+        """The view with only these scopes and groups open.
+
+        Args:
+            opened: The open scopes.
+        """
         return replace(self.view_spec, opened=opened)
 
     def prefetch_candidates(self, scene: Scene) -> tuple[str, ...]:
         """The closed scopes of the drawing that are worth laying out before they are opened.
 
         The largest first, of 60 to 1,200 boxes each, 12,000 boxes in all.
+
+        Args:
+            scene: The scene.
         """
         return candidates(scene, self.view_spec) if self._layout is None else ()
 
@@ -415,6 +475,9 @@ class GraphView:
         """Op and tensor names of what was given: names, tensors, ops, selections, one or many; each is in this graph.
 
         Raises UnknownName.
+
+        Args:
+            argument: Names, ops, tensors or a selection.
         """
         index, body = self.index, self.body
         flat: list[object] = []
@@ -430,7 +493,11 @@ class GraphView:
 
 
 def is_single(argument: object) -> TypeGuard[OpLike]:
-    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned."""
+    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned.
+
+    Args:
+        argument: What the caller passed.
+    """
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
     return isinstance(argument, str | Selection) or (hasattr(argument, "name") and not _is_in_parts(argument))
 
@@ -487,7 +554,7 @@ def _is_in(index: GraphIndex, name: str) -> bool:
 
 
 def _missing_text(names: list[str]) -> str:
-    """That ops or tensors of these names are not there; "" for none."""
+    """The sentence that ops or tensors of these names are missing; "" for none."""
     return f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more" if names else ""
 
 

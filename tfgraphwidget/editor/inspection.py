@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfgraphwidget.editor.evaluation import original_name
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, Conditional, FunctionRef, Loop, count_variables, enclosing_blocks, frame
@@ -33,7 +35,7 @@ _NONE = OpDescription("", (), (), (), (), "")
 
 
 class Inspection:
-    """What is known of an op or a scope; made by `editor.inspect`. In a notebook it shows itself as a table.
+    """The facts about an op or a scope, from `editor.inspect`. In a notebook it displays as a table.
 
     Values are read when they are asked for, and the graph, the session and the variables stay as they are.
 
@@ -90,7 +92,7 @@ class Inspection:
         """Why the value of the variable or constant is not known; "" for other ops, and where it is known."""
         return self._value[1]
 
-    def array(self) -> Any:
+    def array(self) -> np.ndarray:
         """The whole value of its variable or constant as a numpy array, whatever its size.
 
         Raises:
@@ -112,7 +114,7 @@ class Inspection:
             return None, error.why
         return (None, "") if typed_value is None else (Stats(self.name, *typed_value), "")
 
-    def _read(self, largest: int | None) -> tuple[str, Any] | None:
+    def _read(self, largest: int | None) -> tuple[str, np.ndarray] | None:
         """The dtype and value of its variable or constant, up to some bytes; None for other ops."""
         core, index = self._core, self._core.view.index
         body = core.view.body

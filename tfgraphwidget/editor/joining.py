@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.editor import clone_values, function_bodies
 from tfgraphwidget.editor.apparent import apparent_signature
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.editor.traced_growth import Grown
+from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.edits import Change, FunctionBoundary, Patch, PlanContext, apply_patch, track_boundary
 from tfgraphwidget.edits.clone import Add, check_free
 from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, needed_ops
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, Signature, needed_ops
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, split_tensor
 from tfgraphwidget.runtime.functions import module_clone
 from tfgraphwidget.runtime.live import traced_ops
-from tfgraphwidget.sources import Signature, Source, open_source
+from tfgraphwidget.sources import Source, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Shape
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Joined(Grown):
-    """What `add` brought into a function: `joined["x:0"]` is the name there of a tensor or op of what was added.
+class AdditionResult(GrowthResult):
+    """The result of `add` in a function: `joined["x:0"]` is the new name of a tensor or op of the added graph.
 
     `outputs` maps the keys of its results to their names in the function. `module` computes it alone, with the same
     variables.
@@ -59,26 +59,30 @@ class Joined(Grown):
     __iter__ = None  # else Python would take the numbers from 0 on for names
 
     def sync(self, tau: float = 1.0) -> None:
-        """Give the variables the present values of those that were added; see `ModuleCopy.sync`."""
+        """Give the variables the present values of those that were added; see `ModuleCopy.sync`.
+
+        Args:
+            tau: The share of the originals' values, from 0 to 1.
+        """
         self.module.sync(tau)
 
     def __repr__(self) -> str:
-        return f"<Joined {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
+        return f"<AdditionResult {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
 
 
 @dataclass(frozen=True, eq=False)
 class _Joining:
-    """What is to be added: a graph or a function's body, its state, its arguments and results by their keys."""
+    """The source to add: a graph or a function's body, its state, its arguments and results by their keys."""
 
     index: GraphIndex
     state: BodyState
     arguments: Mapping[str, str]
     returns: Mapping[str, str]
     init: str
-    fresh: Callable[[], Mapping[str, Any]] | None
+    fresh: Callable[[], Mapping[str, object]] | None
 
 
-def join(command: Add, context: PlanContext) -> tuple[Patch, Joined]:
+def join(command: Add, context: PlanContext) -> tuple[Patch, AdditionResult]:
     """Add a graph, a function or a model to the body of a function that was opened itself.
 
     Inputs that are not connected become further arguments of the function, and all results further results.
@@ -130,7 +134,7 @@ def join(command: Add, context: PlanContext) -> tuple[Patch, Joined]:
     ops = tuple(node.name for node in change.nodes)
     live = tuple(value for value in graft.traced.captured.values() if hasattr(value, "assign"))
     names = _names(joining, into, ops, dict(zip(module.inputs, sources, strict=True)), outputs)
-    return patch, Joined(into, outputs, live, ops, module, names)
+    return patch, AdditionResult(into, outputs, live, ops, module, names)
 
 
 def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dict[str, str]:
@@ -154,7 +158,7 @@ def _ends(ends: FunctionBoundary, into: str, arguments: Sequence[str], outputs: 
 
 
 def _joining(command: Add) -> _Joining:
-    """What a command adds, opened."""
+    """Open the source that a command adds."""
     core = getattr(command.source, "core", None)
     if core is not None and isinstance(getattr(core, "target", None), LiveTarget):
         source, target, view = core.source, core.target, core.navigator.outermost
@@ -176,8 +180,8 @@ def _joining(command: Add) -> _Joining:
     return _of_graph(source, index, state, signature or apparent_signature(index))
 
 
-def _fresh(source: Source) -> Callable[[], Mapping[str, Any]] | None:
-    """What draws new initial values of a function's variables, where that is known."""
+def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
+    """Return a function that draws new initial values of a function's variables; None where there is none."""
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(False)
 
@@ -190,7 +194,7 @@ def _of_graph(source: Source, index: GraphIndex, state: BodyState, signature: Si
 def graph_module(
     source: Source, index: GraphIndex, patches: Iterable[Patch], signature: Signature, name: str
 ) -> ModuleCopy:
-    """What a graph computes as a tf.Module, with variables of its own.
+    """Return a graph as a tf.Module with its own variables.
 
     Args:
         source: What was opened.
@@ -210,7 +214,7 @@ def graph_module(
 def _module(
     joining: _Joining, inputs: Sequence[str], into: str, devices: Mapping[str, str] | None = None
 ) -> ModuleCopy:
-    def values(names: Sequence[str]) -> Mapping[str, Any]:
+    def values(names: Sequence[str]) -> Mapping[str, object]:
         state = joining.state
         return clone_values.FunctionValues(joining.index, joining.init, state, names, joining.fresh).values()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,11 @@ _TOLERANCE = 1e-3
 
 
 def edited_model(executor: EditExecutor) -> KerasModel:
-    """The model that was opened, as edits have left it; see `AnalysisAPI.keras`."""
+    """The model that was opened, as edits have left it; see `AnalysisAPI.keras`.
+
+    Args:
+        executor: The edits of the model.
+    """
     model = executor.source.model
     if model is None:
         raise GraphEditError(
@@ -49,8 +53,8 @@ def _refusal(line: str, why: str) -> GraphEditError:
 class _Call:
     """A call of a layer; tensors of `arguments` are KerasTensors, or the names of those that edits brought in."""
 
-    layer: Any
-    arguments: tuple[tuple[Any, ...], dict[str, Any]]
+    layer: KerasModel
+    arguments: Any  # the structure that Keras has of positional and keyword arguments
 
 
 class _Layers:
@@ -61,7 +65,7 @@ class _Layers:
 
     def __init__(self, model: KerasModel, names: Mapping[int, str]) -> None:
         self._model = model
-        self._inputs: dict[int | str, Any] = {id(tensor): tensor for tensor in model.inputs}
+        self._inputs: dict[int | str, object] = {id(tensor): tensor for tensor in model.inputs}
         self._calls: dict[int | str, _Call] = {}
         self._ports: dict[int | str, int] = {}
         self._tensors: dict[str, int | str] = {}
@@ -102,7 +106,7 @@ class _Layers:
             if old != new:
                 self._move(line, old, new)
 
-    def _add(self, line: str, patch: Patch, layer: Any, command: object) -> None:
+    def _add(self, line: str, patch: Patch, layer: object, command: object) -> None:
         if not is_keras_model(layer):
             raise _refusal(line, "the function is no keras.layers.Layer")
         scope, outputs = patch.scopes[0], patch.traced.outputs
@@ -112,7 +116,8 @@ class _Layers:
         inputs = [at] if isinstance(at, str) else list(at or _outside(patch))
         if at is None and len(inputs) != 1:
             raise _refusal(line, "the part has several inputs")
-        new = f"{scope}/{split_tensor(outputs[0])[0]}:{split_tensor(outputs[0])[1] or 0}"
+        op, port = split_tensor(outputs[0])
+        new = f"{patch.traced.name_in(scope, op)}:{port or 0}"
         read = [self._tensor(line, name) for name in inputs]
         self._calls[new], self._ports[new], self._tensors[new] = _Call(layer, (tuple(map(_Name, read)), {})), 0, new
         if patch.ends is not None:
@@ -149,7 +154,7 @@ class _Layers:
         model: KerasModel = keras.Model(inputs, outputs, name=self._model.name)
         return model
 
-    def _value(self, tensor: int | str, tensors: dict[int | str, object]) -> Any:
+    def _value(self, tensor: int | str, tensors: dict[int | str, object]) -> object:
         """The KerasTensor that a tensor is in the new model."""
         stack = [tensor]  # a model may be deeper than Python's recursion
         while stack:
@@ -173,11 +178,11 @@ class _Name:
     tensor: int | str
 
 
-def _map_tensors(arguments: Any, value: Any) -> Any:
+def _map_tensors(arguments: Any, value: Callable[[int | str], object]) -> Any:
     """Arguments with something else in place of each tensor."""
     keras = sys.modules["keras"]
 
-    def one(item: Any) -> Any:
+    def one(item: object) -> object:
         if isinstance(item, _Name):
             return value(item.tensor)
         return value(id(item)) if isinstance(item, keras.KerasTensor) else item

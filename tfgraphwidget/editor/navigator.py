@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
@@ -11,6 +11,7 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits import Entrance
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
 from tfgraphwidget.graph import FunctionRef, called_functions
+from tfgraphwidget.layout import Layout
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources import Source
@@ -45,7 +46,11 @@ class Navigator:
         return target.function if isinstance(target, BodyTarget) else ""
 
     def called_functions(self, name: str) -> tuple[FunctionRef, ...]:
-        """The functions that an op of the current graph calls."""
+        """The functions that an op of the current graph calls.
+
+        Args:
+            name: The name of the calling op.
+        """
         index = self.here.index
         return called_functions(index.nodes[index.op(name)], index.functions)
 
@@ -98,7 +103,11 @@ class Navigator:
         self.stack = (self.outermost, *(views if len(views) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
-        """Return to the calling graph, or to that level of the path; raises NothingTo if there is none."""
+        """Return to the calling graph, or to that level of the path; raises NothingTo if there is none.
+
+        Args:
+            depth: The level to return to: 0 is the graph itself; None for the caller.
+        """
         to = len(self.stack) - 2 if depth is None else depth
         if not 0 <= to < len(self.stack):
             if depth is None:
@@ -107,7 +116,11 @@ class Navigator:
         self.stack = self.stack[: to + 1]
 
     def start(self, source: Source) -> None:
-        """Enter the function that computes the chosen signature, or mark its ends if that is the graph itself."""
+        """Enter the function that computes the chosen signature, or mark its ends if that is the graph itself.
+
+        Args:
+            source: What was opened.
+        """
         for op in source.entrance:
             self.enter(op)
         if source.signature is not None and not source.entrance:
@@ -116,7 +129,7 @@ class Navigator:
                 self.here.mark(*(tuple(name for _, name in side) for side in ends))
 
 
-def opened_navigator(source: Source, target: LiveTarget | None = None, layout: Any = None) -> Navigator:
+def opened_navigator(source: Source, target: LiveTarget | None = None, layout: Layout | None = None) -> Navigator:
     """The navigator of a source, where its chosen signature is computed.
 
     Args:

@@ -20,6 +20,10 @@ def replay(executor: EditExecutor, edits: object) -> int:
 
     `edits` are a list as `editor.edits()` gives it, a document, or the path of its file. All are read before the first
     is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
+
+    Args:
+        executor: What applies the commands.
+        edits: The edits, as `edits()` returned them or as JSON.
     """
     records = records_from(_content(edits))
     with executor.transaction() as steps:
@@ -27,7 +31,7 @@ def replay(executor: EditExecutor, edits: object) -> int:
         for number, edit in enumerate(records, 1):
             tell("Doing the edits", number - 1, len(records))
             try:
-                _enter(executor, edit.rooms)
+                enter(executor, edit.rooms)
                 _prepare(executor, edit)
                 executor.edit(edit.command(executor.index), renew=edit.renew)
             except GraphEditError as error:
@@ -40,7 +44,7 @@ def replay(executor: EditExecutor, edits: object) -> int:
 
 
 def _content(edits: object) -> object:
-    """What was given, or what the file contains."""
+    """The argument itself, or the content of the file that it names."""
     if not isinstance(edits, str | PathLike):
         return edits
     try:
@@ -77,8 +81,8 @@ def _free_names(executor: EditExecutor, nodes: list[NodeDef], functions: set[str
     executor.target.reread()
 
 
-def _enter(executor: EditExecutor, path: tuple[str, ...]) -> None:
-    """Make the graph of that path current, from the graph itself inward."""
+def enter(executor: EditExecutor, path: tuple[str, ...]) -> None:
+    """Make the graph of that path current in `executor`, from the graph itself inward."""
     navigator = executor.navigator
     here = navigator.path[1:]
     shared = sum(1 for k in range(1, min(len(here), len(path)) + 1) if here[:k] == path[:k])

@@ -7,16 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tfgraphwidget import export
 from tfgraphwidget.editor.apparent import apparent_signature
+from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.edits import apply_patch
+from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import GraphIndex, Signature, build, definitions, handles
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.sources import Signature
-from tfgraphwidget.tf_types import Module
+from tfgraphwidget.sources import FileStoredData, OpenOptions, Source, open_message, tf_protos
+from tfgraphwidget.tf_types import Module, TensorKey
 
 
 def save(
@@ -28,7 +32,8 @@ def save(
     signatures: object,
     frozen: bool,
     verify: bool,
-    feeds: Mapping[Any, object],
+    feeds: Mapping[TensorKey, Any],
+    write_editor: Callable[[IO[bytes]], None],
 ) -> Path:
     """Write the current graph; see `FileAPI.save`.
 
@@ -41,6 +46,7 @@ def save(
         frozen: Whether a GraphDef gets constants in place of variables.
         verify: Whether the written model is loaded and run beside the current graph.
         feeds: {input: value} for that run. It may be empty.
+        write_editor: Writes the editor itself to an open file.
 
     Returns:
         The path that was written.
@@ -50,29 +56,14 @@ def save(
     """
     notices: list[str] = []
     core.save_notices = notices
-    source, target, is_graph = core.source, core.target, core.view.target is core.target
-    request = export.ExportRequest(
-        index=core.index,
-        envelope=target.envelope if is_graph else core.view.body.envelope,
-        nodes_as_in_file=target.as_in_file if is_graph else list,
-        file_meta_graph=None if source.stored is None else source.stored.meta,
-        unedited_folder=lambda: _unedited_folder(core, inputs, outputs, signatures),
-        edited=lambda: _edited_saved_model(core, request, inputs, outputs, signatures),
-        graph=lambda: core.graph,
-        session=lambda: core.session,
-        find_signatures=lambda: requested_signatures(core, inputs, outputs, signatures),
-        find_apparent_signature=lambda: apparent_signature(core.index),
-        picture=lambda: _picture(core),
-        code=lambda file: script_of(core, file),
-        find_page_input=lambda: page_input(core),
-        edits=lambda: document(records_of(core.executor.history.done)),
-        module=_whole_function(core, inputs, outputs, signatures) if core.executor.in_function else None,
-        read_only=core.executor.read_only(),
-        lacks_values=target.came_without_values,
+    source, target = core.source, core.target
+    ends = inputs, outputs, signatures
+    request = replace(
+        export_request(core, ends=ends, write_editor=write_editor),
+        add_notice=notices.append,
         frozen=frozen,
         verify=verify,
         feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
-        add_notice=notices.append,
     )
     notices_before, restore_file = len(source.notices), target.file_restorer()
     try:
@@ -85,8 +76,94 @@ def save(
     return saved
 
 
+def export_request(
+    core: EditorCore,
+    *,
+    index: GraphIndex | None = None,
+    ends: tuple[object, object, object] = (None, None, None),
+    write_editor: Callable[[IO[bytes]], None] | None = None,
+) -> export.ExportRequest:
+    """What the editor provides for writing a graph.
+
+    Args:
+        core: The parts of the editor.
+        index: A state of the graph that was opened; None for the current graph.
+        ends: The inputs, outputs and signatures that the user gave.
+        write_editor: Writes the editor itself to an open file.
+    """
+    source, target = core.source, core.target
+    is_graph = index is not None or core.view.target is target
+    return export.ExportRequest(
+        index=core.index if index is None else index,
+        envelope=target.envelope if is_graph else core.view.body.envelope,
+        nodes_as_in_file=target.as_in_file if is_graph else list,
+        file_meta_graph=None if source.stored is None else source.stored.meta,
+        unedited_folder=lambda: _unedited_folder(core, *ends),
+        edited=lambda request: _edited_saved_model(core, request, *ends),
+        graph=lambda: core.graph,
+        session=lambda: core.session,
+        find_signatures=lambda: requested_signatures(core, *ends),
+        find_apparent_signature=lambda: apparent_signature(core.index),
+        picture=lambda: _picture(core),
+        code=lambda file: script_of(core, file),
+        find_page_input=lambda: page_input(core),
+        edits=lambda: document(records_of(core.executor.history.done)),
+        stored_values=lambda: stored_values(core),
+        editor=write_editor,
+        modules=_whole_function(core, *ends) if core.executor.in_function else None,
+        read_only=core.executor.read_only(),
+        lacks_values=target.came_without_values,
+    )
+
+
+def stored_values(core: EditorCore) -> dict[str, Callable[[], object]]:
+    """Readers of the values that a file has for variables, by the names that their handle ops have now.
+
+    Args:
+        core: The parts of the editor.
+    """
+    return core.target.value_readers(core.executor.patches_of(core.navigator.outermost))
+
+
+def stored_names(core: EditorCore) -> dict[str, str]:
+    """The names in the file of the handle ops that have values there, by the names that they have now in `core`."""
+    stored, index = core.source.stored, core.target.index
+    if stored is None:
+        return {}
+    names: dict[str, str] = {}
+    for patch in core.executor.patches_of(core.navigator.outermost):
+        names |= {new: names.pop(old, old) for old, new in patch.renamed}
+    originals = {v.handle: names.get(v.handle, v.handle) for v in definitions(index, handles(index)).values()}
+    return {handle: original for handle, original in originals.items() if stored.key(original) is not None}
+
+
+def file_extract(core: EditorCore, command: Clone) -> Source | None:
+    """A part of a file's graph as a file of its own, made without importing it; None where it is imported for that.
+
+    Args:
+        core: The parts of the editor.
+        command: The clone of the part into another graph.
+    """
+    added = core.executor.plan_extract(command)
+    if added is None:
+        return None
+    index = apply_patch(build((), typing=core.target.index.typing, extras=core.target.index.extras), added)
+    request = export_request(core, index=index).with_signatures(())
+    message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
+    source = open_message(message, core.source.title, "The part", OpenOptions())
+    if added.values and isinstance(source.stored, FileStoredData):
+        source.stored, source.has_values = source.stored.with_values(dict(added.values)), True
+    source.notices += added.preview.dropped if added.preview is not None else ()
+    return source
+
+
 def script_of(core: EditorCore, file: str) -> Script:
-    """The script that makes the edits again, with large arrays in `file`."""
+    """The script that makes the edits again, with large arrays in `file`.
+
+    Args:
+        core: The parts of the editor.
+        file: The name of the file.
+    """
     return script(core.source.reopen_code, core.entrance, core.executor.history.done, file)
 
 
@@ -113,9 +190,20 @@ def requested_signatures(
     if signatures is inputs is outputs is None:
         inputs, outputs = boundary = core.view.boundary
         own_signatures = core.executor.signatures if len(core.navigator.path) == 1 else ()
-        if own_signatures and not export.is_chosen(boundary, core.index, core.source.signature, own_signatures):
+        is_chosen = export.is_chosen(boundary, core.index, core.source.signature, own_signatures)
+        if own_signatures and (not is_chosen or _is_one_of(core, boundary, own_signatures)):
             signatures = own_signatures
     return export.parse_signatures(core.index, core.arguments.names, inputs, outputs, signatures)
+
+
+def _is_one_of(core: EditorCore, boundary: Boundary, signatures: tuple[Signature, ...]) -> bool:
+    """Whether a boundary is that of one of some signatures."""
+
+    def tensors(signature: Signature) -> tuple[set[str], set[str]]:
+        return {tensor for _, tensor in signature.inputs}, {tensor for _, tensor in signature.outputs}
+
+    own = export.parse_signatures(core.index, core.arguments.names, *boundary, None)
+    return any(tensors(own[0]) == tensors(signature) for signature in signatures) if own else False
 
 
 def signature_or_apparent(core: EditorCore) -> Signature:
@@ -141,7 +229,11 @@ def signature_or_apparent(core: EditorCore) -> Signature:
 
 
 def page_input(core: EditorCore) -> export.PageInput:
-    """What a page shows of the editor: the current graph, and the functions that can be entered."""
+    """The input of a page: the current graph, and the functions that can be entered.
+
+    Args:
+        core: The parts of the editor.
+    """
     view, selection = core.view, core.view.selection
     inputs, outputs = view.boundary
     return export.PageInput(
@@ -196,24 +288,24 @@ def _edited_saved_model(
         envelope=target.envelope,
         nodes_as_in_file=target.as_in_file,
         find_signatures=lambda: core.executor.signatures,
-        module=None,
+        modules=None,
         read_only="",
     )
     return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
 
 
-def _whole_function(core: EditorCore, *ends: object) -> Callable[[], Any]:
-    """What makes the current function a tf.Module: the whole of it can be saved."""
+def _whole_function(core: EditorCore, *ends: object) -> Callable[[], dict[str, Module]]:
+    """Return a function that makes a tf.Module of the current function and of each of its signatures, by name."""
 
-    def module() -> Module:
+    def modules() -> dict[str, Module]:
         if any(end is not None for end in ends):
             raise GraphEditError(
                 "save(inputs=..., outputs=...): a function's body is saved whole; a part is a tf.Module: "
                 "tf.saved_model.save(editor.clone(inputs, outputs, into='part'), path)."
             )
-        return core.executor.edited_module("edited")
+        return {export.DEFAULT: core.executor.edited_module("edited"), **core.executor.signature_modules()}
 
-    return module
+    return modules
 
 
 def _picture(core: EditorCore) -> tuple[scenes.Scene, scenes.Paint]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
-from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.graph import GraphIndex, Op, Selection, boundary, control_flow, query, selectors
@@ -15,7 +15,7 @@ from tfgraphwidget.naming import free_name
 from tfgraphwidget.tf_types import DTypeLike, OpLike, OpsLike, TensorsLike
 
 
-class SelectionAPI(Checked):
+class SelectionAPI(ArgumentChecks):
     """Selects ops of the current graph.
 
     Ops and tensors are given by name ("net/dense/MatMul", "x:0"), or as `tf.Operation`, `tf.Tensor`, variable or
@@ -54,7 +54,7 @@ class SelectionAPI(Checked):
         return self._core.view.selection
 
     @selection.setter
-    def selection(self, chosen: Any) -> None:
+    def selection(self, chosen: OpsLike | None) -> None:
         self._core.view.choose(self._core.arguments.selection(chosen))
         self._core.listeners.notify()
 
@@ -179,10 +179,10 @@ class SelectionAPI(Checked):
                 `type:Conv2D`, `name:bias`, `dtype:float32`, `shape:?x224x224x3` or `shape:[None, 10]` (of any output;
                 `*` is any size, `...` any number of them), `attr:strides=[1,2,2,1]` or `attr:strides`, `device:GPU`,
                 `scope:net/block1`, `is:` variable, trainable, constant, input, loop, door (calls a function) or
-                stateful. `/expression/` is a regular expression, for the name, or after a key: `type:/^Conv/`. `*` in a
-                value is any text, `-` before a term excludes its matches, quotes keep spaces and colons. A type, dtype
-                or scope that exists matches only itself, else all that contain it. Case is ignored, except in regular
-                expressions: `/(?i)relu/`.
+                stateful. `pattern:Relu(BiasAdd(x, b))` finds the ops of a structure; see `match`. `/expression/` is a
+                regular expression, for the name, or after a key: `type:/^Conv/`. `*` in a value is any text, `-` before
+                a term excludes its matches, quotes keep spaces and colons. A type, dtype or scope that exists matches
+                only itself, else all that contain it. Case is ignored, except in regular expressions: `/(?i)relu/`.
 
         Returns:
             The Selection.

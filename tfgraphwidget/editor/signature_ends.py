@@ -11,7 +11,7 @@ from tfgraphwidget.naming import split_tensor
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.graph_view import GraphView
-    from tfgraphwidget.sources import Signature
+    from tfgraphwidget.graph import Signature
 
 
 class SignatureEnds(NamedTuple):

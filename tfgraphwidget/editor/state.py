@@ -15,6 +15,7 @@ from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
 from tfgraphwidget.graph import GraphIndex, traversal
+from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import Source
@@ -42,13 +43,13 @@ class EditorCore:
     coloring: ColorModel
     listeners: Listeners
     entrance: tuple[str, ...]
-    show: Callable[[Any], Any]
+    show: Callable[..., object]
     widget: Any = None
     save_notices: list[str] = field(default_factory=list)
     extracted: object = None
 
     @classmethod
-    def of(cls, source: Source, show: Callable[[Any], Any], layout: Any = None) -> EditorCore:
+    def of(cls, source: Source, show: Callable[..., object], layout: Layout | None = None) -> EditorCore:
         """The parts of an editor of a source without edits.
 
         Args:
@@ -107,7 +108,7 @@ class EditorCore:
 
 
 class EditorSnapshot:
-    """What an editor, its views and objects that belong to it (`others`) hold, to be put back if nothing was edited."""
+    """A snapshot of an editor, its views and its objects (`others`), to be restored if nothing was edited."""
 
     def __init__(self, core: EditorCore, *others: object) -> None:
         self._executor = core.executor

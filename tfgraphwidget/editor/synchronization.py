@@ -197,7 +197,7 @@ def _name(thing: Any) -> object:
     return getattr(thing, "path", None) or thing.name
 
 
-def store_of(model: Any, *, slots: bool = False) -> VariableStore:
+def store_of(model: object, *, slots: bool = False) -> VariableStore:
     """The variables of a model and where their values are.
 
     Args:

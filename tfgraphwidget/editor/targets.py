@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from tfgraphwidget.edits import (
     reserved_names,
     without_hidden,
 )
-from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, build, definitions, handles, reachable_functions
 from tfgraphwidget.runtime.live import (
     COLLECTIONS,
@@ -40,8 +41,15 @@ from tfgraphwidget.runtime.live import (
     placement,
     traced_ops,
 )
-from tfgraphwidget.runtime.session import Renewal, TimedSession, variable_values, watch_partial_runs
-from tfgraphwidget.sources import FileForm, SavedNames
+from tfgraphwidget.runtime.session import (
+    Renewal,
+    SessionContents,
+    TimedSession,
+    load_contents,
+    variable_values,
+    watch_partial_runs,
+)
+from tfgraphwidget.sources import FileForm, SavedNames, variable_slice
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
@@ -206,7 +214,7 @@ class LiveTarget:
         if source.session is not None and source.graph is not None:
             variable_values.check_session(source.session, source.graph)
             watch_partial_runs(source.session)
-        self._fitted: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
+        self._actual_patches: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
         self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
@@ -221,7 +229,7 @@ class LiveTarget:
 
     @property
     def body(self) -> Body:
-        """Where the graph is read from."""
+        """The body that the graph is read from."""
         return self.source.body
 
     @property
@@ -266,12 +274,30 @@ class LiveTarget:
                         self.apply(patch, edit, renew=False)
                 if renewal:
                     renewal.apply()
-                for planned, fitted in self._fitted.values():
+                for planned, fitted in self._actual_patches.values():
                     source.notices += fitted.notes[len(planned.notes) :]
                     self._imported_names |= dict(fitted.output_renames[len(planned.output_renames) :])
+            self.load_saved_values()
+
+    def load_saved_values(self) -> None:
+        """Load what the session held with which the editor was written, also into what edits have added since."""
+        source, saved = self.source, self.source.saved_editor
+        if saved is None or source.graph is None or source.session is None:
+            return
+        ids, types = self.index.ids, self.index.types
+        tables = {op: read for op, read in saved.tables.items() if op in ids}
+        if source.stored is not None and source.stored.folder() is not None:  # whose import has filled all others
+            tables = {op: read for op, read in tables.items() if types[ids[op]].startswith("Mutable")}
+        variables = definitions(self.index, [ids[handle] for handle in saved.values if handle in ids])
+        contents = SessionContents(
+            {v.handle: variable_slice(saved.values[v.handle](), v) for v in variables.values()},
+            {op: read() for op, read in tables.items()},
+            {op: read() for op, read in saved.iterators.items() if op in ids},
+        )
+        load_contents(contents, source.session, source.graph)
 
     def file_restorer(self) -> Callable[[], None]:
-        """What makes a file that is imported from now on the file again that it is now.
+        """Return a function that undoes a later import of the file.
 
         TensorFlow's graph cannot make an op another one as a file's edits can, so a new one has another name there.
         """
@@ -290,7 +316,7 @@ class LiveTarget:
             source.graph = source.session = None
             source.body, source.notices, source.has_values = state
             self._draft, self._reading, self._shapes, self._built_on_hidden = saved
-            self._fitted, self._members, self._form, self._objectless = {}, {}, None, objectless
+            self._actual_patches, self._members, self._form, self._objectless = {}, {}, None, objectless
             self._imported_names = {}
 
         return restore
@@ -303,7 +329,11 @@ class LiveTarget:
         return graph_def
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+        """
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
     def is_unedited(self) -> bool:
@@ -343,8 +373,11 @@ class LiveTarget:
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(read_before)
         read = whole if self.source.graph is None else in_place_changes.without_veils(self.source.graph, whole)
-        there = base.ids if base is not None else {}
-        nodes = list({node.name: node for node in read if node.name not in there}.values())
+        if base is None and self.source.graph is None:
+            nodes = read  # of a file, whose names were compared when it was opened
+        else:
+            there = base.ids if base is not None else {}
+            nodes = list({node.name: node for node in read if node.name not in there}.values())
         collections, variables = body.collections()
         if self._objectless:
             self._objectless -= {variable.name for variable in variables}
@@ -441,8 +474,8 @@ class LiveTarget:
         traced_ops.initialize(TimedSession(session), new, ())
 
     def carried_out(self, patch: Patch) -> Patch:
-        """What a patch of a file came to when TensorFlow imported the file; the patch itself where that is the same."""
-        return self._fitted.get(id(patch), (patch, patch))[1]
+        """The patch that was carried out when TensorFlow imported the file; the planned one where that is the same."""
+        return self._actual_patches.get(id(patch), (patch, patch))[1]
 
     def present_name(self, op: str) -> str:
         """The name that an op has now which an edit changed before the file was imported."""
@@ -471,8 +504,15 @@ class LiveTarget:
         return placement.device_notices(self.source.session, self.source.graph, patch)
 
     def fit(self, patch: Patch) -> Patch:
-        """What a patch comes to here: a live graph's ops cannot be changed in every way."""
-        return patch if self.source.graph is None else replace_fixed_ops(self.index, patch)
+        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in every way."""
+        if self.source.graph is None:
+            return patch
+        if patch.order:
+            raise GraphEditError(
+                "sort: TensorFlow lists the ops of a live graph in the order in which they were made; save the graph "
+                "to a file, and sort that."
+            )
+        return replace_fixed_ops(self.index, patch)
 
     def _fit(self, patch: Patch) -> Patch:
         """The same for one that was planned when the graph was a file; to be taken back as it was carried out.
@@ -480,14 +520,14 @@ class LiveTarget:
         Raises when the graph is not one that it can be carried out in just now.
         """
         check_not_growing(self.graph())
-        fitted_patch = self.fit(patch)
+        fitted_patch = self.fit(replace(patch, order=()) if patch.order else patch)
         check_unchanged(self.index, fitted_patch)
         if fitted_patch is not patch:
-            self._fitted[id(patch)] = patch, fitted_patch
+            self._actual_patches[id(patch)] = patch, fitted_patch
         return fitted_patch
 
     def _renewal(self) -> Renewal | None:
-        """What the session holds, to be carried over into its renewed self; None without a session."""
+        """The state of the session, to be transferred when it is renewed; None without a session."""
         session = self.source.session
         return None if session is None else Renewal.read(session, self.graph())
 
@@ -549,13 +589,13 @@ class LiveTarget:
         if self._draft is not None:
             return self._draft.revert(patch, steps)
         index, planned = self.index, id(patch)
-        _, patch = self._fitted.get(planned, (None, patch))
+        _, patch = self._actual_patches.get(planned, (None, patch))
         if any(node.name not in index.ids for node in patch.add.nodes):
             raise NothingTo("Another editor has undone this already; redo it there first.")
         inverse = patch.inverse().with_dependents(index)
         losses = self.apply(inverse, steps, renew=renew)
         self._members.pop(id(inverse), None)
-        self._fitted.pop(planned, None)
+        self._actual_patches.pop(planned, None)
         # TensorFlow's collections take what comes back at their ends.
         if patch_application.put_in_order(self.graph(), self._members.pop(planned, (None, {}))[1]):
             self.reread()
@@ -572,11 +612,46 @@ class LiveTarget:
 
     def graph_session(self) -> GraphSession:
         """The graph, imported now if it is a file's, with its index and session."""
-        graph = self.graph()
+        self.graph()
+        return self.present_graph()
+
+    def present_graph(self) -> GraphSession:
+        """The index, with the graph and the session unless it is a file's that is not imported."""
         signature = self.source.signature
         ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
         saved_name = SavedNames(self.source, {}).of
-        return GraphSession(self.index, graph, self.source.session, ends=ends, saved_name=saved_name)
+        return GraphSession(
+            self.index,
+            self.source.graph,
+            self.source.session,
+            ends=ends,
+            saved_name=saved_name,
+            imported=self.graph_session,
+        )
+
+    @property
+    def is_file(self) -> bool:
+        """Whether this is a file's graph that TensorFlow has not imported."""
+        return self.source.graph is None and self.source.revive is not None and not self.source.refusal
+
+    def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
+        """Readers of the values that a file has for variables, by the names that their handle ops have now.
+
+        Args:
+            patches: The edits of the file, oldest first.
+        """
+        stored, origins = self.source.stored, dict[str, str | Callable[[], object]]()
+        for patch in patches:
+            origins |= {new: origins.pop(old, old) for old, new in patch.renamed}
+            origins |= dict(patch.values)
+        readers: dict[str, Callable[[], object]] = {}
+        for variable in definitions(self.index, handles(self.index)).values():
+            origin = origins.get(variable.handle, variable.handle)
+            if not isinstance(origin, str):
+                readers[variable.handle] = origin
+            elif stored is not None and stored.key(origin) is not None:
+                readers[variable.handle] = partial(stored.value, origin)
+        return readers
 
     def names_after_failures(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
@@ -601,5 +676,9 @@ class LiveTarget:
         return self.variables_of(v.handle for v in patch.add.variables)
 
     def variables_of(self, handles: Iterable[str]) -> tuple[Variable, ...]:
-        """The `tf.Variable`s of some handle ops."""
+        """The `tf.Variable`s of some handle ops.
+
+        Args:
+            handles: The names of the handle ops.
+        """
         return patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

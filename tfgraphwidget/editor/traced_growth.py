@@ -16,7 +16,7 @@ from tfgraphwidget.graph import GraphIndex, reachable_functions
 from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, Variable
 
 
 @register(requested=False)  # a message of the browser cannot name a function
@@ -25,17 +25,20 @@ class Grow(Command):
     """Call `function` on tensors of the graph; what it makes lies under the scope `into`."""
 
     at: tuple[str, ...]
-    function: Callable[..., Any] = field(metadata={"callable": True})
+    function: Callable[..., object] = field(metadata={"callable": True})
     into: str
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Added {subject_text(self.function)} after {subject_text(self.at)} as {self.into}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of a function's body. A function that was opened itself returns the new outputs too, as `into`.
 
         Raises GraphEditError, of a graph always: there it is known what the function makes once it was called.
+
+        Args:
+            context: The graph that the edit is planned on.
         """
         index = context.index
         if not context.function and context.ends is None:
@@ -49,8 +52,12 @@ class Grow(Command):
             ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
         return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=graft.traced, ends=ends)
 
-    def outputs(self, patch: Patch) -> Any:
-        """The name of the tensor that the function gave in a function's body, or of several."""
+    def outputs(self, patch: Patch) -> str | tuple[str, ...]:
+        """The name of the tensor that the function gave in a function's body, or of several.
+
+        Args:
+            patch: The changes of an edit.
+        """
         traced, names = patch.traced, []
         for op, port in map(split_tensor, traced.outputs):
             is_input = op in traced.inputs
@@ -59,22 +66,22 @@ class Grow(Command):
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
-    """What a function made: `outputs` as it gave them, the new `tf.Variable`s, and the names of all new ops.
+class GrowthResult:
+    """The result of `grow`: the function's `outputs`, the new `tf.Variable`s, and the names of all new ops.
 
     In a function's body `outputs` is the name of the new tensor there, or a tuple of names.
     """
 
     scope: str
     outputs: Any
-    variables: tuple[Any, ...]
+    variables: tuple[Variable, ...]
     ops: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"<Grown {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
+        return f"<GrowthResult {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
 
 
-def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, Any]:
+def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, object]:
     """Call a Python function that adds ops to a graph. Only the new variables and tables are initialized.
 
     Args:
@@ -130,7 +137,7 @@ def _withdraw(
 
 
 def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
-    """What a later state of a graph has more than an earlier one, without what other threads have added meanwhile.
+    """The ops that a later state of a graph has more than an earlier one, except those that other threads added.
 
     Args:
         before: The earlier state.

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from tfgraphwidget.argument_checks import Checked, value_text
+from tfgraphwidget.argument_checks import ArgumentChecks, value_text
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
@@ -18,7 +18,7 @@ from tfgraphwidget.tf_types import OpLike
 from tfgraphwidget.visible import Direction
 
 
-class ViewAPI(Checked):
+class ViewAPI(ArgumentChecks):
     """Enters functions, and opens, hides, pins, colors and draws the items of the current graph."""
 
     _core: EditorCore
@@ -132,6 +132,7 @@ class ViewAPI(Checked):
 
         Raises:
             UnknownName: There is no such scope or group.
+            GraphEditError: More than 250,000 ops and scopes would be drawn.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -140,8 +141,7 @@ class ViewAPI(Checked):
             >>> "net/hidden/Relu" in editor.scene().names
             True
         """
-        view = self._core.view
-        view.opened = view.with_open(scopes, deep=deep).opened
+        self._core.view.open(scopes, deep=deep)
         self._core.listeners.notify()
 
     def close(self, *scopes: str, deep: bool = False) -> None:
@@ -166,6 +166,9 @@ class ViewAPI(Checked):
 
     def open_all(self) -> None:
         """Open every name scope and group.
+
+        Raises:
+            GraphEditError: More than 250,000 ops and scopes would be drawn.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -405,7 +408,7 @@ class ViewAPI(Checked):
 
     @property
     def legend(self) -> Legend | None:
-        """What the colors of the drawing mean; None for the default colors.
+        """The legend of the drawing; None for the default colors.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()

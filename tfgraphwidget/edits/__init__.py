@@ -21,6 +21,16 @@ from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
 from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
 from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.op_replacement import replace_fixed_ops
+from tfgraphwidget.edits.passes.batch_size import ChangeBatchSize
+from tfgraphwidget.edits.passes.casts import Cast
+from tfgraphwidget.edits.passes.devices import RemoveDevices
+from tfgraphwidget.edits.passes.duplicates import MergeDuplicates
+from tfgraphwidget.edits.passes.execution_order import Sort
+from tfgraphwidget.edits.passes.fold_constants import FoldConstants
+from tfgraphwidget.edits.passes.identities import RemoveIdentities
+from tfgraphwidget.edits.passes.obfuscate_names import ObfuscateNames
+from tfgraphwidget.edits.passes.op_types import RenameType
+from tfgraphwidget.edits.passes.weights import QuantizeWeights, RoundWeights
 from tfgraphwidget.edits.patch import (
     Change,
     FunctionBoundary,
@@ -44,21 +54,27 @@ from tfgraphwidget.edits.rewrite.attributes import Place, SetAttr, SetConstant, 
 from tfgraphwidget.edits.rewrite.input_spec import ReplaceInput
 from tfgraphwidget.edits.rewrite.insert import Insert
 from tfgraphwidget.edits.rewrite.remove import Remove
-from tfgraphwidget.edits.rewrite.rename import Rename, RenameKey
+from tfgraphwidget.edits.rewrite.rename import Rename
+from tfgraphwidget.edits.rewrite.replace_all import ReplaceAll
 from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
+from tfgraphwidget.edits.signature_edits import NewSignature
 from tfgraphwidget.edits.signature_tracking import (
     check_called,
     follow,
     track_boundary,
     track_signatures,
 )
+from tfgraphwidget.edits.signatures import AddSignature, OrderSignature, RemoveSignature, RenameKey, RenameSignature
 
 __all__ = [
     "Add",
     "AddControlInputs",
+    "AddSignature",
     "Array",
     "Bypass",
+    "Cast",
     "Change",
+    "ChangeBatchSize",
     "Clone",
     "Command",
     "Connect",
@@ -67,31 +83,45 @@ __all__ = [
     "Edits",
     "Entrance",
     "FoldBatchNorm",
+    "FoldConstants",
     "FormField",
     "Freeze",
     "FunctionBoundary",
     "History",
     "IndexContext",
     "Insert",
+    "MergeDuplicates",
     "NewShape",
+    "NewSignature",
     "NodeChange",
+    "ObfuscateNames",
     "Options",
+    "OrderSignature",
     "Patch",
     "PatchedGraph",
     "Place",
     "PlanContext",
     "Preview",
+    "QuantizeWeights",
     "Rank",
     "Remove",
     "RemoveControlInputs",
+    "RemoveDevices",
+    "RemoveIdentities",
+    "RemoveSignature",
     "Rename",
     "RenameKey",
+    "RenameSignature",
+    "RenameType",
     "Renew",
     "Replace",
+    "ReplaceAll",
     "ReplaceInput",
     "Reroute",
+    "RoundWeights",
     "SetAttr",
     "SetConstant",
+    "Sort",
     "State",
     "Step",
     "StripTraining",

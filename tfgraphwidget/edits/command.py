@@ -17,8 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, cast
 
+from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
-from tfgraphwidget.edits.patch import NewShape, Patch
+from tfgraphwidget.edits.patch import NewShape, Patch, ReplacedMatch, SkippedMatch, StaleConstant
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
 from tfgraphwidget.naming import function_name, identifier
 
@@ -31,7 +33,8 @@ class Edits:
 
     `shapes` are the static shapes that are others now. `lost` says what the session could not keep while it was
     renewed, `notes` what else one should know; one sentence each. `constants` are those that hold a size which the
-    edit has changed (`edits.rewrite.stale_shapes.StaleConstant`).
+    edit has changed (`edits.patch.StaleConstant`). `replaced` and `skipped` are the matches of a pattern
+    that an edit has replaced, and those that it has not, with the reason of each.
     """
 
     added: tuple[str, ...] = ()
@@ -40,8 +43,10 @@ class Edits:
     shapes: tuple[NewShape, ...] = ()
     lost: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    constants: tuple[Any, ...] = ()
+    constants: tuple[StaleConstant, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    replaced: tuple[ReplacedMatch, ...] = ()
+    skipped: tuple[SkippedMatch, ...] = ()
 
     @classmethod
     def of(cls, patch: Patch, lost: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Edits:
@@ -64,6 +69,8 @@ class Edits:
             notes=(*patch.notes, *notes),
             constants=patch.constants,
             renamed=patch.renamed,
+            replaced=patch.replaced,
+            skipped=patch.skipped,
         )
 
     def __str__(self) -> str:
@@ -72,7 +79,17 @@ class Edits:
         text = _renaming_text(self.renamed) if self.renamed else text
         shapes = [f"{s.op}:{s.port} {shape_text(s.before)} → {shape_text(s.after)}" for s in self.shapes[:5]]
         more = [f"and {len(self.shapes) - 5} more shapes"] if len(self.shapes) > 5 else []
-        return "\n".join((text, *shapes, *more, *self.lost, *self.notes))
+        return "\n".join((*self._places(), text, *shapes, *more, *self.lost, *self.notes))
+
+    def _places(self) -> tuple[str, ...]:
+        """How many matches of a pattern were replaced, and why others were not."""
+        if not self.replaced:
+            return ()
+        count = len(self.replaced) + len(self.skipped)
+        whole = f"replaced {len(self.replaced):,} of {count:,} match{'es' * (count != 1)}"
+        reasons = [f"not replaced: {each.why}" for each in self.skipped[:5]]
+        more = [f"and {len(self.skipped) - 5:,} more were not replaced"] if len(self.skipped) > 5 else []
+        return (whole, *reasons, *more)
 
     def _counts(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         return (self.added, "added"), (self.removed, "removed"), (self.changed, "changed")
@@ -82,12 +99,14 @@ class Edits:
 
 
 def _renaming_text(pairs: tuple[tuple[str, str], ...]) -> str:
-    """What got another name: an op, or the scope of several. Its consumers are changed as well, which is not listed.
+    """The text of a rename of an op, or of the scope of several. Changed consumers are not listed.
 
     >>> _renaming_text((("a/x", "b/x"),)), _renaming_text((("a/x", "b/x"), ("a/y/z", "b/y/z")))
     ("renamed 'a/x' to 'b/x'", "renamed 'a' to 'b', 2 ops")
     """
     old, new = (posixpath.commonpath(names) for names in zip(*pairs, strict=True))
+    if not old or not new:  # names from all over the graph
+        return f"renamed {len(pairs):,} ops"
     return f"renamed {old!r} to {new!r}" + (f", {len(pairs):,} ops" if len(pairs) > 1 else "")
 
 
@@ -102,13 +121,22 @@ Renew = Literal["always", "never"]
 
 
 class Executor(Protocol):
-    """What applies commands to graphs."""
+    """The interface that applies commands to graphs."""
 
     def change(self, command: Command, renew: Renew) -> Edits:
-        """Plan the command on the current graph, apply the patch, and record the step."""
+        """Plan the command on the current graph, apply the patch, and record the step.
 
-    def copy(self, command: Any) -> Edits:  # a Clone, which is a Command itself
-        """Plan the clone, add the copies, load the values of their variables, and record the step."""
+        Args:
+            command: The command.
+            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
+        """
+
+    def copy(self, command: Any) -> Edits:  # a Clone
+        """Plan the clone, add the copies, load the values of their variables, and record the step.
+
+        Args:
+            command: The command.
+        """
 
     def add(self, command: Any) -> Edits:  # an Add
         """Open the source of the command, then do as `copy` does."""
@@ -135,7 +163,7 @@ class Command(ABC):
         """
 
     def apply(self, executor: Executor, renew: Renew = "always") -> Edits:
-        """Have the edit done; by default the patch is planned and applied to the current graph.
+        """Apply the edit; by default the patch is planned and applied to the current graph.
 
         Args:
             executor: What applies it.
@@ -147,11 +175,19 @@ class Command(ABC):
         return executor.change(self, renew)
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002
-        """The same command with the names of new ops written down, where another graph would give them others."""
+        """The same command with the names of new ops written down, where another graph would give them others.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         return self
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:  # noqa: ARG002
-        """Commands that may do the same where this one is refused."""
+        """Commands that may do the same where this one is refused.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         return ()
 
     def as_called(self) -> Command:
@@ -180,7 +216,7 @@ class Command(ABC):
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
     def sentence(self) -> str:
-        """What the edit has done, in words, for a list of edits: "Renamed net/logits to scores".
+        """The sentence that describes the edit in a list of edits: "Renamed net/logits to scores".
 
         The names that it was given stand in it, and no more details than are needed to recognize it.
         """
@@ -194,6 +230,19 @@ class Command(ABC):
         name = identifier(into) if into else ""
         return f"{name}_" if name in _TAKEN or hasattr(builtins, name) else name
 
+    def row(self) -> dict[str, Any]:
+        """The command as data that JSON can hold.
+
+        Returns:
+            "label", a few words for a button; "python", the line of code; "edit", the JSON that `replay` takes, None if
+            the command holds what no JSON can.
+        """
+        try:
+            edit = serialization.record_of(self)
+        except GraphEditError:
+            edit = None
+        return {"label": self.fix_label() or self.sentence(), "python": self.code(), "edit": edit}
+
     def fix_label(self) -> str:
         """A few words for a button that suggests this command as a fix; "" for its line of code."""
         return ""
@@ -204,7 +253,10 @@ _LONGEST = 40  # characters of a value in a sentence
 
 
 def subject_text(subject: object) -> str:
-    """What an edit is of, in a sentence: names, or how many ops.
+    """The subject of an edit in its sentence: names, or the number of ops.
+
+    Args:
+        subject: The value of a command's first field.
 
     >>> subject_text("net/"), subject_text(("a:0", "b", "c")), subject_text(len)
     ('net', 'a:0, b and 1 more', 'len')
@@ -247,6 +299,10 @@ def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
 def rename_tensor(name: str, names: Mapping[str, str]) -> str:
     """The name of an op or tensor whose op may go by another name now.
 
+    Args:
+        name: The name of an op or a tensor.
+        names: The new names by the old ones.
+
     >>> rename_tensor("x:0", {"x": "x_1"})
     'x_1:0'
     """
@@ -279,8 +335,13 @@ def rename_operands(command: _Value, names: Mapping[str, str], index: GraphIndex
             return dataclasses.replace(same, tensors=present(value.tensors))
         return value
 
-    values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
-    changed = {name: present(value) for name, value in values if isinstance(value, tuple | Selection)}
+    changed: dict[str, Any] = {}
+    for field in dataclasses.fields(cast("Any", command)):
+        value = getattr(command, field.name)
+        if isinstance(value, tuple) and "keys" in field.metadata:
+            changed[field.name] = tuple((key, present(named)) for key, named in value)
+        elif isinstance(value, tuple | Selection):
+            changed[field.name] = present(value)
     return cast("_Value", dataclasses.replace(cast("Any", command), **changed))
 
 
@@ -296,11 +357,20 @@ class ValueWriter:
         return f"values[{literal(name)}]"
 
     def external(self, value: object, name: str) -> str:  # noqa: ARG002
-        """Anything else, such as a graph, by the name `name` that the command has for it."""
+        """Anything else, such as a graph, by the name `name` that the command has for it.
+
+        Args:
+            value: The value of the field.
+            name: The name that the command has for it.
+        """
         return name
 
     def selection(self, part: Part) -> str:
-        """A selection: the expression that makes it."""
+        """A selection: the expression that makes it.
+
+        Args:
+            part: A name scope, a selection, or names of ops.
+        """
         return str(getattr(part, "expression", ""))
 
 
@@ -312,6 +382,7 @@ def arguments(command: Any, writer: ValueWriter | None = None) -> str:
     * "required": it is written though it has its default; "unless": so it is while that other field is None
     * "positional": its items are the positional arguments
     * "pairs": a tuple of pairs is written as a dict
+    * "keys": the first of each pair names no op or tensor
     * "callable": a function is written by its name
     * "external": what no code can hold (a graph, a session) goes by this name
 

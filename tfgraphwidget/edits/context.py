@@ -1,4 +1,4 @@
-"""What a command may ask for while it is planned.
+"""The interface that a command uses while it is planned.
 
 A command is planned from arrays alone (`index`, `target`). What needs TensorFlow, a session or a person's Python
 function is asked of the context. `IndexContext` has two graphs and nothing else; `runtime.planning` implements the
@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfgraphwidget.edits.patch import FunctionBoundary, Patch
-from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
+from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.graph import GraphIndex, Shape, Signature, VariableDef
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.tf_types import FunctionDef, TensorProto
+from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, TensorProto
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 Function = Callable[..., object] | str
 """A Python function, or an op type."""
 Specs = Sequence[tuple[str, Shape]]
@@ -29,7 +29,7 @@ Options = Iterable[tuple[str, object]]
 
 @dataclass(frozen=True, eq=False)
 class TracedFunction:
-    """What a Python function made when it was called on placeholders, in a graph of its own.
+    """The ops that a Python function made when it was called on placeholders, in a separate graph.
 
     Attributes:
         index: The graph of the trace.
@@ -40,6 +40,7 @@ class TracedFunction:
         graph: The FuncGraph of the trace; None but in a function's body.
         alias: The names that ops of `graph` are shown by, where they have others.
         input_sources: The tensors that take the place of the placeholders, by these, once that is known.
+        op_name: The name that its only op gets in the graph; "" where its ops keep their names, in a name scope.
     """
 
     index: GraphIndex
@@ -47,17 +48,42 @@ class TracedFunction:
     outputs: tuple[str, ...]
     alive: Any = field(default=None, repr=False)
     captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    graph: Any = field(default=None, repr=False)
+    graph: FuncGraph | None = field(default=None, repr=False)
     alias: Mapping[str, str] = field(default_factory=dict, repr=False)
     input_sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    op_name: str = field(default="", repr=False)
 
     @property
     def has_state(self) -> bool:
         """Whether it made variables, tables or other ops that hold state."""
         return bool(self.index.variable_defs or self.index.collections.get("table_initializer"))
 
+    def name_in(self, scope: str, op: str) -> str:
+        """The name that one of its ops has in the graph that they were moved into.
+
+        Args:
+            scope: The name scope that they were moved into.
+            op: The name in the trace.
+        """
+        return self.op_name or f"{scope}/{op}"
+
+    def op_in(self, scope: str, name: str) -> str | None:
+        """The name in the trace of an op of the graph that it was moved into; None if that is not of the trace.
+
+        Args:
+            scope: The name scope that the ops were moved into.
+            name: The name in the graph.
+        """
+        if name == self.op_name:
+            return next(op for op in self.index.names if op not in self.inputs)
+        return name.removeprefix(f"{scope}/") if name.startswith(f"{scope}/") else None
+
     def dtype(self, output: int) -> str:
-        """The dtype of one of the outputs."""
+        """The dtype of one of the outputs.
+
+        Args:
+            output: The number of the output.
+        """
         op, port = split_tensor(self.outputs[output])
         return self.index.dtypes(self.index.op(op))[port or 0]
 
@@ -96,6 +122,10 @@ class PlanContext(Protocol):
     @property
     def external_tensors(self) -> tuple[str, ...]:
         """The tensors that are named outside of the graph: by signatures, or as arguments and results of a function."""
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The signatures of the graph that was opened."""
 
     def require_graph(self) -> None:
         """Import the graph of a file into TensorFlow, for an edit that a file cannot hold.
@@ -159,8 +189,22 @@ class PlanContext(Protocol):
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
         """Compute tensors of `index` that depend on constants only."""
 
+    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:
+        """Compute tensors of ops that read nothing from outside, in a graph of their own.
+
+        Args:
+            nodes: The ops.
+            tensors: The tensors.
+
+        Raises:
+            GraphEditError: TensorFlow cannot compute a tensor.
+        """
+
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
         """Return the present value of each variable of `index` as a TensorProto, by the name of its handle op.
+
+        Args:
+            variables: The variables.
 
         Raises:
             SessionRefused: A variable has no value.
@@ -200,6 +244,7 @@ class IndexContext:
     arguments: tuple[str, ...] = ()
     ends: FunctionBoundary | None = None
     external_tensors: tuple[str, ...] = ()
+    signatures: tuple[Signature, ...] = ()
 
     @property
     def target(self) -> GraphIndex:
@@ -223,11 +268,21 @@ class IndexContext:
         raise _needs_tensorflow("the function was not called")
 
     def enter(self, op: str, label: str) -> FunctionContext:  # noqa: ARG002
-        """Raise GraphEditError: a function's body is read by TensorFlow's messages."""
+        """Raise GraphEditError: a function's body is read by TensorFlow's messages.
+
+        Args:
+            op: The name of the op.
+            label: Which of the functions that the op calls.
+        """
         raise _needs_tensorflow(f"the function that {op!r} calls was not read")
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
-        """Return the patch itself: static shapes stay what they are."""
+        """Return the patch itself: static shapes stay what they are.
+
+        Args:
+            index: The graph.
+            patch: The changes of an edit.
+        """
         return patch
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:  # noqa: ARG002
@@ -247,8 +302,24 @@ class IndexContext:
         """Raise GraphEditError: TensorFlow computes tensors."""
         raise _needs_tensorflow("the constants were not computed")
 
+    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:  # noqa: ARG002
+        """Raise TensorFlowMissing: TensorFlow computes tensors.
+
+        Args:
+            nodes: See `PlanContext.compute`.
+            tensors: See `PlanContext.compute`.
+
+        Raises:
+            TensorFlowMissing: Always.
+        """
+        raise TensorFlowMissing("This edit is planned without TensorFlow; call editor.edit(command).")
+
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:  # noqa: ARG002
-        """Raise GraphEditError: a session has the values."""
+        """Raise GraphEditError: a session has the values.
+
+        Args:
+            variables: The variables.
+        """
         raise _needs_tensorflow("the values of the variables were not read")
 
 

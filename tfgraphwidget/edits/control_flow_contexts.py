@@ -7,7 +7,7 @@ body, gives a proto that names only these: `runtime.live.control_flow_contexts` 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, cast
+from copy import deepcopy
 
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_types import ContextDef, ControlFlowContextDef, Message
@@ -19,7 +19,7 @@ _NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"}
 def rename_contexts(
     contexts: Iterable[ContextDef], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
 ) -> tuple[ContextDef, ...]:
-    """What becomes of `contexts` (outermost ones, with all that is nested) for the copies; nothing for most.
+    """The control flow contexts of the copies; `contexts` are the outermost ones, with all that is nested.
 
     `names` maps each copied op to its copy, and may map tensors ("op:0"), which goes before the op's. `frames` maps the
     frame names of copied loops. `stays` says that the copies stand in the originals' graph: a name of what is not
@@ -99,7 +99,7 @@ class _Renaming:
 
 
 def _content(proto: ControlFlowContextDef) -> ContextDef:
-    """What a ControlFlowContextDef holds."""
+    """The CondContextDef or WhileContextDef in a ControlFlowContextDef."""
     return proto.cond_ctxt if proto.HasField("cond_ctxt") else proto.while_ctxt
 
 
@@ -110,11 +110,10 @@ def _set_content(proto: ControlFlowContextDef, context: ContextDef) -> None:
 
 def _empty_copy(context: ContextDef) -> ContextDef:
     """A copy of a context without values and nested contexts."""
-    copy: Any = type(context)()  # of one of two classes: no type checker can tell that both are of the same
-    copy.CopyFrom(context)
+    copy = deepcopy(context)
     copy.ClearField("nested_contexts")
     copy.ClearField("values_def")
-    return cast("ContextDef", copy)
+    return copy
 
 
 def nested_contexts(context: ContextDef) -> Iterator[ContextDef]:

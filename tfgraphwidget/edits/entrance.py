@@ -19,7 +19,7 @@ class Entrance(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What the path calls it.
+        """The title in the path.
 
         >>> Entrance("while", "body").title, Entrance("call", everywhere=True).title
         ('while:body', 'call everywhere')

@@ -41,7 +41,7 @@ class Step:
 
     @property
     def sentence(self) -> str:
-        """What the step has done, in words."""
+        """The sentence that describes the step."""
         return self.command.sentence() + (f" (in {self.where})" if self.where else "")
 
 

@@ -15,7 +15,12 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
-    """The patch with new ops for those that it changes in a way in which a live graph's ops cannot be changed."""
+    """The patch with new ops for those that it changes in a way in which a live graph's ops cannot be changed.
+
+    Args:
+        index: The graph.
+        patch: The changes of an edit.
+    """
     fixed = [edited for edited in patch.changed if _is_fixed(index, edited)]
     if not fixed:
         return patch
@@ -58,7 +63,7 @@ def _is_fixed(index: GraphIndex, edited: NodeChange) -> bool:
 
 
 def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], removed: set[str]) -> tuple[NodeChange, ...]:
-    """What is changed in place: as planned, and the ops that name one of the old ops."""
+    """The ops that change in place: those that were planned, and those that name one of the old ops."""
     changed = {edited.name: edited for edited in patch.changed if edited.name not in names}
     changes = []
     for node in index.nodes:
@@ -82,7 +87,8 @@ def _renamed_node(node: NodeDef, names: Mapping[str, str]) -> NodeDef:
     new = type(node)()
     new.CopyFrom(node)
     new.name = own
-    new.input[:] = inputs
+    data = [text for text in inputs if text[:1] != "^"]
+    new.input[:] = [*data, *sorted(text for text in inputs if text[:1] == "^")]  # as TensorFlow writes them
     if classes:
         new.attr["_class"].list.s[:] = [
             f"loc:@{names[value[5:].decode()]}".encode() if value in beside else value for value in classes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.control_flow_contexts import rename_contexts
+from tfgraphwidget.edits.signature_edits import SignatureEdit
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     HANDLES,
@@ -25,7 +26,7 @@ from tfgraphwidget.graph import (
     with_output_shape,
 )
 from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef, QueueRunnerDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef, QueueRunnerDef, Tensor, Variable
 
 FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
 """The arguments of a function, and the tensor of each result by its key."""
@@ -44,7 +45,7 @@ class State:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a clone will do, in the names of the original; every tuple is in graph order.
+    """The preview of a clone, in the names of the original; every tuple is in graph order.
 
     `ops` are the originals that are copied, `scopes` the name scopes that the copies take. `inputs` are the tensors and
     `control_inputs` the ops (as "^op") that the copies take from outside; `placeholders` are (tensor, name) of those
@@ -111,6 +112,28 @@ class NodeChange:
         return f"<Edited: {self.name!r}>"
 
 
+class ReplacedMatch(NamedTuple):
+    """What has taken the place of one match of a pattern.
+
+    Attributes:
+        ops: The ops that went.
+        outputs: Pairs of (old tensor, new tensor).
+        function: The function whose body they were in; "" for the graph itself.
+    """
+
+    ops: tuple[str, ...]
+    outputs: tuple[tuple[str, str], ...]
+    function: str = ""
+
+
+class SkippedMatch(NamedTuple):
+    """A match of a pattern that was not replaced: its ops, and why, as a sentence."""
+
+    ops: tuple[str, ...]
+    why: str
+    function: str = ""
+
+
 class NewShape(NamedTuple):
     """The static shape of an output of an op, which a change made another one."""
 
@@ -118,6 +141,24 @@ class NewShape(NamedTuple):
     port: int
     before: Shape
     after: Shape
+
+
+class StaleConstant(NamedTuple):
+    """A constant that holds a size which is another one now, `value`, and takes it to the op `reader`.
+
+    `proposed` is what it should hold, with a text where only a run of the graph shows it; None if it is not known.
+    `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
+    time the size is `times` that of dimension `position` of the input.
+    """
+
+    op: str
+    value: int | tuple[int, ...]
+    proposed: int | str | tuple[int | str, ...] | None
+    reader: str
+    at: int | None = None
+    slot: int = 0
+    position: int = 0
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -135,7 +176,7 @@ class Patch:
         input_renames: (old, new) names of ops and tensors that signatures and callers of a function feed; "" for one
             that is gone.
         output_renames: The same for ops and tensors that signatures and functions return.
-        signature_key_renames: (signature, old key, new key).
+        signature_edits: What becomes of the signatures.
         renamed: (old, new) names of ops that are removed and added only because of a new name. The new op takes the
             place of the old one in graph order.
         constants: The constants that still hold a size that the edit has changed.
@@ -143,11 +184,16 @@ class Patch:
             `PlanContext.ends`.
         function: The function whose body is edited; "" for the graph itself.
         init: The initial values of new variables, see `edits.clone.command.Clone`.
+        values: Readers of the values that variables have which are new in a file, by their handle ops.
         traced: The trace of the Python function that made the new ops.
+        traces: The traces of Python functions that made ops in several scopes, by these.
+        replaced: The matches of a pattern that were replaced.
+        skipped: Those that were not.
         caller: What an edit of a function's body changes in the graph that calls the function: it calls another one.
         captured: (op, live `tf.Variable`) of handles that come in because a called function reads them from now on.
         is_verbatim: Whether each new op is the copy of one of the same graph, differs from it in names and devices
             only, and reads the same tensors from outside: TensorFlow has accepted all of it before.
+        order: The names of all ops in the order in which a file lists them from then on; () if that stays.
     """
 
     add: Change = Change()
@@ -159,16 +205,21 @@ class Patch:
     notes: tuple[str, ...] = ()
     input_renames: tuple[tuple[str, str], ...] = ()
     output_renames: tuple[tuple[str, str], ...] = ()
-    signature_key_renames: tuple[tuple[str, str, str], ...] = ()
+    signature_edits: tuple[SignatureEdit, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    constants: tuple[Any, ...] = ()
+    constants: tuple[StaleConstant, ...] = ()
     ends: FunctionBoundary | None = None
     function: str = ""
-    init: Any = "none"
+    init: str | tuple[tuple[str, object], ...] = "none"
+    values: tuple[tuple[str, Callable[[], object]], ...] = field(default=(), compare=False, repr=False)
     traced: Any = field(default=None, repr=False)
     caller: Patch | None = field(default=None, repr=False)
-    captured: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    captured: tuple[tuple[str, Variable | Tensor], ...] = field(default=(), repr=False)
     is_verbatim: bool = False
+    order: tuple[str, ...] = ()
+    traces: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    replaced: tuple[ReplacedMatch, ...] = ()
+    skipped: tuple[SkippedMatch, ...] = ()
 
     @property
     def only_sets_trainable(self) -> bool:
@@ -213,6 +264,9 @@ class Patch:
 
         An op is built on another when it reads it, waits for it or must stand beside it (colocation); what fed
         only such ops goes too, unless it holds state or takes values from outside.
+
+        Args:
+            index: The graph.
         """
         if not self.remove.nodes:
             return self
@@ -228,7 +282,12 @@ class Patch:
 
 
 def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
-    """Some ops as what a graph loses, with all that names only them: entries of collections, variables, contexts."""
+    """Some ops as what a graph loses, with all that names only them: entries of collections, variables, contexts.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
+    """
     names = {index.names[i] for i in ops}
     members = tuple(
         (key, member)
@@ -246,7 +305,7 @@ def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
 def _uncalled_functions(
     index: GraphIndex, ops: Collection[int], functions: tuple[FunctionDef, ...]
 ) -> tuple[FunctionDef, ...]:
-    """Those of some functions that have no caller once some ops are removed."""
+    """The functions that have no caller after some ops are removed."""
     if not functions:
         return ()
     reachable = reachable_functions(
@@ -256,7 +315,12 @@ def _uncalled_functions(
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
-    """Raise when an op that the patch changes is not what it was planned for."""
+    """Raise when an op that the patch changes is not what it was planned for.
+
+    Args:
+        index: The graph.
+        patch: The changes of an edit.
+    """
     for edited in patch.changed:
         at = index.ids.get(edited.name)
         if at is None or not _is_alike(index, index.nodes[at], edited.before):
@@ -326,6 +390,8 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
     index = _apply_node_changes(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
+    if patch.order:
+        index = index.with_order([index.ids[name] for name in patch.order])
     return index.with_shapes(patch.new_shapes) if patch.shapes else index
 
 
@@ -361,6 +427,37 @@ def _collections(index: GraphIndex, patch: Patch, removed: set[tuple[str, Member
     for key, member in patch.add.members:
         new.setdefault(key, []).append(member)
     return collections | {key: (*collections.get(key, ()), *members) for key, members in new.items()}
+
+
+def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
+    """Two patches one after the other as one, where the second only changes, adds and removes ops of `index`.
+
+    Args:
+        index: The graph before both.
+        first: The first patch.
+        then: The second one.
+    """
+    changed = {edited.name: edited for edited in first.changed}
+    added = {node.name: node for node in first.add.nodes}
+    for edited in then.changed:
+        if edited.name in added:
+            added[edited.name] = edited.after
+        else:
+            before = changed[edited.name].before if edited.name in changed else edited.before
+            changed[edited.name] = NodeChange(before, edited.after)
+    removed = {node.name for node in then.remove.nodes}
+    changes = tuple(changed[name] for name in sorted(changed.keys() - removed, key=index.ids.__getitem__))
+    nodes = tuple(node for node in added.values() if node.name not in removed)
+    removed_nodes = tuple(index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids)
+    return replace(
+        first,
+        add=replace(first.add, nodes=nodes, runners=then.add.runners),
+        remove=replace(then.remove, nodes=removed_nodes),
+        changed=changes,
+        notes=(*first.notes, *then.notes),
+        output_renames=(*first.output_renames, *then.output_renames),
+        input_renames=(*first.input_renames, *then.input_renames),
+    )
 
 
 # Hidden ops: ops that were built on them later are hidden too.

@@ -41,12 +41,21 @@ class PatchedGraph:
         own = self.own.get(op)
         return self.index.nodes[self.index.ids[op]] if own is None else own
 
+    def has(self, op: str) -> bool:
+        """Whether there is an op of that name."""
+        return op in self.own or op in self.index.ids
+
     def inputs(self, op: str) -> list[Tensor]:
         """The tensors that an op reads, in slot order."""
         return _inputs(self.node(op))
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, as far as it is known by now."""
+        """The static shape of an output, as far as it is known by now.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         if (op, port) in self.shapes:
             return self.shapes[op, port]
         at = self.index.ids.get(self._original.get(op, op))
@@ -99,11 +108,21 @@ class PatchedGraph:
         )
 
     def same(self, before: Tensor, now: Tensor) -> bool:
-        """Whether a tensor is the one that was there before, or its copy."""
+        """Whether a tensor is the one that was there before, or its copy.
+
+        Args:
+            before: The tensor before the edit.
+            now: The tensor after the edit.
+        """
         return now[1] == before[1] and before[0] in (now[0], self._original.get(now[0]))
 
     def may_know_value(self, op: str, depth: int = 0) -> bool:
-        """Whether TensorFlow may know something of the numbers that an op gives while nothing runs."""
+        """Whether TensorFlow may know something of the numbers that an op gives while nothing runs.
+
+        Args:
+            op: The name of the op.
+            depth: How many ops were followed.
+        """
         may_know = self._tells.get(op)
         if may_know is None:
             self._tells[op] = False  # round a loop nothing is known
@@ -111,7 +130,7 @@ class PatchedGraph:
         return may_know
 
     def _may_tell(self, op: str, depth: int) -> bool:
-        if op not in self.own and op not in self.index.ids:
+        if not self.has(op):
             return False
         node = self.node(op)
         if node.op in CONSTANTS:
@@ -160,7 +179,11 @@ class PatchedGraph:
         return {name: (i, 0) for i, name in enumerate(self.in_topological_order([*self.index.names, *new]))}
 
     def in_topological_order(self, names: Iterable[str]) -> list[str]:
-        """Some ops, each behind those of them that it reads; what comes round in a loop is read later."""
+        """Some ops, each behind those of them that it reads; what comes round in a loop is read later.
+
+        Args:
+            names: The names of the ops.
+        """
         names = [name for name in dict.fromkeys(names) if name not in self._removed_names or name in self.own]
         among = set(names)
         sources = {name: self._sources(name, among) for name in names}
@@ -200,7 +223,11 @@ def _shape_attributes(node: NodeDef) -> Mapping[str, AttrValue]:
 
 
 def const_shape(node: NodeDef) -> Shape:
-    """The shape of a Const, as its NodeDef says."""
+    """The shape of a Const, as its NodeDef says.
+
+    Args:
+        node: The NodeDef of an op.
+    """
     dims = node.attr["value"].tensor.tensor_shape.dim if "value" in node.attr else None
     return None if dims is None else tuple(dim.size for dim in dims)
 
@@ -218,7 +245,11 @@ def _is_topologically_sorted(index: GraphIndex) -> bool:
 
 
 def merge_shapes(a: Shape, b: Shape) -> Shape:
-    """What is known of a tensor that has the one shape or the other.
+    """The static shape that covers both shapes.
+
+    Args:
+        a: One shape; None for an unknown rank.
+        b: The other shape.
 
     >>> merge_shapes((2, 3), (5, 3)), merge_shapes((2,), (2, 2))
     ((None, 3), None)

@@ -33,6 +33,10 @@ def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | 
 
 
 def op_names(runner: QueueRunnerDef) -> list[str]:
-    """The ops that a QueueRunnerDef names."""
+    """The ops that a QueueRunnerDef names.
+
+    Args:
+        runner: The queue runner.
+    """
     names = (runner.queue_name, *runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
     return [split_tensor(name)[0] for name in names if name]

@@ -84,6 +84,8 @@ class EditButton:
         output: Whether it edits the first output of an op, rather than the op.
         fields: What its form asks for; () for a button that edits at once.
         options: Arguments that no field asks for: pairs of a parameter and a Python literal.
+        group: The heading that it is below, among the buttons of the whole graph.
+        keywords: Other names of what it does, by which it is found too.
     """
 
     name: str
@@ -95,6 +97,8 @@ class EditButton:
     output: bool = False
     fields: tuple[FormField, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
+    group: str = ""
+    keywords: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar, cast
 
 from tfgraphwidget.edits.patch import FunctionBoundary, Patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, persistent_state
+from tfgraphwidget.graph import GraphIndex, Signature, persistent_state
 from tfgraphwidget.naming import split_tensor
-
-
-class KeyedTensors(Protocol):
-    """A signature: (key, tensor name) pairs; `sources.Signature` is one."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def inputs(self) -> tuple[tuple[str, str], ...]:
-        """The tensors that are fed, by key."""
-
-    @property
-    def outputs(self) -> tuple[tuple[str, str], ...]:
-        """The tensors that are returned, by key."""
-
-
-_Signature = TypeVar("_Signature", bound=KeyedTensors)
 
 
 def follow(name: str, renames: Mapping[str, str]) -> str:
@@ -111,19 +91,29 @@ def _why_needed(results: Mapping[str, str], removed: Collection[str]) -> str:
     return "which the ops that call it read"
 
 
-def track_signatures(signatures: Iterable[_Signature], patches: Iterable[Patch]) -> Iterator[_Signature]:
-    """Signatures (with name, inputs, outputs) as they are after some patches, those without an output left out."""
-    result = list(signatures)
+def track_signatures(signatures: Iterable[Signature], patches: Iterable[Patch]) -> Iterator[Signature]:
+    """Follow signatures through edits.
+
+    Args:
+        signatures: The signatures.
+        patches: The edits, oldest first.
+
+    Returns:
+        The signatures after the edits, those without an output left out.
+    """
+    result = tuple(signatures)
     for patch in patches:
-        result = [_track_signature(signature, patch) for signature in result]
+        fed, returned = dict(patch.input_renames), dict(patch.output_renames)
+        result = tuple(
+            replace(
+                signature, inputs=_follow_all(signature.inputs, fed), outputs=_follow_all(signature.outputs, returned)
+            )
+            for signature in result
+        )
+        for edit in patch.signature_edits:
+            result = edit.on(result)
     return (signature for signature in result if signature.outputs)
 
 
-def _track_signature(signature: _Signature, patch: Patch) -> _Signature:
-    keys = {old: new for name, old, new in patch.signature_key_renames if name == signature.name}
-    sides = (signature.inputs, dict(patch.input_renames)), (signature.outputs, dict(patch.output_renames))
-    inputs, outputs = (
-        tuple((keys.get(key, key), now) for key, name in side if (now := follow(name, renames)))
-        for side, renames in sides
-    )
-    return cast("_Signature", replace(cast("Any", signature), inputs=inputs, outputs=outputs))
+def _follow_all(tensors: Iterable[tuple[str, str]], renames: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, now) for key, name in tensors if (now := follow(name, renames)))

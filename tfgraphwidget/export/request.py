@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.html.page_input import PageInput
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, Signature
 from tfgraphwidget.scene import Paint, Scene
-from tfgraphwidget.sources import Signature, StoredData, tf_protos
+from tfgraphwidget.sources import StoredData, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import MetaGraphDef, SavedModel, Session
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SavedModel, Session, TensorCompatible
 
 
 def _ignore(_: str) -> None:
@@ -40,11 +40,14 @@ class ExportRequest:
         code: Gives the script of the edits for the name of the file that will hold its large arrays.
         find_page_input: Gives what an HTML page shows.
         edits: Gives the edits as JSON.
+        stored_values: Gives readers of the values of a file's variables, by handle op.
+        editor: Writes the editor to an open file; None where there is none.
         nodes_as_in_file: Gives NodeDefs as the file had them from which they were read.
         file_meta_graph: Gives the MetaGraphDef of that file.
         unedited_folder: Gives the SavedModel's directory if it is to be copied unchanged, or None.
-        edited: Gives the SavedModel that was opened if it is to be written with its edits, or None.
-        module: Gives a tf.Module that computes what the body of a function does.
+        edited: Gives, for this request, the SavedModel that was opened if it is to be written with its edits, or None.
+        modules: Gives tf.Modules that compute what the body of a function does, by the names of their signatures; the
+            first one is that of the whole function.
         read_only: Why the graph cannot run, as a sentence; "" if it can.
         lacks_values: Whether the graph is that of a file without the values of its variables.
         frozen: Whether variables are written as constants.
@@ -63,16 +66,18 @@ class ExportRequest:
     code: Callable[[str], Script]
     find_page_input: Callable[[], PageInput]
     edits: Callable[[], str] = str
-    nodes_as_in_file: Callable[[Iterable[Any]], list[Any]] = list
-    file_meta_graph: Callable[[], Any] | None = None
+    stored_values: Callable[[], Mapping[str, Callable[[], object]]] = dict
+    editor: Callable[[IO[bytes]], None] | None = None
+    nodes_as_in_file: Callable[[Iterable[NodeDef]], list[NodeDef]] = list
+    file_meta_graph: Callable[[], MetaGraphDef | None] | None = None
     unedited_folder: Callable[[], Path | None] | None = None
-    edited: Callable[[], EditedSavedModel | None] | None = None
-    module: Callable[[], tf.Module] | None = None
+    edited: Callable[[ExportRequest], EditedSavedModel | None] | None = None
+    modules: Callable[[], Mapping[str, tf.Module]] | None = None
     read_only: str = ""
     lacks_values: Callable[[], bool] = _never
     frozen: bool = False
     verify: bool = True
-    feeds: Mapping[str, Any] = field(default_factory=dict)
+    feeds: Mapping[str, TensorCompatible] = field(default_factory=dict)
     add_notice: Callable[[str], None] = _ignore
 
     @cached_property

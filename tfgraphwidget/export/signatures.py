@@ -7,10 +7,9 @@ from typing import Any
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.shapes import shape_proto
-from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
+from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, Signature, pairs
 from tfgraphwidget.naming import free_name, last_part, split_tensor
-from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.sources import shape_proto, tf_protos
 from tfgraphwidget.tf_types import SignatureDef, TensorInfo
 
 DEFAULT = "serving_default"
@@ -94,7 +93,7 @@ def _parse_signature(index: GraphIndex, names: Names, name: str, inputs: object,
     return signature
 
 
-def _tensors_by_key(index: GraphIndex, names: Names, argument: Any) -> tuple[tuple[str, str], ...]:
+def _tensors_by_key(index: GraphIndex, names: Names, argument: object) -> tuple[tuple[str, str], ...]:
     """(key, tensor) for each input or output, in the order given."""
     argument = () if argument is None else argument
     if not isinstance(argument, Mapping):
@@ -195,7 +194,7 @@ def set_signature_def(
                 infos[key].CopyFrom(info)
 
 
-def _set_part(info: Any, part: str, tensor: str) -> None:
+def _set_part(info: TensorInfo, part: str, tensor: str) -> None:
     if info.WhichOneof("encoding") == "coo_sparse":
         setattr(info.coo_sparse, f"{part}_tensor_name", tensor)
     else:

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from importlib import import_module
 from pathlib import Path
 
 from tfgraphwidget import writable
-from tfgraphwidget.export.formats.drawings import write_code, write_dot, write_edits, write_graphml, write_picture
-from tfgraphwidget.export.formats.frozen_graph import write_frozen
-from tfgraphwidget.export.formats.graph_def import write_graph_def
-from tfgraphwidget.export.formats.meta_graph import check_beside, siblings, write_meta_graph
-from tfgraphwidget.export.formats.saved_model import files_of, write_saved_model
-from tfgraphwidget.export.html.page import write_page
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.tensorflow_modules import OpError
 from tfgraphwidget.writable import check_place, kind_of, place_of, unwritable, write_files
 
 Write = Callable[[Path, ExportRequest], None]
-_KINDS: dict[str, Write] = {
-    **dict.fromkeys(writable.GRAPH_DEFS, write_graph_def),
-    ".meta": write_meta_graph,
-    ".dot": write_dot,
-    ".graphml": write_graphml,
-    **dict.fromkeys(writable.PICTURES, write_picture),
-    ".html": write_page,
-    ".py": write_code,
-    ".json": write_edits,
-    writable.SAVED_MODEL: write_saved_model,
+_FROZEN, _META = ("formats.frozen_graph", "write_frozen"), ("formats.meta_graph", "write_meta_graph")
+_WRITERS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(writable.GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
+    ".meta": _META,
+    writable.EDITOR: ("formats.drawings", "write_editor"),
+    ".dot": ("formats.drawings", "write_dot"),
+    ".graphml": ("formats.drawings", "write_graphml"),
+    **dict.fromkeys(writable.PICTURES, ("formats.drawings", "write_picture")),
+    ".html": ("html.page", "write_page"),
+    ".py": ("formats.drawings", "write_code"),
+    ".json": ("formats.drawings", "write_edits"),
+    writable.SAVED_MODEL: ("formats.saved_model", "write_saved_model"),
 }
+"""The module and the function that write each kind: a command imports the one that it needs."""
 
 
 def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
@@ -47,13 +45,16 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
     try:
         kind = kind_of(path, folder=folder, frozen=request.frozen)
         check_place(path, kind)
-        write = write_frozen if request.frozen else _KINDS[kind]
-        if write is write_meta_graph:
+        module, name = writer = _FROZEN if request.frozen else _WRITERS[kind]
+        write: Write = getattr(import_module(f"tfgraphwidget.export.{module}"), name)
+        if writer == _META:
+            from tfgraphwidget.export.formats.meta_graph import check_beside
+
             check_beside(path, request)
         # A checkpoint has the name of its MetaGraphDef, so a symbolic link to one in another directory is refused.
-        place = path if write is write_meta_graph else place_of(path, request.add_notice)
+        place = path if writer == _META else place_of(path, request.add_notice)
         if place.is_dir():
-            write_files(place, lambda new: write(new, request), lambda _: files_of(place), request.add_notice)
+            write_files(place, lambda new: write(new, request), lambda _: _files_of(place), request.add_notice)
         else:
             into = lambda new: write(new / place.name, request)  # noqa: E731
             write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), request.add_notice)
@@ -64,11 +65,20 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
     return path
 
 
+def _files_of(folder: Path) -> list[str]:
+    """The files of a SavedModel, which are replaced."""
+    from tfgraphwidget.export.formats.saved_model import files_of
+
+    return files_of(folder)
+
+
 def _files_to_replace(place: Path, file_names: Collection[str]) -> list[str]:
     """The old files to replace: the file with its checkpoint, or with its arrays."""
     if not place.is_file():
         return []
     if place.suffix.lower() == ".meta":
+        from tfgraphwidget.export.formats.meta_graph import siblings
+
         return [file.name for file in siblings(place)]
     arrays = [name for name in file_names if name != place.name and name.encode() in place.read_bytes()]
     return [place.name, *arrays]

@@ -6,7 +6,13 @@ from . import nx as nx
 from . import query as query
 from . import selectors as selectors
 from . import table as table
+from . import tensor_values as tensor_values
 from . import traversal as traversal
+from .adjacency import first_to_reach as first_to_reach
+from .adjacency import reach as reach
+from .adjacency import rows_of as rows_of
+from .adjacency import shortest_path as shortest_path
+from .adjacency import strong_components as strong_components
 from .attributes import bytes_text as bytes_text
 from .boundary import between as between
 from .boundary import needed_ops as needed_ops
@@ -55,6 +61,7 @@ from .name_scopes import ScopeTree as ScopeTree
 from .op import Op as Op
 from .op import attr_value as attr_value
 from .op_effects import side_effects as side_effects
+from .op_effects import writes as writes
 from .op_predicates import TRAITS as TRAITS
 from .op_predicates import value_holds as value_holds
 from .op_types import ARGUMENTS as ARGUMENTS
@@ -64,8 +71,11 @@ from .op_types import BATCH_MATMULS as BATCH_MATMULS
 from .op_types import BRANCHES as BRANCHES
 from .op_types import CHECKPOINT_OPS as CHECKPOINT_OPS
 from .op_types import CHECKPOINT_VALUES as CHECKPOINT_VALUES
+from .op_types import CHECKS as CHECKS
+from .op_types import COMMUTATIVE as COMMUTATIVE
 from .op_types import CONSTANT_LIKE as CONSTANT_LIKE
 from .op_types import CONSTANTS as CONSTANTS
+from .op_types import DIVISIONS as DIVISIONS
 from .op_types import DRAWN_AS_LOOPS as DRAWN_AS_LOOPS
 from .op_types import DT_BOOL as DT_BOOL
 from .op_types import DT_INT32 as DT_INT32
@@ -74,7 +84,9 @@ from .op_types import DT_VARIANT as DT_VARIANT
 from .op_types import ENTER as ENTER
 from .op_types import EQUAL_SIZES as EQUAL_SIZES
 from .op_types import EXIT as EXIT
+from .op_types import EXPANDING as EXPANDING
 from .op_types import FIRST_INPUT_FORWARDING as FIRST_INPUT_FORWARDING
+from .op_types import FLOAT32_OPS as FLOAT32_OPS
 from .op_types import FOLDABLE_LAYERS as FOLDABLE_LAYERS
 from .op_types import FUNCTION_CALLS as FUNCTION_CALLS
 from .op_types import FUNCTIONAL_CONTROL_FLOW as FUNCTIONAL_CONTROL_FLOW
@@ -82,6 +94,7 @@ from .op_types import FUSED_BATCH_NORMS as FUSED_BATCH_NORMS
 from .op_types import FUSION_ROOTS as FUSION_ROOTS
 from .op_types import HANDLE_DTYPES as HANDLE_DTYPES
 from .op_types import HANDLES as HANDLES
+from .op_types import HANDS_ON as HANDS_ON
 from .op_types import IDENTITY as IDENTITY
 from .op_types import IS_INITIALIZED as IS_INITIALIZED
 from .op_types import LAYER_KERNELS as LAYER_KERNELS
@@ -89,8 +102,11 @@ from .op_types import LOOP_CONDITION as LOOP_CONDITION
 from .op_types import MADE_OUTSIDE_CONTEXTS as MADE_OUTSIDE_CONTEXTS
 from .op_types import MERGE as MERGE
 from .op_types import NEXT as NEXT
+from .op_types import NO_HALF_KERNELS as NO_HALF_KERNELS
 from .op_types import PLACEHOLDERS as PLACEHOLDERS
 from .op_types import PORTWISE_FORWARDING as PORTWISE_FORWARDING
+from .op_types import PRECISION_SENSITIVE as PRECISION_SENSITIVE
+from .op_types import PRINTS as PRINTS
 from .op_types import PYTHON_CALLS as PYTHON_CALLS
 from .op_types import REF_HANDLES as REF_HANDLES
 from .op_types import REMOTE_CALLS as REMOTE_CALLS
@@ -119,11 +135,13 @@ from .op_types import V1_LOOPS as V1_LOOPS
 from .op_types import VALUE_SOURCES as VALUE_SOURCES
 from .op_types import VARIABLE_READS as VARIABLE_READS
 from .op_types import WHILE_LOOPS as WHILE_LOOPS
+from .op_types import WITHOUT_OUTPUTS as WITHOUT_OUTPUTS
 from .op_types import ZEROS as ZEROS
 from .selection import Selection as Selection
 from .selection import as_selection as as_selection
 from .selectors import ops as ops
 from .selectors import upstream as upstream
+from .signature import Signature as Signature
 from .state_closure import complete_state as complete_state
 from .state_closure import without_shared as without_shared
 from .state_initializers import TABLE as TABLE

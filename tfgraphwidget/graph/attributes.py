@@ -41,7 +41,7 @@ class AttributeDigests:
 
     def __init__(self, index: GraphIndex) -> None:
         self._index = index
-        self._begun: set[str] = set()
+        self._in_progress: set[str] = set()
         self.default = cache(self._default)
         self.function = cache(self._function)
         self.kind = cache(self._kind)
@@ -68,7 +68,11 @@ class AttributeDigests:
         return digest
 
     def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
-        """Name of each attribute that is not at its default -> bytes that say what it is."""
+        """Name of each attribute that is not at its default -> bytes that say what it is.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         defaults = self.default(node.op)
         values = {name: self._value_bytes(value) for name, value in node.attr.items() if name not in IGNORED}
         return {
@@ -76,17 +80,27 @@ class AttributeDigests:
         }
 
     def value(self, node: NodeDef, name: str) -> bytes:
-        """What says one attribute, the default where the op has none."""
+        """The serialized value of one attribute; the default where the op has none.
+
+        Args:
+            node: The NodeDef of an op.
+            name: The name of the attribute.
+        """
         default: bytes = self.default(node.op).get(name, (b"", None))[0]
         return self._value_bytes(node.attr[name]) if name in node.attr else default
 
     def text(self, node: NodeDef, name: str) -> str:
-        """An attribute for people, the default where the op has none."""
+        """An attribute for people, the default where the op has none.
+
+        Args:
+            node: The NodeDef of an op.
+            name: The name of the attribute.
+        """
         value = node.attr[name] if name in node.attr else self.default(node.op).get(name, (b"", None))[1]
         return "" if value is None else attribute_text(value)
 
     def _default(self, op_type: str) -> dict[str, tuple[bytes, AttrValue | None]]:
-        """What the OpDef gives where a NodeDef says nothing, as bytes and as it is."""
+        """The default of the OpDef for an attribute that a NodeDef lacks, serialized and as a message."""
         definition = self._index.typing.definition(op_type)
         attr_defs = [] if definition is None else [a for a in definition.attr if a.HasField("default_value")]
         return {a.name: (self._value_bytes(a.default_value), a.default_value) for a in attr_defs}
@@ -109,19 +123,19 @@ class AttributeDigests:
 
     def _function(self, name: str) -> bytes:
         """A digest of what a function of the library does; its name when the library lacks it."""
-        if name in self._begun or name not in self._index.functions:
+        if name in self._in_progress or name not in self._index.functions:
             return name.encode()
         try:
             function = self._index.extras.function(name)
         except KeyError:  # an edit has just brought it
             return name.encode()
-        self._begun.add(name)
+        self._in_progress.add(name)
         ends = [_ends(function.signature.input_arg), _ends(function.signature.output_arg)]
         nodes = sorted(
             (n.name, n.op, n.device, *_inputs(n), sorted(self.explicit_values(n).items())) for n in function.node_def
         )
         description = ends, sorted(function.ret.items()), sorted(function.control_ret.items()), nodes
-        self._begun.discard(name)
+        self._in_progress.discard(name)
         return blake2b(repr(description).encode(), digest_size=16).digest()
 
 
@@ -136,7 +150,11 @@ def _inputs(node: NodeDef) -> tuple[list[str], list[str]]:
 
 
 def attribute_text(value: AttrValue) -> str:
-    """An AttrValue for people, at most 80 characters."""
+    """An AttrValue for people, at most 80 characters.
+
+    Args:
+        value: The AttrValue.
+    """
     content = attr_value(value)
     if hasattr(content, "tensor_shape"):
         text = _tensor_text(content)
@@ -157,6 +175,10 @@ def _plain(value: Any) -> str:
 
 def bytes_text(value: bytes, longest: int) -> str:
     r"""A string attribute as Python writes it, b'…' where it is no UTF-8; over `longest` letters where it is longer.
+
+    Args:
+        value: The bytes of the attribute.
+        longest: The most characters.
 
     >>> print(bytes_text("ключ".encode(), 80), bytes_text(bytes([255, 1]), 80))
     'ключ' b'\xff\x01'

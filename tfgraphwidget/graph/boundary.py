@@ -87,7 +87,12 @@ def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple
 
 
 def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
-    """The notice for inputs that a part has no use for; none without any."""
+    """The notice for inputs that a part has no use for; none without any.
+
+    Args:
+        inputs: The inputs.
+        outputs: The outputs.
+    """
     if not inputs:
         return ()
     which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")

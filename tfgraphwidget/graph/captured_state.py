@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from tfgraphwidget.tf_types import FuncGraph, Operation, Tensor
 
 Pairs = Iterable[tuple[int, int]]
@@ -41,19 +43,41 @@ class BodyState(Protocol):
         """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
 
     def operation(self, name: str) -> Operation | None:
-        """The op of a FuncGraph that an op of the body was read from; None if there is none."""
+        """The op of a FuncGraph that an op of the body was read from; None if there is none.
+
+        Args:
+            name: The name of the op in the body.
+        """
 
     def tensor_name(self, tensor: Tensor) -> str | None:
         """The name in the body of a tensor of a FuncGraph; None for one of another graph."""
 
     def live(self, name: str) -> Any:
-        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file."""
+        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file.
 
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
-        """Present ("current") or initial values of variables that are not live. Raises SessionRefused."""
+        Args:
+            name: The name of the op in the body.
+        """
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
+        """Present ("current") or initial values of variables that are not live. Raises SessionRefused.
+
+        Args:
+            names: The names of the ops that stand for the variables.
+            init: "current", "initial" or "none".
+        """
 
     def saved_gradient(self, op: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where there is none."""
+        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where there is none.
+
+        Args:
+            op: The name of the op.
+        """
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """(keys, values) of a lookup table whose dtypes are one of the pairs; None for what cannot be told."""
+        """(keys, values) of a lookup table whose dtypes are one of the pairs; None for what cannot be told.
+
+        Args:
+            name: The name of the op that stands for the table.
+            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
+        """

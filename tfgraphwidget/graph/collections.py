@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from tfgraphwidget.tf_types import SaveSliceInfoDef
+from tfgraphwidget.tf_types import SaveSliceInfoDef, Tensor
 
 TRAINABLE = "trainable_variables"
 """The collection of the variables that optimizers train by default."""
@@ -23,6 +24,9 @@ class Member(NamedTuple):
 
         Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what assigning to a
         resource variable gives: it stands for the assign op.
+
+        Args:
+            item: An entry of a collection.
         """
         kinds = {kind.__name__ for kind in type(item).__mro__ if kind.__module__.partition(".")[0] == "tensorflow"}
         if "EagerTensor" in kinds:
@@ -43,7 +47,7 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class VariableDef:
-    """What TensorFlow's VariableDef says, by name; None where a graph has no such op."""
+    """A variable, as TensorFlow's VariableDef has it, by names; None where a graph has no such op."""
 
     handle: str
     initial_value: str | None
@@ -54,7 +58,7 @@ class VariableDef:
     synchronization: int = 0
     aggregation: int = 0
     slice_info: SaveSliceInfoDef | None = None
-    constraint: Any = None
+    constraint: Callable[..., Tensor] | None = None
 
     @property
     def name(self) -> str:

@@ -17,9 +17,8 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
+from tfgraphwidget.graph.adjacency import weak_components
 from tfgraphwidget.graph.control_flow_contexts import Contexts, Tensor, shared_prefix
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, V1_CONTROL_FLOW
@@ -70,12 +69,12 @@ class Conditional:
 
     @property
     def false(self) -> frozenset[int]:
-        """What runs only if the predicate is false, or 0."""
+        """The ops that run only if the predicate is false, or 0."""
         return self.branches[0]
 
     @property
     def true(self) -> frozenset[int]:
-        """What runs only if the predicate is true, or 1."""
+        """The ops that run only if the predicate is true, or 1."""
         return self.branches[1]
 
 
@@ -84,7 +83,11 @@ _KNOWN: WeakKeyDictionary[GraphIndex, tuple[Loop | Conditional, ...]] = WeakKeyD
 
 
 def control_flow(index: GraphIndex) -> tuple[Loop | Conditional, ...]:
-    """All loops and conditionals: outermost first, and on each level in the graph order of their first ops."""
+    """All loops and conditionals: outermost first, and on each level in the graph order of their first ops.
+
+    Args:
+        index: The graph.
+    """
     if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
         return ()
     if index not in _KNOWN:
@@ -93,22 +96,39 @@ def control_flow(index: GraphIndex) -> tuple[Loop | Conditional, ...]:
 
 
 def loops(index: GraphIndex) -> tuple[Loop, ...]:
-    """The while loops, in the order of `control_flow`."""
+    """The while loops, in the order of `control_flow`.
+
+    Args:
+        index: The graph.
+    """
     return tuple(block for block in control_flow(index) if isinstance(block, Loop))
 
 
 def conditionals(index: GraphIndex) -> tuple[Conditional, ...]:
-    """The conditionals, in the order of `control_flow`."""
+    """The conditionals, in the order of `control_flow`.
+
+    Args:
+        index: The graph.
+    """
     return tuple(block for block in control_flow(index) if isinstance(block, Conditional))
 
 
 def enclosing_blocks(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ...]:
-    """The loops and conditionals that an op belongs to, innermost first."""
+    """The loops and conditionals that an op belongs to, innermost first.
+
+    Args:
+        index: The graph.
+        op: The number of the op.
+    """
     return tuple(block for block in reversed(control_flow(index)) if op in block.ops)
 
 
 def control_flow_ops(index: GraphIndex) -> set[int]:
-    """Ops of v1 while loops and conditionals: from each Enter or Switch on, up to and with each Exit and last Merge."""
+    """Ops of v1 while loops and conditionals: from each Enter or Switch on, up to and with each Exit and last Merge.
+
+    Args:
+        index: The graph.
+    """
     return {op for block in control_flow(index) if block.outer is None for op in block.ops}
 
 
@@ -170,7 +190,7 @@ class _Blocks:
                 self._add(Loop(name, enters, merges, switches, nexts, exits, condition, frozenset(whole), outer))
 
     def _own(self, ops: Iterable[int], context: int, kinds: Collection[str]) -> set[int]:
-        """Those of some types whose innermost loop is that of a context."""
+        """The ops of some types whose innermost loop is that of a context."""
         return {op for op in ops if self.types[op] in kinds and self.frame[self.contexts.inside[op]] == context}
 
     def _one_condition_each(self, ops: list[int], context: int) -> list[list[int]]:
@@ -195,9 +215,7 @@ class _Blocks:
         at = {op: k for k, op in enumerate(ops)}
         inner = [op for op in ops if op not in entries]
         pairs = [(at[s], at[op]) for op in inner for s in self.contexts.sources(op) if s in at and s not in exits]
-        edges = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-        matrix = coo_matrix((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), shape=(len(ops), len(ops)))
-        return dict(zip(ops, connected_components(matrix, directed=False)[1].tolist(), strict=True))
+        return dict(zip(ops, weak_components(len(ops), np.array(pairs, dtype=np.int32).reshape(-1, 2)), strict=True))
 
     def _add_conditionals(self, around: int, predicate: Tensor, branches: dict[int, list[int]]) -> None:
         of = self.contexts
@@ -285,7 +303,7 @@ class _Blocks:
         return "/".join(parts[0][: shared_prefix(parts)]) or names[0]
 
     def _nearest(self, op: int, scopes: Iterable[tuple[str, _Place]]) -> _Place:
-        """What stands beside the scope that an op's name has most in common with, the first of equal ones."""
+        """The entry of the scope that an op's name has most in common with, the first of equal ones."""
         parts = self.names[op].split("/")
         return max(scopes, key=lambda scope: shared_prefix([scope[0].split("/"), parts]))[1]
 

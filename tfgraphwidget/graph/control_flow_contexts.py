@@ -75,7 +75,11 @@ class Contexts:
         return self._paths[context]
 
     def frame(self, path: Iterable[int]) -> int:
-        """The first loop of some contexts."""
+        """The first loop of some contexts.
+
+        Args:
+            path: The ops to follow.
+        """
         return next((c for c in path if isinstance(self.key[c], str)), _OUTSIDE)
 
     def _walk(self, behind: list[int]) -> None:
@@ -195,7 +199,12 @@ class Contexts:
         return self._context_numbers[at, key, branch]
 
     def inner(self, a: int, b: int) -> int:
-        """The inner one of two contexts; of two branches beside each other, a context that is in both."""
+        """The inner one of two contexts; of two branches beside each other, a context that is in both.
+
+        Args:
+            a: The number of one op.
+            b: The number of the other op.
+        """
         if a == b or not b:
             return a
         if (a, b) not in self._deeper:
@@ -222,7 +231,11 @@ class Contexts:
 
 
 def shared_prefix(rows: Sequence[list[str]] | Sequence[tuple[int, ...]]) -> int:
-    """How many first items all of some sequences have in common."""
+    """How many first items all of some sequences have in common.
+
+    Args:
+        rows: The rows.
+    """
     if not rows:
         return 0
     low, high = min(rows), max(rows)

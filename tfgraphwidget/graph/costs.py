@@ -32,6 +32,9 @@ def parameters(index: GraphIndex) -> Floats:
 
     Those are the elements of variables, each counted at one handle, an optimizer's own ones left out. In a function's
     body the variables are arguments; a frozen graph has constants of floats in their place.
+
+    Args:
+        index: The graph.
     """
     counts = np.zeros(len(index))
     variables = distinct_handles(index)
@@ -48,7 +51,12 @@ def parameters(index: GraphIndex) -> Floats:
 
 
 def output_bytes(index: GraphIndex, batch: int = 1) -> Floats:
-    """How many bytes each op gives, (n,); dimensions that are unknown count as `batch`. NaN for ranks unknown, text."""
+    """How many bytes each op gives, (n,); dimensions that are unknown count as `batch`. NaN for ranks unknown, text.
+
+    Args:
+        index: The graph.
+        batch: The batch size that an unknown first dimension has.
+    """
     sizes = np.zeros(len(index))
     for i in range(len(index)):
         for port, dtype in enumerate(index.dtypes(i)):
@@ -60,7 +68,12 @@ def output_bytes(index: GraphIndex, batch: int = 1) -> Floats:
 
 
 def elements(shape: Shape, batch: int | None) -> float:
-    """The elements of a tensor; dimensions that are unknown count as `batch`. NaN where that says nothing."""
+    """The elements of a tensor; dimensions that are unknown count as `batch`. NaN where that says nothing.
+
+    Args:
+        shape: The static shape; None for an unknown rank.
+        batch: The batch size that an unknown first dimension has.
+    """
     if shape is None or (batch is None and None in shape):
         return float("nan")
     return float(prod(batch if size is None else size for size in shape))  # type: ignore[misc]
@@ -70,6 +83,10 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
     """For each op the op where it is of use, (n,): for variables the first that computes with them, else itself.
 
     `fed` (bool per op) says what depends on what the graph is fed. Frozen graphs have constants for variables.
+
+    Args:
+        index: The graph.
+        fed: The ops that are fed, as a mask.
     """
     user_of = np.arange(len(index), dtype=np.int32)
     for i in np.flatnonzero(~fed & (parameters(index) > 0)).tolist():

@@ -41,7 +41,7 @@ class Detail(NamedTuple):
         return f"{self.what} {self.before} → {self.after}"
 
 
-class Changed(NamedTuple):
+class OpChange(NamedTuple):
     """An op that both graphs have; `was` is its name before."""
 
     name: str
@@ -87,7 +87,7 @@ class Inside(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Difference:
-    """What became of a graph: names of ops, in graph order.
+    """The differences of two states of a graph: names of ops, in graph order.
 
     `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
     too are among the `changed`. `inside` has the differences of functions that ops of both graphs call; `functions` the
@@ -98,7 +98,7 @@ class Difference:
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    changed: tuple[Changed, ...] = ()
+    changed: tuple[OpChange, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     functions: FunctionChanges = _NONE
     inside: tuple[Inside, ...] = ()
@@ -113,7 +113,11 @@ class Difference:
         return len(self.added) + len(self.removed) + len(both) + sum(len(each.difference) for each in self.inside)
 
     def ops(self, index: GraphIndex) -> dict[str, Mask]:
-        """For each of "added", "removed" and "changed" (renamed too) one bool per op of either graph."""
+        """For each of "added", "removed" and "changed" (renamed too) one bool per op of either graph.
+
+        Args:
+            index: The graph.
+        """
         both = [name for change in self.changed for name in (change.name, change.was)]
         both += [name for pair in self.renamed for name in pair]
         both += [each.path[0] for each in self.inside]
@@ -277,16 +281,16 @@ class _Comparison:
                     yield Inside((label,), replace(changes, inside=()))
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
 
-    def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[Changed]:
+    def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[OpChange]:
         """The results of a function that other tensors are now; no op of the body tells."""
         before, after = (graph.extras.function(name).ret for graph, name in ((self.before, was), (self.after, now)))
         for key in sorted(before.keys() | after.keys()):
             op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
             old, new = f"{renamed.get(op, op)}{colon}{rest}", after.get(key, "")
             if old != new:
-                yield Changed(key, key, (Detail("result", old, new),))
+                yield OpChange(key, key, (Detail("result", old, new),))
 
-    def _changed_ops(self) -> Iterator[Changed]:
+    def _changed_ops(self) -> Iterator[OpChange]:
         """The ops that both have and that are not the same, in the order of `after`."""
         for j, i in report_each(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
             a, b = self.before.nodes[i], self.after.nodes[j]
@@ -294,7 +298,7 @@ class _Comparison:
                 continue
             details = tuple(self._details(i, j, a, b))
             if details:
-                yield Changed(self.after.names[j], self.before.names[i], details)
+                yield OpChange(self.after.names[j], self.before.names[i], details)
 
     def _details(self, i: int, j: int, a: NodeDef, b: NodeDef) -> Iterator[Detail]:
         for what, one, other in (("type", a.op, b.op), ("device", a.device, b.device)):
@@ -357,7 +361,7 @@ class _Comparison:
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
 
     def _functions(self, *, whole_library: bool) -> FunctionChanges:
-        """What became of the libraries, but for what is `inside`."""
+        """The differences of two function libraries, except functions `inside`."""
         one, other = self.attributes
         before, after = self.before.functions, self.after.functions
         if not whole_library:

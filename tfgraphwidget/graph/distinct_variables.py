@@ -25,12 +25,13 @@ from tfgraphwidget.naming import split_input
 from tfgraphwidget.tf_types import NodeDef
 
 _KEYS = ("container", "shared_name")
+_HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})
 
 
 @cached_per_index
 def _first_handles(index: GraphIndex) -> Mapping[int, int]:
     """The first handle of the variable that each handle of a variable that is used stands for."""
-    first_of = first_handles(index.nodes, index.functions, index.extras.function)
+    first_of = first_handles(index.nodes, index.functions, index.extras.function, index.types)
     return {index.ids[name]: index.ids[first] for name, first in first_of.items()}
 
 
@@ -67,7 +68,10 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
 
 
 def first_handles(
-    nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], object]
+    nodes: Sequence[NodeDef],
+    functions: Collection[str],
+    function: Callable[[str], object],
+    op_types: Sequence[str] | None = None,
 ) -> dict[str, str]:
     """The name of each handle op of a variable that is used, with the name of the variable's first one.
 
@@ -75,9 +79,12 @@ def first_handles(
         nodes: The NodeDefs of a graph.
         functions: The names of the functions of its library.
         function: Finds the FunctionDef of a name.
+        op_types: The op types of the NodeDefs, if they were read before.
     """
-    handles = {node.name: node for node in nodes if node.op in HANDLES}
-    calls = [node for node in nodes if node.op in FUNCTION_CALLS and node.attr["f"].func.name in functions]
+    read = [node.op for node in nodes] if op_types is None else op_types
+    relevant = [(nodes[i], op_type) for i, op_type in enumerate(read) if op_type in _HANDLES_AND_CALLS]
+    handles = {node.name: node for node, op_type in relevant if op_type in HANDLES}
+    calls = [node for node, op_type in relevant if op_type in FUNCTION_CALLS and node.attr["f"].func.name in functions]
     savers = {node.name for node in calls if _is_saver(function(node.attr["f"].func.name))}
     unused = _Uses(nodes, handles, savers).unused_handles() if savers else frozenset[str]()
     first: dict[tuple[str, bytes, bytes], str] = {}
@@ -89,13 +96,13 @@ def _is_saver(function: Any) -> bool:
 
 
 def _key(node: NodeDef) -> tuple[str, bytes, bytes]:
-    """What two ops share that hold one variable."""
+    """The key of a variable: two ops with the same key hold one variable."""
     container, name = (node.attr[key].s if key in node.attr else b"" for key in _KEYS)
     return node.op.removesuffix("V2"), container, name or node.name.encode()
 
 
 class _Uses:
-    """What the ops of a graph do with its variables."""
+    """The uses of variables by the ops of a graph."""
 
     def __init__(self, nodes: Sequence[NodeDef], handles: Collection[str], savers: Collection[str]) -> None:
         self._savers, self._handles = savers, handles

@@ -12,12 +12,20 @@ from tfgraphwidget.progress import report_each
 
 
 def text(index: GraphIndex) -> str:
-    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control inputs."""
+    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control inputs.
+
+    Args:
+        index: The graph.
+    """
     return "\n".join(["digraph {", *_head(), *_scope(index), *_edges(index), "}", ""])
 
 
 def quote(value: str) -> str:
-    """A string as Graphviz reads it: `"a"`; nothing in it means anything to Graphviz."""
+    """A string as Graphviz reads it: `"a"`; nothing in it means anything to Graphviz.
+
+    Args:
+        value: The string.
+    """
     plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "").replace("\n", "\\n").replace("\0", "")
     return f'"{plain}"'
 

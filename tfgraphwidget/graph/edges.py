@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph.adjacency import turn_around
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.progress import report_each
 from tfgraphwidget.tf_types import NodeDef
@@ -57,7 +57,12 @@ class Rows:
 
 
 def reverse(csr: Csr, rows: int) -> Csr:
-    """The CSR of the opposite direction; each row is in ascending order."""
+    """The CSR of the opposite direction; each row is in ascending order.
+
+    Args:
+        csr: The edges, as rows of a sparse matrix.
+        rows: The number of rows.
+    """
     start, owner, _ = transpose(csr, rows)
     return Csr(start, owner)
 
@@ -85,15 +90,24 @@ def make_read_only(*arrays: npt.NDArray[np.generic]) -> None:
 
 
 def transpose(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
-    """Start and values of the opposite direction, and where in `csr` each of them stands."""
-    places = np.arange(len(csr.values), dtype=np.int32)
-    turned = csr_matrix((places, csr.values, csr.start), shape=(len(csr.start) - 1, rows)).tocsc()
-    make_read_only(turned.indptr, turned.indices, turned.data)
-    return turned.indptr, turned.indices, turned.data
+    """Start and values of the opposite direction, and where in `csr` each of them stands.
+
+    Args:
+        csr: The edges, as rows of a sparse matrix.
+        rows: The number of rows.
+    """
+    turned = turn_around(csr.start, csr.values, rows)
+    make_read_only(*turned)
+    return turned
 
 
 def merge_edges(a: Edges, b: Edges) -> Edges:
-    """Both lists of edges as one; of each op those of `a` come first."""
+    """Both lists of edges as one; of each op those of `a` come first.
+
+    Args:
+        a: The first edges.
+        b: The second edges.
+    """
     if not len(b.to):
         return a
     to, port = (np.empty(len(a.to) + len(b.to), dtype=np.int32) for _ in range(2))
@@ -105,12 +119,16 @@ def merge_edges(a: Edges, b: Edges) -> Edges:
 
 
 def control_edges(csr: Csr) -> Edges:
-    """Rows of ops as control edges."""
+    """Rows of ops as control edges.
+
+    Args:
+        csr: The edges, as rows of a sparse matrix.
+    """
     return Edges(csr.start, csr.values, np.full(len(csr.values), CONTROL, dtype=np.int32))
 
 
 class NodeArrays(NamedTuple):
-    """What NodeDefs say."""
+    """The content of NodeDefs as arrays."""
 
     names: list[str]
     types: list[str]

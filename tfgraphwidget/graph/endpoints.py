@@ -11,19 +11,34 @@ from tfgraphwidget.naming import split_tensor
 
 
 def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:
-    """(op, port) of each name; ANY_PORT for an op's name, which stands for every tensor of it."""
+    """(op, port) of each name; ANY_PORT for an op's name, which stands for every tensor of it.
+
+    Args:
+        index: The graph.
+        names: The names of tensors and ops.
+    """
     ports = ((name, traversal.ANY_PORT if name in index.ids else split_tensor(name)[1]) for name in names)
     return [(index.op(name), traversal.ANY_PORT if port is None else port) for name, port in ports]
 
 
 def readers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
-    """The ops that read the tensors; of an op's name (ANY_PORT) the op itself."""
+    """The ops that read the tensors; of an op's name (ANY_PORT) the op itself.
+
+    Args:
+        index: The graph.
+        tensors: The tensors, as pairs of an op's number and an output's.
+    """
     one = [t for t in tensors if t[1] != traversal.ANY_PORT]
     return [*(op for op, port in tensors if port == traversal.ANY_PORT), *traversal.readers_of(index, one).tolist()]
 
 
 def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
-    """Raise UnknownName when a name is no op's, or asks for an output that its op has not."""
+    """Raise UnknownName when a name is no op's, or asks for an output that its op has not.
+
+    Args:
+        index: The graph.
+        names: The names of tensors and ops.
+    """
     for name in names:
         op, port = (name, None) if name in index.ids else split_tensor(name)
         number = index.op(op)

@@ -23,7 +23,11 @@ def function_expression(function: Callable[..., object]) -> str:
 
 
 def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
-    """The syntax tree of a lambda; None if its source is not available, or when it is not clear which it is."""
+    """The syntax tree of a lambda; None if its source is not available, or when it is not clear which it is.
+
+    Args:
+        function: The Python function.
+    """
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):
@@ -59,7 +63,11 @@ def call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) ->
 
 
 def literal(value: object) -> str:
-    """A name, a number or a list of them as Python writes it, NumPy's too."""
+    """A name, a number or a list of them as Python writes it, NumPy's too.
+
+    Args:
+        value: A name, a number, or a list of them.
+    """
     if isinstance(value, str):
         return repr(str(value))
     if isinstance(value, list | tuple):

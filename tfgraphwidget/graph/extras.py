@@ -1,4 +1,4 @@
-"""What a graph holds besides ops and edges: control flow contexts, queue runners, functions."""
+"""The parts of a graph besides ops and edges: control flow contexts, queue runners, functions."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class GraphExtras(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ExtrasWithFunctions:
-    """What `base` gives, and functions that came with edits."""
+    """The extras of `base`, with functions that edits added."""
 
     base: GraphExtras
     functions: Mapping[str, FunctionDef]
     gradients: Mapping[str, str]
 
     def contexts(self) -> tuple[ContextDef, ...]:
-        """Those of the graph."""
+        """All of the graph."""
         return self.base.contexts()
 
     def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
-        """Those of the graph."""
+        """All of the graph."""
         return self.base.runners()
 
     def function(self, name: str) -> FunctionDef:
@@ -76,7 +76,7 @@ def with_functions(
 
 
 class NoExtras:
-    """Of a graph that has no more than ops and edges."""
+    """The extras of a graph that has only ops and edges."""
 
     def contexts(self) -> tuple[ContextDef, ...]:
         """None."""
@@ -87,9 +87,9 @@ class NoExtras:
         return ()
 
     def function(self, name: str) -> FunctionDef:
-        """None."""
+        """Raise KeyError: there is no function `name`."""
         raise KeyError(name)
 
     def gradient(self, name: str) -> str:  # noqa: ARG002
-        """None."""
+        """Return "": no function `name` has a gradient function."""
         return ""

@@ -21,6 +21,10 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
     and what an If does before what it does else.
 
     An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
+
+    Args:
+        node: The NodeDef of an op.
+        functions: The names of the functions of the graph's library.
     """
     if not functions:
         return ()

@@ -80,7 +80,12 @@ class GraphIndex:
         return dtypes + ("",) * (int(read.max(initial=-1)) + 1 - len(dtypes))
 
     def shape(self, i: int, port: int) -> Shape:
-        """The static shape of an output of op i."""
+        """The static shape of an output of op i.
+
+        Args:
+            i: The number of the op.
+            port: The number of the output.
+        """
         return self.typing.shape(self.names[i], port)
 
     @cached_property
@@ -155,7 +160,11 @@ class GraphIndex:
         return ScopeTree.build(self.names)
 
     def op(self, name: str) -> int:
-        """The number of an op, or of the op of a tensor; UnknownName proposes the nearest."""
+        """The number of an op, or of the op of a tensor; UnknownName proposes the nearest.
+
+        Args:
+            name: The name of an op or a tensor.
+        """
         number = self.ids.get(name)
         if number is None:
             number = self.ids.get(split_tensor(name)[0])
@@ -211,7 +220,11 @@ class GraphIndex:
         return grown
 
     def with_changed_nodes(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
-        """This index with other NodeDefs for some ops, of the same names; the order of ops stays."""
+        """This index with other NodeDefs for some ops, of the same names; the order of ops stays.
+
+        Args:
+            changed: The new NodeDefs by the numbers of the ops.
+        """
         order = sorted(changed)
         rows = read_nodes([changed[i] for i in order], self.ids, None)
         nodes, types = list(self.nodes), self.types
@@ -232,6 +245,9 @@ class GraphIndex:
         """This index with other names for some ops, whose NodeDefs come with them; edges stay, old names are reserved.
 
         What names these ops in other NodeDefs, in collections and variables is for the caller to change.
+
+        Args:
+            nodes: The new NodeDefs by the numbers of the ops.
         """
         names, new_nodes = list(self.names), list(self.nodes)
         for i, node in nodes.items():
@@ -245,6 +261,24 @@ class GraphIndex:
             nodes=new_nodes,
             typing=self.typing if not pairs else RenamedTyping(self.typing, pairs),
             reserved=self.reserved | {name.lower() for name in reserved},
+        )
+
+    def with_order(self, order: Sequence[int]) -> GraphIndex:
+        """This index with its ops in another order.
+
+        Args:
+            order: The present number of each op.
+        """
+        nodes = [self.nodes[op] for op in order]
+        rows = read_nodes(nodes, {}, 0)
+        return replace(
+            self,
+            names=rows.names,
+            types=rows.types,
+            nodes=rows.nodes,
+            inputs=rows.inputs,
+            ports=rows.ports,
+            controls=rows.controls,
         )
 
     def with_shapes(self, shapes: Mapping[tuple[str, int], Shape]) -> GraphIndex:

@@ -70,7 +70,12 @@ def complete_blocks(
 
 
 def enclosing_ops(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
-    """`ops` with all of each loop and conditional that holds one of them, the outermost ones too."""
+    """`ops` with all of each loop and conditional that holds one of them, the outermost ones too.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
+    """
     flow = _Flow(index)
     grown = flow.grow(frozenset(ops), stay=False)
     return grown | flow.deciding(grown)
@@ -80,6 +85,10 @@ def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
     """The frame names of the while loops whose own variables enter among `ops`, in graph order; each once.
 
     An invariant that enters a loop which is not copied is not one: its copy enters the original's frame.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
     """
     entering = (index.nodes[i].attr for i in sorted(ops) if index.types[i] in ENTER)
     return tuple(dict.fromkeys(a["frame_name"].s.decode(errors="surrogateescape") for a in entering if _varies(a)))
@@ -174,7 +183,7 @@ class _Flow:
                     )
 
     def parameters(self, added: frozenset[int], grown: frozenset[int], cut: Collection[Tensor]) -> frozenset[int]:
-        """What the added ops read, as in `between`: from `cut` on, or what depends on no value from outside."""
+        """The inputs of the added ops, as in `between`: from `cut` on, or from ops without a value from outside."""
         if not added:
             return frozenset()
         free = ~computed_from_outside(self.index)
@@ -228,7 +237,7 @@ class _Flow:
         return around[0] if around else -1
 
     def _made_of(self, k: int, ops: Collection[int]) -> set[int]:
-        """Those of the ops that make up the block itself."""
+        """The ops that make up the block itself."""
         block = self.blocks[k]
         own = [*block.switches, *block.merges]
         if isinstance(block, Loop):

@@ -67,7 +67,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
 
 
 def _about(index: GraphIndex, *, text: bool) -> dict[str, object]:
-    """What the graph as a whole tells; as text without the collections, whose names would make one endless line."""
+    """The attributes of the graph as a whole; as text without the collections, whose names would be too long."""
     variables = tuple(variable.handle for variable in index.variable_defs)
     functions = tuple(sorted(index.functions))
     if text:
@@ -76,7 +76,7 @@ def _about(index: GraphIndex, *, text: bool) -> dict[str, object]:
     return {"variables": variables, "functions": functions, "collections": collections}
 
 
-def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, Any]:
+def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, object]:
     """The attributes of an edge: those of its tensor."""
     if port == CONTROL:
         return {"tensor": f"^{index.names[op]}", "control": True}
@@ -107,6 +107,10 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
     """Write the graph as GraphML, which networkx, Gephi and yEd read; every attribute is a str, an int or a bool.
 
     Raises GraphEditError for more edges, or more attributes of different names, than can be written in a minute.
+
+    Args:
+        index: The graph.
+        path: The file to write.
     """
     _check_size(index)
     graph = networkx(index, text=True)

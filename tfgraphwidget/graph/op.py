@@ -72,7 +72,7 @@ class Op:
         """The ops that read one of its tensors, in graph order."""
         return tuple(self.index.names[i] for i in dict.fromkeys(self.index.consumers.row(self.number).tolist()))
 
-    def attr(self, name: str, default: Any = None) -> Any:
+    def attr(self, name: str, default: object = None) -> Any:
         """An attribute as a Python value (bytes, int, float, bool, a dtype's name, a list of these), else the proto.
 
         `default` when the op has no such attribute.

@@ -34,6 +34,10 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
 
     Drawing random numbers counts: it moves a generator on. What holds a state, or looks at one, does not. A call is
     judged by the functions that it calls, as far as they are known.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
     """
     effects = _Effects(index)
     may = mask_of(index, ops) & of_type(index, effects.may_have)
@@ -44,14 +48,20 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
 
 
 def writes(index: GraphIndex, ops: Iterable[int]) -> Mask:
-    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue, an insert."""
+    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue, an insert.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
+    """
     return mask_of(index, (i for i in side_effects(index, ops) if _reads_handle(index, i)))
 
 
 def _reads_handle(index: GraphIndex, op: int) -> bool:
     start = index.inputs.start[op]
     for slot, source in enumerate(index.input_lists[op]):
-        dtype = index.dtypes(source)[int(index.ports[start + slot])]
+        dtypes, port = index.dtypes(source), int(index.ports[start + slot])
+        dtype = dtypes[port] if port < len(dtypes) else ""  # of a custom op
         if dtype == "resource" or dtype.endswith("_ref"):
             return True
     return False
@@ -59,7 +69,7 @@ def _reads_handle(index: GraphIndex, op: int) -> bool:
 
 @cached_per_index
 def _judgements(index: GraphIndex) -> tuple[dict[str, bool], dict[str, tuple[str, ...]], dict[str, bool]]:  # noqa: ARG001
-    """What is known so far of the op types and functions of an index: an edit asks several times."""
+    """The effects of op types and functions of an index that are known so far: an edit asks several times."""
     return {}, {}, {}
 
 

@@ -28,7 +28,7 @@ def _loop(index: GraphIndex) -> Mask:
     return mask | mask_of(index, {op for loop in control_flow.loops(index) for op in loop.ops})
 
 
-def _door(index: GraphIndex) -> Mask:
+def _call(index: GraphIndex) -> Mask:
     if not index.functions:
         return np.zeros(len(index), bool)
     return np.fromiter((bool(called_functions(node, index.functions)) for node in index.nodes), bool, len(index))
@@ -48,8 +48,9 @@ TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
     "constant": lambda index: of_type(index, CONSTANTS.__contains__),
     "input": lambda index: of_type(index, is_placeholder),
     "loop": _loop,
-    "door": _door,
+    "call": _call,
     "stateful": _stateful,
+    "door": _call,  # an older word for it
 }
 """Word behind `is:` -> the ops that are that, one bool each: handles of variables, placeholders, what runs in a while
 loop and ops that are one, ops that call a function, and those whose OpDef says that they are stateful."""
@@ -72,10 +73,14 @@ class AttributeValues:
 
     def holds(self, op: int, holds: Callable[[AttrValue], object]) -> bool:
         """Whether an op has the attribute, and its AttrValue is one that `holds`."""
+        value = self.value(op)
+        return value is not None and bool(holds(value))
+
+    def value(self, op: int) -> AttrValue | None:
+        """The AttrValue of an op; None if it does not have the attribute."""
         node = self._index.nodes[op]
         name, default = self._defaults[node.op]
-        value = node.attr.get(name, default)
-        return value is not None and bool(holds(value))
+        return node.attr.get(name, default)
 
     def _look_up(self, op_type: str) -> tuple[str, AttrValue | None]:
         """The attribute's name as the OpDef writes it, and its default or None."""
@@ -120,6 +125,9 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 
 def normalized_text(text: str) -> str:
     """A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way.
+
+    Args:
+        text: The value as text.
 
     >>> normalized_text("SAME"), normalized_text("(1, 2.0, None)"), normalized_text("?x3"), normalized_text("1e-3")
     ('same', '[1,2,?]', '[?,3]', '0.001')

@@ -71,6 +71,20 @@ TABLE_WRITES = frozenset(
 )
 # They call a Python function of this process, which no other process has.
 PYTHON_CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+# They raise an error where a value is not as it should be, and compute nothing else.
+CHECKS = frozenset({"Assert", "CheckNumerics", "CheckNumericsV2"})
+# They give their input unchanged, and only say something to who trains or checks.
+HANDS_ON = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot"})
+# They compute nothing: others wait for them.
+WITHOUT_OUTPUTS = frozenset({"Assert", "NoOp"})
+# What they read is needed with full precision: an epsilon that is added to a variance before one of them.
+PRECISION_SENSITIVE = frozenset({"Rsqrt", "Sqrt", "Log", "Pow", "RealDiv", "Reciprocal"})
+# Their output can be much larger than their inputs.
+EXPANDING = frozenset({"Fill", "Tile", "BroadcastTo", "Range", "LinSpace", "OneHot", "SparseToDense", "ScatterNd"})
+# Of floats they are the same; Div of integers rounds.
+DIVISIONS = frozenset({"RealDiv", "Div"})
+# They write to the log.
+PRINTS = frozenset({"Print", "PrintV2"})
 # They write and read the values of variables in checkpoints of this format.
 CHECKPOINT_VALUES = frozenset({"SaveV2", "RestoreV2"})
 # They write or read checkpoints.
@@ -139,6 +153,16 @@ SIZE_FORWARDING = IDENTITY | ENTER | {"Cast", "Snapshot", "StopGradient"}
 # to a seed: tf.data replaces the pair 0, 0 by another.
 SEED_FORWARDING = frozenset({"Identity", "Select", "SelectV2", "Equal", "LogicalAnd", "Cast", "Pack", "ConcatV2"})
 
+# Arithmetic
+
+# They give the same whatever the order of their inputs; patterns try each.
+COMMUTATIVE = frozenset(
+    {
+        *("Add", "AddV2", "AddN", "AccumulateNV2", "Mul", "Maximum", "Minimum", "SquaredDifference", "Equal"),
+        *("NotEqual", "ApproximateEqual", "LogicalAnd", "LogicalOr", "BitwiseAnd", "BitwiseOr", "BitwiseXor"),
+    }
+)
+
 # Shapes
 
 # Their values are known from the static shape of their input.
@@ -182,6 +206,55 @@ FUSED_BATCH_NORMS = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatch
 BATCH_MATMULS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})
 # The op that does the work of a fused op: TensorFlow's optimizer joins it with the bias and the activation behind it.
 FUSION_ROOTS = FOLDABLE_LAYERS | BATCH_MATMULS | FUSED_BATCH_NORMS
+
+# Half precision
+
+# They overflow, or lose digits, with 16-bit floats: softmax, losses, exponentials, sums of many terms, squares, the
+# statistics of batch normalizations, and the thresholds and boxes of detectors.
+FLOAT32_OPS = frozenset(
+    {
+        *("Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"),
+        *("CTCLoss", "CTCLossV2", "L2Loss", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sqrt", "Rsqrt"),
+        *("RsqrtGrad", "SqrtGrad", "Reciprocal", "Square", "SquaredDifference", "Sum", "Mean", "Prod"),
+        *("Cumsum", "Cumprod", "CumulativeLogsumexp", "EuclideanNorm", "FusedBatchNorm"),
+        *("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"),
+        *("BatchNormWithGlobalNormalization", "NonMaxSuppression", "NonMaxSuppressionV2"),
+        *("NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5"),
+        *("NonMaxSuppressionWithOverlaps", "CombinedNonMaxSuppression", "GenerateBoundingBoxProposals"),
+        *("CropAndResize", "Lgamma", "Digamma", "Erfinv", "Ndtri", "SegmentSum", "UnsortedSegmentSum"),
+        *("Range", "Fill"),
+    }
+)
+# They have a kernel for float32 on the CPU and none for the dtype, in TensorFlow 2.21.
+NO_HALF_KERNELS = {
+    "float16": frozenset(
+        {
+            *("AdjustContrastv2", "AdjustHue", "AdjustSaturation", "ApproximateEqual", "AvgPool3D"),
+            *("AvgPool3DGrad", "BandedTriangularSolve", "BatchMatMulV3", "Cholesky", "CholeskyGrad"),
+            *("Dawsn", "DecodePaddedRaw", "Erfinv", "Expint", "FresnelCos", "FresnelSin", "Igamma"),
+            *("Igammac", "LinSpace", "LogMatrixDeterminant", "Lu", "MatrixDeterminant"),
+            *("MatrixExponential", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot"),
+            *("MatrixTriangularSolve", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "Mod", "Ndtri"),
+            *("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"),
+            *("QuantizeAndDequantizeV4", "QuantizeAndDequantizeV4Grad", "Rint", "SelfAdjointEig"),
+            *("SelfAdjointEigV2", "SparseAdd", "SparseAddGrad", "SparseMatrixMatMul", "Spence", "Svd"),
+            "TruncateMod",
+        }
+    ),
+    "bfloat16": frozenset(
+        {
+            *("ApproximateEqual", "BatchNormWithGlobalNormalization"),
+            *("BatchNormWithGlobalNormalizationGrad", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e"),
+            *("BesselJ0", "BesselJ1", "BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0"),
+            *("BesselY1", "Dawsn", "Diag", "DiagPart", "Digamma", "Erfinv", "Expint", "FresnelCos"),
+            *("FresnelSin", "FusedBatchNormV3", "Igamma", "Igammac", "LRN", "LRNGrad", "Lgamma"),
+            *("LinSpace", "MatrixTriangularSolve", "Mod", "Ndtri", "QuantizeAndDequantize"),
+            *("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4"),
+            *("QuantizeAndDequantizeV4Grad", "RaggedRange", "Rint", "SparseAdd", "SparseAddGrad"),
+            *("SparseMatrixMatMul", "Spence", "TruncateMod"),
+        }
+    ),
+}
 
 # Dtypes
 

@@ -42,10 +42,14 @@ class Answer(NamedTuple):
 
 
 def search(index: GraphIndex, text: str) -> Answer:
-    """What a query finds; nothing when it makes no sense.
+    """The ops that match a query; none if it is invalid.
 
     First the ops that are called like the query's words, then those of whose own last part these are a part (or of the
     type), then what lies in scopes of that name; each in graph order.
+
+    Args:
+        index: The graph.
+        text: The query, as in the search box.
     """
     try:
         terms = parse(text)
@@ -58,7 +62,12 @@ def search(index: GraphIndex, text: str) -> Answer:
 
 @with_recipe
 def find(index: GraphIndex, text: str) -> Selection:
-    """The ops that fit a query. Raises GraphEditError when it makes no sense, or takes too long."""
+    """The ops that fit a query. Raises GraphEditError when it makes no sense, or takes too long.
+
+    Args:
+        index: The graph.
+        text: The query, as in the search box.
+    """
     ops, timeout = _fitting(index, parse(text))
     if timeout.has_expired:
         raise GraphEditError(
@@ -69,7 +78,11 @@ def find(index: GraphIndex, text: str) -> Selection:
 
 
 def parse(text: str) -> tuple[Term, ...]:
-    """The terms of a query. Raises GraphEditError for what is none."""
+    """The terms of a query. Raises GraphEditError for what is none.
+
+    Args:
+        text: The query, as in the search box.
+    """
     if not isinstance(text, str):
         raise GraphEditError(f"{value_text(text)} is no query; write text: editor.find('type:Conv2D').")
     if len(text) > _LONGEST:
@@ -82,6 +95,23 @@ def parse(text: str) -> tuple[Term, ...]:
     if len(terms) > _MOST_TERMS:
         raise GraphEditError(f"A query has at most {_MOST_TERMS} terms, and this one {len(terms)}; leave some out.")
     return tuple(terms)
+
+
+def pattern_in(text: str) -> str:
+    """The pattern of a query that is nothing else; "" if it is another query.
+
+    Args:
+        text: The query, as in the search box.
+
+    >>> pattern_in("pattern: Relu(x)"), pattern_in("pattern:Relu(x) scope:net"), pattern_in("Relu")
+    ('Relu(x)', '', '')
+    """
+    try:
+        terms = parse(text)
+    except GraphEditError:
+        return ""
+    (first, *more) = terms or (Term("", ""),)
+    return first.value if first.key == "pattern" and not (first.negated or more) else ""
 
 
 def _skip(text: str, at: int) -> int:
@@ -119,16 +149,37 @@ def _term(text: str, at: int) -> tuple[Term, int]:
 def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
     """The value behind a key, what kind of pattern it is, and where it ends."""
     regex = _REGEX.match(text, at)
-    if regex and key not in ("shape", "is"):
+    if regex and key not in ("shape", "is", "pattern"):
         return regex[1], "regex", regex.end()
     if text[at : at + 1] in ('"', "'"):
         value, end = _quoted_value(text, at)
         return value, "plain", end
+    if key == "pattern" and text[at : at + 1].strip():
+        end = _balanced_end(text, at)
+        return text[at:end], "plain", end
     longer = {"shape": [_BRACKETS], "attr": [_ASSIGNED, _BRACKETS]}.get(key, [])
     match = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
     if match is None or match[0] == "/" or (key == "attr" and match[0][0] == "="):
         raise GraphEditError(f"Write what you look for behind {key + ':'!r}, as in {KEYS[key].example}.")
     return match[0], _kind(match[0]), match.end()
+
+
+def _balanced_end(text: str, at: int) -> int:
+    """Where a pattern ends: at a space that stands in no brackets and no quotes."""
+    depth, quote = 0, ""
+    for end in range(at, len(text)):
+        letter = text[end]
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter.isspace() and depth <= 0 and text[end - 1] not in ";=|:":
+            return end
+    return len(text)
 
 
 def _quoted_value(text: str, at: int) -> tuple[str, int]:

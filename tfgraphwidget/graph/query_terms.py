@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,15 +13,16 @@ from tfgraphwidget.graph import op_predicates
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import Ids
+from tfgraphwidget.graph.patterns import find_matches, parse
 from tfgraphwidget.graph.regex_timeout import RegexTimeout
-from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_pattern
+from tfgraphwidget.graph.tensors import matches_shape, parse_shape
 from tfgraphwidget.naming import did_you_mean
 
 _LONGEST_NAME = 1_000  # characters that a regular expression looks through
 
 
 class Key(NamedTuple):
-    """What can stand before a colon: terms of little cost are asked first; an example for a person to start from."""
+    """A key of a query, before the colon: cheap terms are evaluated first; with an example."""
 
     cost: int
     example: str
@@ -37,6 +37,7 @@ KEYS = {
     "device": Key(2, "device:GPU"),
     "scope": Key(0, "scope:net/block1"),
     "is": Key(0, "is:variable"),
+    "pattern": Key(5, "pattern:Relu(BiasAdd(x,b=Const))"),
 }
 WORD = Key(1, "softmax")
 """A word without a key is found in names and types."""
@@ -62,7 +63,11 @@ class TermMatcher:
     timeout: RegexTimeout
 
     def mask(self, term: Term) -> Mask:
-        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that makes no sense."""
+        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that makes no sense.
+
+        Args:
+            term: A term of a query.
+        """
         fits: Callable[[Term], Mask] = getattr(self, f"_{term.key or 'word'}")
         return fits(term)
 
@@ -133,10 +138,17 @@ class TermMatcher:
         read = op_predicates.TRAITS.get(term.value.lower())
         if read is None:
             raise GraphEditError(
-                f"An op can be {', '.join(op_predicates.TRAITS)}, not {term.value[:40]!r}."
+                f"An op can be {', '.join(name for name in op_predicates.TRAITS if name != 'door')}, "
+                f"not {term.value[:40]!r}."
                 f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
             )
         return read(self.index)[self.ops]
+
+    def _pattern(self, term: Term) -> Mask:
+        mask = np.zeros(len(self.index), bool)
+        for match in find_matches(self.index, parse(term.value)):
+            mask[list(match.numbers)] = True
+        return mask[self.ops]
 
     def _matching_values(self, values: Iterable[str], term: Term, *, tails: bool = False) -> set[str]:
         """The values that a term means: those that are just so, or else those that it is a part of.
@@ -158,7 +170,12 @@ class TermMatcher:
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
-    """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression."""
+    """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression.
+
+    Args:
+        term: A term of a query.
+        timeout: The time limit of regular expressions.
+    """
     if term.kind == "regex":
         search = timeout.search(term.value)
         return lambda text: len(text) <= _LONGEST_NAME and search(text)
@@ -200,29 +217,3 @@ def matches_glob(pieces: Sequence[str], text: str) -> bool:
         if at < len(piece):
             return False
     return text.endswith(last) and len(text) - len(last) >= at
-
-
-_SIZES: dict[str, object] = {"?": None, "none": None, "-1": None, "*": "*", "...": ..., "…": ...}
-
-
-def parse_shape(text: str) -> ShapePattern:
-    """The pattern of `tensors.matches_shape` that a text means: "?x224x3", "[None, 10]", "*", "unknown", "scalar".
-
-    >>> parse_shape("?x224x3"), parse_shape("[None, 10]"), parse_shape("scalar")
-    ((None, 224, 3), (None, 10), ())
-    """
-    low = text.strip().lower()
-    if low in ("*", "unknown"):
-        return "*" if low == "*" else None
-    bracketed = low[:1] + low[-1:] in ("[]", "()")
-    inside = "" if low == "scalar" else low[1:-1] if bracketed else low
-    split = inside.split(",") if bracketed else re.split(r"[x×,]", inside)
-    sizes = [size.strip() for size in split]
-    if sizes[-1] == "":
-        sizes.pop()  # "(2,)", or no size at all
-    if not all(size in _SIZES or (size.isascii() and size.isdecimal() and len(size) < 16) for size in sizes):
-        raise GraphEditError(
-            f"{text[:40]!r} is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, "
-            "and once ... for any number of them."
-        )
-    return shape_pattern([_SIZES[size] if size in _SIZES else int(size) for size in sizes])

@@ -36,7 +36,7 @@ class RegexTimeout:
 
     def __init__(self, seconds: float) -> None:
         self._seconds_left = seconds
-        self._begun: float | None = None
+        self._start: float | None = None
         self.has_expired = False
 
     def filter(self, items: Iterable[T], predicate: Callable[[T], object]) -> list[T]:
@@ -50,7 +50,7 @@ class RegexTimeout:
             The items; fewer than there are when `has_expired` is true afterwards.
         """
         matches: list[T] = []
-        self._begun = time.thread_time()
+        self._start = time.thread_time()
         try:
             for count, item in enumerate(items):
                 if not count % 64 and self.seconds_left <= 0:
@@ -59,13 +59,13 @@ class RegexTimeout:
                     matches.append(item)
         except TimeoutError:
             self.has_expired = True
-        self._seconds_left, self._begun = self.seconds_left, None
+        self._seconds_left, self._start = self.seconds_left, None
         return matches
 
     @property
     def seconds_left(self) -> float:
         """The seconds that are left."""
-        return self._seconds_left - (0.0 if self._begun is None else time.thread_time() - self._begun)
+        return self._seconds_left - (0.0 if self._start is None else time.thread_time() - self._start)
 
     def search(self, pattern: str) -> Callable[[str], object]:
         """Compile a pattern to a function that tells whether a text matches it anywhere.

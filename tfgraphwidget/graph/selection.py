@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import Checked, check, value_text
+from tfgraphwidget.argument_checks import ArgumentChecks, check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask, make_read_only
@@ -34,7 +34,11 @@ _Maker = TypeVar("_Maker", bound="Callable[..., Selection]")
 
 
 def with_recipe(make: _Maker) -> _Maker:
-    """A function of an index, or of a selection, whose results know how they were made."""
+    """A function of an index, or of a selection, whose results know how they were made.
+
+    Args:
+        make: Makes the selection again on another graph.
+    """
 
     @wraps(make)
     def build_selection(first: object, *arguments: object, **options: object) -> Selection:
@@ -47,7 +51,7 @@ def with_recipe(make: _Maker) -> _Maker:
 
 
 def _on(thing: object, index: GraphIndex) -> object:
-    """What a maker was given, for another state of the graph: the index itself, or a selection made again."""
+    """An argument of a maker, for another state of the graph: the index itself, or a selection made again."""
     if isinstance(thing, GraphIndex):
         return index
     if isinstance(thing, Selection):
@@ -56,7 +60,7 @@ def _on(thing: object, index: GraphIndex) -> object:
 
 
 @dataclass(frozen=True, eq=False)
-class Selection(Part, Checked):
+class Selection(Part, ArgumentChecks):
     """Ops of one index: `mask` has one bool per op; `expression` is the Python that gives it.
 
     `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`. `| & -` join them too, `~` is of
@@ -93,7 +97,15 @@ class Selection(Part, Checked):
         return cls(index, traversal.mask_of(index, ops), expression)
 
     def upstream(self, /, **how: Any) -> Selection:
-        """These ops and everything they need; the options are those of `Selecting.upstream`.
+        """These ops and everything they need.
+
+        Args:
+            **how: `stop_at` (names of tensors that are not crossed), `within` (a Selection: only its ops are reached),
+                `controls` (False: control inputs are not followed) and `inclusive` (False: without these ops), as in
+                `GraphEditor.upstream`.
+
+        Returns:
+            The Selection.
 
         >>> import tfgraphwidget as tgw
         >>> tgw.example().ops("net/hidden/Relu").upstream(stop_at="net/hidden/MatMul:0").ops
@@ -102,7 +114,15 @@ class Selection(Part, Checked):
         return self.walk_with("upstream", Walk.of(self.index, **how))
 
     def downstream(self, /, **how: Any) -> Selection:
-        """These ops and everything that needs them; the options are those of `Selecting.upstream`.
+        """These ops and everything that needs them.
+
+        Args:
+            **how: `stop_at` (names of tensors that are not crossed), `within` (a Selection: only its ops are reached),
+                `controls` (False: control inputs are not followed) and `inclusive` (False: without these ops), as in
+                `GraphEditor.upstream`.
+
+        Returns:
+            The Selection.
 
         >>> import tfgraphwidget as tgw
         >>> len(tgw.example().ops("net/hidden/Relu").downstream())
@@ -112,7 +132,12 @@ class Selection(Part, Checked):
 
     @with_recipe
     def walk_with(self, way: str, how: Walk) -> Selection:
-        """`upstream` or `downstream`, with options that were checked."""
+        """`upstream` or `downstream`, with options that were checked.
+
+        Args:
+            way: The name of the method.
+            how: Where the walk stops.
+        """
         first = pairs(self.index, self.tensors)
         up = way == "upstream"
         beside = traversal.mask_of(self.index, [op for op, _ in first] if up else readers_of(self.index, first))
@@ -122,7 +147,13 @@ class Selection(Part, Checked):
 
     @with_recipe
     def grow(self, *, controls: bool = False) -> Selection:
-        """With the ops one edge away, up and down; `controls` follows control edges too.
+        """With the ops one edge away, up and down.
+
+        Args:
+            controls: Whether control edges are followed too.
+
+        Returns:
+            The Selection.
 
         >>> import tfgraphwidget as tgw
         >>> tgw.example().ops("net/hidden/Relu").grow().ops[:3]
@@ -134,6 +165,9 @@ class Selection(Part, Checked):
     @with_recipe
     def shrink(self, *, controls: bool = False) -> Selection:
         """Without the ops that are one edge away from an op outside; the opposite of `grow`.
+
+        Args:
+            controls: Whether control edges count.
 
         >>> import tfgraphwidget as tgw
         >>> "net/hidden/Relu" in tgw.example().scope("net/hidden").shrink()
@@ -168,7 +202,11 @@ class Selection(Part, Checked):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the names to a JSON file, which `editor.load` reads on this graph or another that has these ops.
 
-        Raises GraphEditError when the file cannot be written; an old file is then as it was.
+        Args:
+            path: The file to write, as a string or a `pathlib.Path`.
+
+        Raises:
+            GraphEditError: The file cannot be written; an old file is unchanged.
 
         >>> import tempfile, tfgraphwidget as tgw
         >>> path = tempfile.mkdtemp() + "/part.json"
@@ -184,7 +222,11 @@ class Selection(Part, Checked):
             raise unwritable(Path(path), error) from error
 
     def on(self, index: GraphIndex) -> Selection:
-        """The same ops by name on another state of the same graph, less those that are gone."""
+        """The same ops by name on another state of the same graph, less those that are gone.
+
+        Args:
+            index: The graph.
+        """
         if index is self.index:
             return self
         if index.origin is not self.index.origin:
@@ -322,7 +364,7 @@ class Walk:
         return reached if self.inclusive else reached & ~first
 
     def arguments(self) -> list[str]:
-        """As Python writes them; those at their default are left out."""
+        """Write arguments as Python does; those at their default are left out."""
         options = [f"stop_at={literal(list(self.stop_at))}"] if self.stop_at else []
         options += [f"within={self.within}"] if self.within is not None else []
         options += [] if self.controls else ["controls=False"]

@@ -36,7 +36,12 @@ _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE
 
 @with_recipe
 def ops(index: GraphIndex, *names: str) -> Selection:
-    """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it."""
+    """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it.
+
+    Args:
+        index: The graph.
+        *names: The names of ops and tensors.
+    """
     tensors = dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None)
     check_ports(index, tensors)
     selection = Selection.of(index, [index.op(n) for n in names if n not in tensors], call("ops", names))
@@ -45,14 +50,24 @@ def ops(index: GraphIndex, *names: str) -> Selection:
 
 @with_recipe
 def scope(index: GraphIndex, *names: str) -> Selection:
-    """All ops inside the name scopes, nested scopes included."""
+    """All ops inside the name scopes, nested scopes included.
+
+    Args:
+        index: The graph.
+        *names: The name scopes.
+    """
     members = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
     return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *members]), call("scope", names))
 
 
 @with_recipe
 def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
-    """Ops in whose name the regular expression is found. Raises GraphEditError when that takes over a minute."""
+    """Ops in whose name the regular expression is found. Raises GraphEditError when that takes over a minute.
+
+    Args:
+        index: The graph.
+        pattern: The regular expression.
+    """
     try:
         compiled = re.compile(pattern)
         if not isinstance(compiled.pattern, str):
@@ -74,7 +89,12 @@ def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
 
 @with_recipe
 def of_type(index: GraphIndex, *types: str) -> Selection:
-    """Ops of the given types, for example "Conv2D"."""
+    """Ops of the given types, for example "Conv2D".
+
+    Args:
+        index: The graph.
+        *types: The op types.
+    """
     kinds, code = index.kinds
     for op_type in types:
         if _text(op_type, "op type") not in kinds:
@@ -88,7 +108,12 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
 
 @with_recipe
 def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
-    """The ops for which a function of an `Op` says true."""
+    """The ops for which a function of an `Op` says true.
+
+    Args:
+        index: The graph.
+        holds: The predicate.
+    """
     if not callable(holds):
         raise GraphEditError(f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
     selection = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
@@ -109,7 +134,12 @@ def _holds(holds: Callable[[Op], object], op: Op) -> bool:
 
 @with_recipe
 def fan_out(index: GraphIndex, at_least: int) -> Selection:
-    """Ops whose tensors are read by so many ops or more."""
+    """Ops whose tensors are read by so many ops or more.
+
+    Args:
+        index: The graph.
+        at_least: The number of consumers.
+    """
     try:
         at_least = operator.index(at_least)
     except TypeError:
@@ -117,7 +147,9 @@ def fan_out(index: GraphIndex, at_least: int) -> Selection:
     edges = index.readers
     owner = edges.owner.astype(np.int64)
     data = edges.port != CONTROL
-    distinct = np.unique(owner[data] * len(index) + edges.to[data]) // max(len(index), 1)
+    pairs_of_ops = owner[data] * len(index) + edges.to[data]
+    # In order, since edges are listed by who produces, and those by who reads: equal pairs stand side by side.
+    distinct = owner[data][np.flatnonzero(np.diff(pairs_of_ops, prepend=-1))]
     count = np.bincount(distinct, minlength=len(index))
     return Selection(index, count >= at_least, call("fan_out", [at_least]))
 
@@ -127,6 +159,9 @@ def trainable(index: GraphIndex) -> Selection:
     """The handles of the trainable variables: those in the collection of that name, or that say so themselves.
 
     One handle of each variable.
+
+    Args:
+        index: The graph.
     """
     names = {split_tensor(m.name)[0] for m in index.collections.get(TRAINABLE, ())}
     names |= {handle for handle, variable in index.defined_variables.items() if variable.trainable}
@@ -135,7 +170,7 @@ def trainable(index: GraphIndex) -> Selection:
 
 
 @with_recipe
-def producing(index: GraphIndex, *, dtype: Any = "*", shape: object = "*") -> Selection:
+def producing(index: GraphIndex, *, dtype: object = "*", shape: object = "*") -> Selection:
     """Ops with an output of such a dtype and static shape.
 
     `dtype` is a `tf.DType` or a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown
@@ -231,7 +266,12 @@ def enclosed(
 
 @with_recipe
 def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
-    """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph."""
+    """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph.
+
+    Args:
+        index: The graph.
+        path: The path, as a string or a `pathlib.Path`.
+    """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         held_ops, tensors = list(map(str, document["ops"])), list(map(str, document["tensors"]))

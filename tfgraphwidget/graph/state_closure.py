@@ -149,7 +149,7 @@ class _Completing:
         return whole
 
     def _writes_before(self, whole: Mask) -> Mask:
-        """What writes to state before some op of `whole` may run, from the state on, with what it needs.
+        """The ops that write to state before some op of `whole` may run, with their inputs.
 
         Variables count wherever they are, other state only where it is in `whole`: an enqueue to the queue of another
         pipeline is that one's. A consumer of what a write to a reference variable returns reads that variable.
@@ -175,7 +175,7 @@ class _Completing:
         return traversal.backward(index, np.flatnonzero(writes_before), within=within, controls=False)
 
     def _initial_value_ops(self, variables: Iterable[VariableDef]) -> Mask:
-        """What the assigns and the VariableDefs' initial values need (TensorFlow may put a guard between the two).
+        """The ops that the assigns and the VariableDefs' initial values need; TensorFlow may put a guard between them.
 
         Nothing for a variable of which that depends on a value from outside.
         """
@@ -206,7 +206,7 @@ class _Completing:
         return reads + [i for i in waits if within[i]], reads
 
     def _filling_ops(self, whole: Mask, holders: Iterable[int]) -> Mask:
-        """What fills the states that some ops hold, with what it needs."""
+        """The ops that fill the state that some ops hold, with their inputs."""
         states = {i for holder in holders for i in self._states[holder]} - self._filled
         if not states:
             return np.zeros(len(self.index), dtype=bool)
@@ -241,12 +241,24 @@ class _Completing:
         """Which ops run in a v1 loop or conditional, its Exits and Merges too."""
         return traversal.mask_of(self.index, chain.from_iterable(block.ops for block in control_flow(self.index)))
 
+    def _read_elsewhere(self, computed: Mask, near: Mask, members: list[int]) -> Mask:
+        """Which of the ops `computed` lead out of `near` other than to summaries, and all of `computed` behind them."""
+        index = self.index
+        consumers, owner = index.consumers.values, index.consumers.owner
+        leads_out = ~near & ~of_type(index, lambda op_type: "Summary" in op_type)
+        ends = traversal.mask_of(index, owner[leads_out[consumers]]) & computed
+        ends[members] = False
+        on_the_way = traversal.backward(index, np.flatnonzero(ends), within=computed, controls=False)
+        return traversal.forward(index, np.flatnonzero(on_the_way), within=computed, controls=False)
+
     def belonging(self, whole: Mask, key: str) -> Mask:
         """Members of a collection that read ops of `whole`, with what they need; none that needs values from outside.
 
         A regularisation loss may read copied variables only; an update op brings along the variable that it updates,
-        unless that is shared: the original's update keeps it. What only waits for an op outside is copied too, unless
-        that op writes to a variable: run before the copy's update, it would change the original's.
+        unless that is shared: the original's update keeps it. What it computes from the part must serve updates only:
+        the next layer's batch norm is not of this part, although its moving averages depend on it. What only waits
+        for an op outside is copied too, unless that op writes to a variable: run before the copy's update, it would
+        change the original's.
         """
         index, walked = self.index, ~(whole | self.boundary)
         ops = (index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ()))
@@ -261,5 +273,6 @@ class _Completing:
         unfit |= traversal.forward(index, np.flatnonzero(written_state), within=needed)
         readers = index.readers.to[whole[index.readers.owner]]
         reads = traversal.forward(index, readers[needed[readers]], within=needed)
+        unfit |= self._read_elsewhere(reads, needed | whole, members)
         fit = (op for op in members if reads[op] and not unfit[op])
         return traversal.backward(index, fit, within=walked & ~unfit)

@@ -53,13 +53,21 @@ _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 
 @lru_cache(4096)
 def kind_of(op_type: str) -> str:
-    """What an op that holds state is, in words; its type, where there is no word for it."""
+    """The kind of state that an op holds, in words; its op type where there is no word for it.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
     return next((kind for kind, types in _KINDS if types.fullmatch(op_type)), op_type)
 
 
 @cached_per_index
 def persistent_state(index: GraphIndex) -> Mask:
-    """The ops that keep state under a key, variables too."""
+    """The ops that keep state under a key, variables too.
+
+    Args:
+        index: The graph.
+    """
     kinds, code = index.kinds
     op_defs = [index.typing.definition(kind) for kind in kinds]
     has_key = [definition is not None and any(a.name == _KEY for a in definition.attr) for definition in op_defs]
@@ -73,26 +81,44 @@ def persistent_state(index: GraphIndex) -> Mask:
 
 
 def of_type(index: GraphIndex, predicate: Callable[[str], bool]) -> Mask:
-    """The ops whose type is `predicate`."""
+    """The ops whose type is `predicate`.
+
+    Args:
+        index: The graph.
+        predicate: Whether an op type is meant.
+    """
     kinds, code = index.kinds
     mask: Mask = np.array([predicate(kind) for kind in kinds], dtype=bool)[code]
     return mask
 
 
 def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
-    """Kind, container and key of the state that an op holds: equal keys are one state."""
+    """Kind, container and key of the state that an op holds: equal keys are one state.
+
+    Args:
+        index: The graph.
+        op: The number of the op.
+    """
     attr = index.nodes[op].attr
     container = attr["container"].s if "container" in attr else b""
     return kind_of(index.types[op]), container, shared_name(index.nodes[op]) or index.names[op]
 
 
 def shared_name(node: NodeDef) -> str:
-    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates."""
+    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates.
+
+    Args:
+        node: The NodeDef of an op.
+    """
     return node.attr[_KEY].s.decode(errors="surrogateescape") if _KEY in node.attr else ""
 
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
-    """For each state the ops that hold it, in graph order; less variables, each of which is one op."""
+    """For each state the ops that hold it, in graph order; less variables, each of which is one op.
+
+    Args:
+        index: The graph.
+    """
     ops_by_key = defaultdict(list)
     for i in np.flatnonzero(persistent_state(index)).tolist():
         if index.types[i] not in HANDLES:
@@ -104,6 +130,10 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
     """The ops among `ops` that hold state, in graph order, each with what it is in words.
 
     Of the ops that are the ends of one state without a handle, only the first.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
     """
     holds = _holders(index)
     holders, keys_seen = [], set()
@@ -180,7 +210,12 @@ def _reads(index: GraphIndex, op: int) -> bool:
 
 
 def is_reference(index: GraphIndex, op: int) -> bool:
-    """Whether an op, itself no variable, gives a reference to one: what it has read, or written to."""
+    """Whether an op, itself no variable, gives a reference to one: what it has read, or written to.
+
+    Args:
+        index: The graph.
+        op: The number of the op.
+    """
     kind = index.types[op]
     definition = None if kind in HANDLES else index.typing.definition(kind)
     return definition is not None and any(arg.is_ref for arg in definition.output_arg)
@@ -225,7 +260,12 @@ def with_state(index: GraphIndex, ops: Collection[int], boundary: Collection[int
 
 
 def users(index: GraphIndex, handle: int) -> list[int]:
-    """The ops that read a handle, at first hand or from what hands it on, in graph order."""
+    """The ops that read a handle, at first hand or from what hands it on, in graph order.
+
+    Args:
+        index: The graph.
+        handle: The number of the handle op.
+    """
     readers, stack = set(), [handle]
     while stack:
         for reader in index.consumer_lists[stack.pop()]:

@@ -15,16 +15,23 @@ COLUMNS = ("name", "type", "scope", "device", "inputs", "control_inputs", "outpu
 
 
 def table(index: GraphIndex) -> Any:
-    """A pandas DataFrame of the `rows`, in graph order; its columns are COLUMNS."""
+    """A pandas DataFrame of the `rows`, in graph order; its columns are COLUMNS.
+
+    Args:
+        index: The graph.
+    """
     return frame(rows(index), COLUMNS)
 
 
-def rows(index: GraphIndex) -> list[dict[str, Any]]:
+def rows(index: GraphIndex) -> list[dict[str, object]]:
     """A dict with the keys COLUMNS for each op, in graph order.
 
     These are inputs and control_inputs (tuples of names, in slot order); outputs (a tuple of texts
     "float32 (None, 3)", in port order); readers (how many ops read one of its tensors); variable (the one that the op
     is a part of, as handle, assign, read or check; "" for all others).
+
+    Args:
+        index: The graph.
     """
     variables = definitions(index, handles(index))
     variable = {op: definition.handle for definition in variables.values() for op in own_ops(index, definition)}
@@ -32,12 +39,17 @@ def rows(index: GraphIndex) -> list[dict[str, Any]]:
 
 
 def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Any:
-    """Rows as a pandas DataFrame; pandas is imported when the first table is asked for."""
+    """Rows as a pandas DataFrame; pandas is imported for the first table.
+
+    Args:
+        records: The rows, as {column: value}.
+        columns: The names of the columns.
+    """
     pandas = import_module("pandas")  # which comes without types
     return pandas.DataFrame(list(records), columns=list(columns))
 
 
-def _row(op: Op, variable: str) -> dict[str, Any]:
+def _row(op: Op, variable: str) -> dict[str, object]:
     tensors = zip(op.dtypes, op.shapes, strict=True)
     outputs = tuple(f"{dtype or 'unknown'} {shape_text(shape)}" for dtype, shape in tensors)
     values = (op.name, op.type, op.scope, op.device, op.inputs, op.control_inputs, outputs, len(op.readers), variable)

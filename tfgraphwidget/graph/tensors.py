@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
@@ -31,13 +32,25 @@ class Typing(Protocol):
 
         "" is a dtype that the file does not tell. Of an op that TensorFlow does not know, only what its attributes
         tell; there may be more outputs.
+
+        Args:
+            node: The NodeDef of an op.
         """
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type; None for one that TensorFlow does not know."""
+        """The OpDef of an op type; None for one that TensorFlow does not know.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, as far as it is known."""
+        """The static shape of an output, as far as it is known.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
 
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype, as NodeDefs write it."""
@@ -50,43 +63,73 @@ class UnknownTyping:
     """The typing of a graph of which nothing is known but its edges."""
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:  # noqa: ARG002
-        """Nothing."""
+        """Nothing.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         return ()
 
     def definition(self, op_type: str) -> OpDef | None:  # noqa: ARG002
-        """Nothing."""
+        """Nothing.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
         return None
 
     def shape(self, op: str, port: int) -> Shape:  # noqa: ARG002
-        """Nothing."""
+        """Nothing.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         return None
 
     def number(self, dtype: str) -> DataType.ValueType:  # noqa: ARG002
-        """Nothing."""
+        """Nothing.
+
+        Args:
+            dtype: The dtype's name.
+        """
         return cast("DataType.ValueType", 0)
 
     def with_shapes(self, shapes: Shapes) -> Typing:
-        """Those shapes alone."""
+        """A typing of these shapes alone."""
         return ReshapedTyping(self, shapes)
 
 
 @dataclass(frozen=True, eq=False)
 class ReshapedTyping:
-    """What `base` tells, and the static shapes that edits have made since."""
+    """The typing of `base`, with the static shapes that edits have set since."""
 
     base: Typing
     shapes: Shapes
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
+        """The dtype of each output of a NodeDef.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         return self.base.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type; None for one that TensorFlow does not know."""
+        """The OpDef of an op type; None for one that TensorFlow does not know.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
         return self.base.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output: what the edits made it, else what it was."""
+        """The static shape of an output: what the edits made it, else what it was.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
 
     def number(self, dtype: str) -> DataType.ValueType:
@@ -100,21 +143,34 @@ class ReshapedTyping:
 
 @dataclass(frozen=True, eq=False)
 class RenamedTyping:
-    """What `base` tells, of ops that have other names now; `names` maps these to the old ones."""
+    """The typing of `base` for ops that have other names now; `names` maps these to the old ones."""
 
     base: Typing
     names: Mapping[str, str]
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
+        """The dtype of each output of a NodeDef.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         return self.base.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type; None for one that TensorFlow does not know."""
+        """The OpDef of an op type; None for one that TensorFlow does not know.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
         return self.base.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, by the op's present name."""
+        """The static shape of an output, by the op's present name.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         return self.base.shape(self.names.get(op, op), port)
 
     def number(self, dtype: str) -> DataType.ValueType:
@@ -127,7 +183,10 @@ class RenamedTyping:
 
 
 def shape_text(shape: Shape) -> str:
-    """As TensorFlow prints it.
+    """The text of a shape, as TensorFlow prints it.
+
+    Args:
+        shape: The static shape; None for an unknown rank.
 
     >>> shape_text((None, 3)), shape_text((2,)), shape_text(()), shape_text(None)
     ('(None, 3)', '(2,)', '()', 'unknown')
@@ -183,6 +242,32 @@ def shape_pattern(pattern: Any) -> ShapePattern:
             '"*" for any, and once ... for any number of them.'
         )
     return tuple(entries)
+
+
+_SIZES: dict[str, object] = {"?": None, "none": None, "-1": None, "*": "*", "...": ..., "…": ...}
+
+
+def parse_shape(text: str) -> ShapePattern:
+    """The pattern of `tensors.matches_shape` that a text means: "?x224x3", "[None, 10]", "*", "unknown", "scalar".
+
+    >>> parse_shape("?x224x3"), parse_shape("[None, 10]"), parse_shape("scalar")
+    ((None, 224, 3), (None, 10), ())
+    """
+    low = text.strip().lower()
+    if low in ("*", "unknown"):
+        return "*" if low == "*" else None
+    bracketed = low[:1] + low[-1:] in ("[]", "()")
+    inside = "" if low == "scalar" else low[1:-1] if bracketed else low
+    split = inside.split(",") if bracketed else re.split(r"[x×,]", inside)
+    sizes = [size.strip() for size in split]
+    if sizes[-1] == "":
+        sizes.pop()  # "(2,)", or no size at all
+    if not all(size in _SIZES or (size.isascii() and size.isdecimal() and len(size) < 16) for size in sizes):
+        raise GraphEditError(
+            f"{text[:40]!r} is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, "
+            "and once ... for any number of them."
+        )
+    return shape_pattern([_SIZES[size] if size in _SIZES else int(size) for size in sizes])
 
 
 # Static shapes that NodeDefs of files list themselves; TensorFlow does not check them on import.

@@ -1,7 +1,6 @@
 """Traversals of the edges of an index. Each is linear in the size of the graph.
 
-Ops are numbers, sets of ops are boolean arrays with one entry per op. The walking itself is SciPy's
-breadth-first search over a CSR in which one more row, the last, stands for the seeds.
+Ops are numbers, sets of ops are boolean arrays with one entry per op.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import breadth_first_order
 
+from tfgraphwidget.graph.adjacency import reach, rows_of, shortest_path
 from tfgraphwidget.graph.edges import Csr, Edges, Ids, Mask
 from tfgraphwidget.graph.index import GraphIndex
 
@@ -85,11 +83,7 @@ def flood(
     """
     owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
     free = ~wall[owner]
-    seeds = _numbers(seeds)
-    n = len(index)
-    rows = np.concatenate([owner[free], np.full(len(seeds), n, dtype=np.int32)])
-    columns = np.concatenate([to[free], seeds])
-    return _reached_ops(coo_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n + 1, n + 1)).tocsr())
+    return reach(*rows_of(owner[free], to[free], len(index)), _numbers(seeds))
 
 
 def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False) -> Mask:
@@ -131,18 +125,16 @@ def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
     if port != ANY_PORT:
         keep[edges.start[op] : edges.start[op + 1]] = False
         keep[_leaving(edges, [first])] = True
-    start, to = _less(edges, keep)
-    _, before = breadth_first_order(csr_matrix((np.ones(len(to), dtype=bool), to, start), shape=(len(index),) * 2), op)
-    path = [last]
-    while path[-1] != op:
-        path.append(int(before[path[-1]]))
-        if path[-1] < 0:
-            return []
-    return path[::-1]
+    return shortest_path(*_less(edges, keep), op, last)
 
 
 def mask_of(index: GraphIndex, ops: Iterable[int]) -> Mask:
-    """Op numbers as one bool per op of the index."""
+    """Op numbers as one bool per op of the index.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
+    """
     mask = np.zeros(len(index), dtype=bool)
     mask[_numbers(ops)] = True
     return mask
@@ -153,7 +145,12 @@ def _numbers(ops: Iterable[int]) -> Ids:
 
 
 def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
-    """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for each edge."""
+    """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for each edge.
+
+    Args:
+        index: The graph.
+        tensors: The tensors, as pairs of an op's number and an output's.
+    """
     return index.readers.to[_leaving(index.readers, tensors)]
 
 
@@ -197,25 +194,13 @@ def _followed_edges(edges: Edges, dropped: Ids, within: Mask | None, controls: b
 
 def _walk(edges: Edges, seeds: Iterable[int], keep: Mask | None) -> Mask:
     start, to = (edges.start, edges.to) if keep is None else _less(edges, keep)
-    first = _numbers(seeds)
-    n = len(start) - 1
-    to, start = np.concatenate([to, first]), np.append(start, start[-1] + len(first)).astype(np.int32)
-    # As floats: SciPy would make them so, and sum edges that are there twice, which takes longer than the walk.
-    return _reached_ops(csr_matrix((np.ones(len(to)), to, start), shape=(n + 1, n + 1)))
+    return reach(start, to, _numbers(seeds))
 
 
 def _less(edges: Edges, keep: Mask) -> tuple[Ids, Ids]:
     """Start and end of some of the edges."""
     start: Ids = np.concatenate([[0], np.cumsum(keep, dtype=np.int32)]).astype(np.int32)[edges.start]
     return start, edges.to[keep]
-
-
-def _reached_ops(matrix: csr_matrix) -> Mask:
-    """What the last row reaches, itself left out."""
-    n = matrix.shape[0] - 1
-    mask = np.zeros(n + 1, dtype=bool)
-    mask[breadth_first_order(matrix, n, return_predecessors=False)] = True
-    return mask[:n]
 
 
 def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> tuple[Ids, Ids]:

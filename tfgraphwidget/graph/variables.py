@@ -24,12 +24,20 @@ STATE_KEY = "shared_name"
 
 
 def handles(index: GraphIndex) -> list[int]:
-    """List the ops that hold a variable's state, in graph order."""
+    """List the ops that hold a variable's state, in graph order.
+
+    Args:
+        index: The graph.
+    """
     return [i for i, kind in enumerate(index.types) if kind in HANDLES]
 
 
 def listed_variables(index: GraphIndex) -> frozenset[str]:
-    """The handle ops of the variables that the collections of a graph list."""
+    """The handle ops of the variables that the collections of a graph list.
+
+    Args:
+        index: The graph.
+    """
     members = (member for entries in index.collections.values() for member in entries)
     listed = (split_tensor(member.name)[0] for member in members if member.kind == "variable")
     return frozenset((*index.defined_variables, *listed))
@@ -51,7 +59,12 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
 
 
 def definition_of(index: GraphIndex, name: str) -> VariableDef:
-    """The variable of a handle op, by the op's name; see `definitions`."""
+    """The variable of a handle op, by the op's name; see `definitions`.
+
+    Args:
+        index: The graph.
+        name: The name of the handle op.
+    """
     return definitions(index, [index.ids[name]])[index.ids[name]]
 
 
@@ -117,6 +130,10 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
     That is so for placeholders, with or without a default, and for ops with state that is not a variable: tables,
     queues, iterators and readers.
+
+    Args:
+        index: The graph.
+        op: The number of the op.
     """
     kind = index.types[op]
     if is_placeholder(kind) or kind in HANDLES:
@@ -126,10 +143,18 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
 
 def is_placeholder(op_type: str) -> bool:
-    """Whether ops of this type are placeholders, with or without a default."""
+    """Whether ops of this type are placeholders, with or without a default.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
     return op_type in PLACEHOLDERS
 
 
 def has_state(node: NodeDef) -> bool:
-    """Whether a NodeDef keeps state under a name that other ops can share."""
+    """Whether a NodeDef keeps state under a name that other ops can share.
+
+    Args:
+        node: The NodeDef of an op.
+    """
     return STATE_KEY in node.attr

@@ -15,7 +15,7 @@ make a new session, or give it to `tfgraphwidget.renew(session)`, which keeps th
 from types import FunctionType
 
 from tfgraphwidget.argument_checks import check_arguments
-from tfgraphwidget.graph_editor import edit, elsewhere, reroute, select, subgraph, transform, util
+from tfgraphwidget.graph_editor import edit, elsewhere, match, reroute, select, subgraph, transform, util
 from tfgraphwidget.graph_editor.edit import (
     bypass,
     connect,
@@ -26,6 +26,7 @@ from tfgraphwidget.graph_editor.edit import (
     detach_outputs,
 )
 from tfgraphwidget.graph_editor.elsewhere import copy_to_graph, copy_variable_to_graph, get_copied
+from tfgraphwidget.graph_editor.match import OpMatcher, match_pattern, matcher, op_type
 from tfgraphwidget.graph_editor.reroute import (
     add_control_inputs,
     remove_control_inputs,
@@ -84,7 +85,7 @@ from tfgraphwidget.graph_editor.util import (
     placeholder_name,
 )
 
-_PUBLIC = (edit, elsewhere, reroute, select, subgraph, transform, util)
+_PUBLIC = (edit, elsewhere, match, reroute, select, subgraph, transform, util)
 _CHECKED: dict[object, object] = {}  # one for each function, in whichever modules it is
 for _module in _PUBLIC:
     for _name, _function in list(vars(_module).items()):
@@ -102,6 +103,7 @@ sgv_scope = make_view_from_scope
 
 __all__ = [
     "ControlOutputs",
+    "OpMatcher",
     "SubGraphView",
     "Transformer",
     "TransformerInfo",
@@ -148,6 +150,10 @@ __all__ = [
     "make_regex",
     "make_view",
     "make_view_from_scope",
+    "match",
+    "match_pattern",
+    "matcher",
+    "op_type",
     "ph",
     "placeholder_name",
     "remove_control_inputs",

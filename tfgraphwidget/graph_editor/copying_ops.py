@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tfgraphwidget.edits import Change, Patch, rename_contexts, rename_runners
 from tfgraphwidget.edits.clone import NodeCopier, copy_functions
@@ -33,7 +32,7 @@ class Copier:
         self.names = dict(info.settings.already)
         library = copy_functions(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
         self.library = Change(functions=library.functions, gradients=library.gradients)
-        self._beside: list[Any] = []
+        self._beside: list[NodeDef] = []
         failed_ops = record_of(info.graph_).failed  # keeps no key: the next try takes it again
         others = [node for node in target.nodes if node.name not in failed_ops] if failed_ops else target.nodes
         self.copying = NodeCopier(
@@ -60,7 +59,7 @@ class Copier:
     def together(
         self,
         ops: list[Operation],
-        outside: Callable[[Any, Any], Any],
+        outside: Callable[[Operation, Tensor], Tensor],
         nodedef_fn: Callable[[NodeDef], NodeDef] | None,
         *,
         waits: bool,
@@ -145,7 +144,7 @@ class Copier:
                 waiting.append(op)
         self._import(nodes, waiting, shaped)
 
-    def _import(self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Any]) -> None:
+    def _import(self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Operation]) -> None:
         copies = tuple((op.name, nodes[op].name) for op in ops if op in shaped)
         change = replace(self.library, nodes=tuple(nodes[op] for op in ops), copies=copies)
         if change.nodes:
@@ -231,7 +230,7 @@ class Copier:
         return has_ops and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:
-        """What the copy of a variable is; an initial value from outside is what the copied assign reads."""
+        """The VariableDef of a copy; for an initial value from outside it has the input of the copied assign."""
         copy = self.copying.variable(variable, "")
         if copy.initial_value == variable.initial_value and copy.initializer:
             assign = self.info.graph_.get_operation_by_name(copy.initializer)

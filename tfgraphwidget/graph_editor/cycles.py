@@ -96,7 +96,11 @@ def keep_order(graph: Graph, stamp: tuple[int, int], new: Iterable[Edge]) -> Non
 
 
 def stamp_of(graph: Graph) -> tuple[int, int]:
-    """Another one after each new op, and each edit by this package."""
+    """Another one after each new op, and each edit by this package.
+
+    Args:
+        graph: The live graph.
+    """
     record = record_of(graph)
     return graph.version, record.generation + record.rewire_count
 

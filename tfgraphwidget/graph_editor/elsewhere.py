@@ -32,7 +32,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.sources import variable_definition
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import Graph, Variable
+from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 Copied = MutableMapping[str, Variable]
 """Name of a variable in the other graph -> the variable, for example "ns/w:0"."""
@@ -70,7 +70,7 @@ def copy_variable_to_graph(
 
 
 def copy_to_graph(
-    op_or_tensor: Any, to_graph: Graph, copied_variables: Copied | None = None, namespace: str = ""
+    op_or_tensor: Operation | Tensor, to_graph: Graph, copied_variables: Copied | None = None, namespace: str = ""
 ) -> Any:
     """The copy of an op or tensor in another graph, with everything that it depends on.
 
@@ -97,7 +97,7 @@ def copy_to_graph(
 
 
 def get_copied(original: Any, graph: Graph, copied_variables: Copied | None = None, namespace: str = "") -> Any:
-    """What `copy_to_graph` or `copy_variable_to_graph` has made of an op, a tensor or a variable.
+    """The copy that `copy_to_graph` or `copy_variable_to_graph` has made of an op, a tensor or a variable.
 
     Args:
         original: The op, tensor or variable.
@@ -154,7 +154,7 @@ class _Copying:
         self._copy([definition.handle])
         return record_of(self.to_graph).variables[self.scope + definition.name]
 
-    def element(self, top: Any) -> Any:
+    def element(self, top: Operation | Tensor) -> Operation | Tensor:
         """The copy of an op or tensor."""
         op, port = split_tensor(top.name)
         self._copy([op])
@@ -202,7 +202,7 @@ class _Copying:
         return sorted(ops), already
 
     def _makes_whole(self, handle: int) -> set[int]:
-        """What a variable needs to be initialised and read."""
+        """The ops that a variable needs to be initialized and read."""
         (variable,) = definitions(self.index, [handle]).values()
         first = split_tensor(variable.initial_value)[0] if variable.initial_value else variable.handle
         return own_ops(self.index, variable) | {self.index.ids[first]}

@@ -1,4 +1,4 @@
-"""What a caller may give for "ops" or "tensors", as lists; and lists without repetition.
+"""Arguments for "ops" or "tensors" as lists, and lists without repetition.
 
 A `tf.Variable` stands for its op where ops are asked for. Where tensors are asked for it stands for the tensor of its
 name: the handle of a resource variable, the reference of an old one, which all that reads or changes it takes. (The
@@ -46,10 +46,10 @@ class ListView:
             not isinstance(item, tf.Tensor) and item in self._list
         )
 
-    def __add__(self, other: Iterable[object]) -> list[Any]:
+    def __add__(self, other: Iterable[object]) -> list[object]:
         return [*self._list, *other]
 
-    def __radd__(self, other: Iterable[object]) -> list[Any]:
+    def __radd__(self, other: Iterable[object]) -> list[object]:
         return [*other, *self._list]
 
     def __repr__(self) -> str:
@@ -57,7 +57,11 @@ class ListView:
 
 
 def unique(items: Iterable[T]) -> list[T]:
-    """Ops or tensors in order, each once; told by identity, since a FuncGraph's tensors refuse to be hashed."""
+    """Ops or tensors in order, each once; told by identity, since a FuncGraph's tensors refuse to be hashed.
+
+    Args:
+        items: The items.
+    """
     return list({id(item): item for item in items}.values())
 
 
@@ -110,13 +114,20 @@ def position(at: Any, tensors: list[Tensor], kind: str) -> int:
     return i
 
 
-def parts_of(obj: object) -> list[Any]:
-    """The parts of a variable that is in parts; of anything else itself."""
+def parts_of(obj: Any) -> list[object]:
+    """The parts of a variable that is in parts; of anything else itself.
+
+    Args:
+        obj: A variable, or any other object.
+    """
     return list(obj) if isinstance(obj, PartitionedVariable) else [obj]
 
 
 def as_op(obj: Any) -> Operation:
     """The op of a variable; anything else as it is.
+
+    Args:
+        obj: A variable, or an op.
 
     Raises:
         TypeError: The variable is of no graph.
@@ -127,6 +138,9 @@ def as_op(obj: Any) -> Operation:
 
 def as_tensor(obj: Any) -> Tensor:
     """The tensor that a variable stands for, its handle or its reference; anything else as it is.
+
+    Args:
+        obj: A variable, or a tensor.
 
     Raises:
         TypeError: The variable is of no graph.
@@ -139,6 +153,9 @@ def value_of(obj: Any) -> Tensor:
     """The tensor of a variable's value; anything else as it is.
 
     It is the one that a session fetches for the variable; no op is added, as TensorFlow's own conversion does.
+
+    Args:
+        obj: A variable, or a tensor.
 
     Raises:
         TypeError: The variable is of no graph.
@@ -167,8 +184,12 @@ def check_reads(variables: Iterable[Variable], ops: Collection[Operation]) -> No
                 )
 
 
-def check_alike(variable: Variable, other: Any) -> None:
+def check_alike(variable: Variable, other: Variable | Tensor) -> None:
     """Raise unless a variable can stand for another.
+
+    Args:
+        variable: The variable.
+        other: The variable or tensor that it stands for.
 
     Raises:
         TypeError: They have different dtypes.
@@ -186,7 +207,7 @@ def check_alike(variable: Variable, other: Any) -> None:
         )
 
 
-def _check_variable(variable: Variable) -> Any:
+def _check_variable(variable: Variable) -> Variable:
     if not isinstance(getattr(variable, "graph", None), tf.Graph):
         raise TypeError("An eager variable is of no graph; make it under `with graph.as_default():`.")
     return variable
@@ -206,6 +227,9 @@ def is_iterable(obj: Any) -> bool:
 def as_list(items: Any) -> list[Any]:
     """A new list of what can be looped over; of anything else one of it alone.
 
+    Args:
+        items: What can be looped over, or one item.
+
     Raises:
         TypeError: It can be looped over, and fails on the way.
     """
@@ -219,6 +243,9 @@ def as_list(items: Any) -> list[Any]:
 
 def check_graphs(*args: Any) -> None:
     """Check that all arguments are of one graph; those whose `.graph` is None are of any.
+
+    Args:
+        *args: Views, ops or tensors.
 
     Raises:
         ValueError: An argument is of another graph than those before it.
@@ -339,7 +366,7 @@ def get_consuming_ops(ts: object) -> list[Operation]:
     return unique(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers())
 
 
-def check_type(obj: object, types: tuple[Any, ...]) -> None:
+def check_type(obj: object, types: tuple[type, ...]) -> None:
     """Check that `obj` is of one of the types and, if it is a tensor, of a graph.
 
     Raises:

@@ -19,7 +19,7 @@ from tfgraphwidget.runtime.live import (
 )
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.sources import GraphBody
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
 from tfgraphwidget.tf_types import Graph, NodeDef, Operation, Tensor
 
@@ -46,6 +46,7 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
         GraphFinalized: The graph takes no new ops.
     """
     check_open(graph)
+    check_editable()
     op_count, names = len(graph.get_operations()), dict(used_names(graph))
     collections, own = collections_of(graph), set[str]()
     try:
@@ -66,6 +67,10 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
 def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[Operation]:
     """Ops with all of each while loop that they take a part of, in graph order; half a loop cannot run.
 
+    Args:
+        ops: The ops.
+        replaced: The tensors that are replaced.
+
     Raises:
         ValueError: A replaced tensor lies inside such a loop.
     """
@@ -84,7 +89,7 @@ def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[O
 
 
 def scopes_among(names: set[str], graph: Graph) -> set[str]:
-    """Those of the names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
+    """The names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
     op_names = sorted(op.name for op in graph.get_operations())
     ends = ((name, bisect_left(op_names, f"{name}/")) for name in names)
     return {name for name, k in ends if k < len(op_names) and op_names[k].startswith(f"{name}/")}

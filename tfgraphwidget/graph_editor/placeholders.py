@@ -9,7 +9,7 @@ from tfgraphwidget.graph_editor.lists import as_tensor, check_type, value_of
 from tfgraphwidget.naming import is_scope_name
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import copy_tensor_handle_data
-from tfgraphwidget.tf_types import Tensor
+from tfgraphwidget.tf_types import DTypeLike, Tensor
 
 DEFAULT_PREFIX = "geph"
 """Short for "graph editor placeholder"."""
@@ -31,7 +31,10 @@ def check_scope(scope: str) -> None:
 
 
 def scope_dirname(scope: str) -> str:
-    """What stands up to the last slash, with it.
+    """The name up to the last slash, including it.
+
+    Args:
+        scope: A name scope, such as "a/b".
 
     >>> scope_dirname("a/b/c"), scope_dirname("c")
     ('a/b/', '')
@@ -40,7 +43,10 @@ def scope_dirname(scope: str) -> str:
 
 
 def scope_basename(scope: str) -> str:
-    """What stands behind the last slash.
+    """The name after the last slash.
+
+    Args:
+        scope: A name scope, such as "a/b".
 
     >>> scope_basename("a/b/c"), scope_basename("c")
     ('c', 'c')
@@ -90,7 +96,7 @@ def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: st
 
 
 def make_placeholder_from_dtype_and_shape(
-    dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX
+    dtype: DTypeLike, shape: Any = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX
 ) -> Tensor:
     """A placeholder in the default graph and name scope, named "geph".
 

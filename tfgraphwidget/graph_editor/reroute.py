@@ -104,6 +104,10 @@ def swap_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView
     """Let those that read the outputs of each view read the outputs of the other; the views.
 
     Ops of the views are not changed. The arguments and errors are those of `swap_inputs`, with as many outputs.
+
+    Args:
+        sgv0: A view, or what makes one.
+        sgv1: Another view, or what makes one.
     """
     return _reroute_views(sgv0, sgv1, swap=True, outputs=True)
 
@@ -117,12 +121,22 @@ def reroute_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphV
 
 
 def swap_ios(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
-    """Both `swap_outputs` and `swap_inputs`."""
+    """Both `swap_outputs` and `swap_inputs`.
+
+    Args:
+        sgv0: A view, or what makes one.
+        sgv1: Another view, or what makes one.
+    """
     return _reroute_views(sgv0, sgv1, swap=True, inputs=True, outputs=True)
 
 
 def reroute_ios(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
-    """Both `reroute_outputs` and `reroute_inputs`."""
+    """Both `reroute_outputs` and `reroute_inputs`.
+
+    Args:
+        sgv0: A view, or what makes one.
+        sgv1: Another view, or what makes one.
+    """
     return _reroute_views(sgv0, sgv1, swap=False, inputs=True, outputs=True)
 
 
@@ -199,7 +213,7 @@ def take_inputs(sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
 
 
 def _pass_through(of: SubGraphView, view: SubGraphView) -> None:
-    """Where an output of `view` is a passthrough of `of`, let it be the input that `view` has in its place."""
+    """Replace an output of `view` that is a passthrough of `of` by the input that `view` has in its place."""
     instead = {id(t): t_ for t, t_ in zip(of._input_ts, view._input_ts, strict=True) if of.is_passthrough(t)}
     view._output_ts = [instead.get(id(t), t) for t in view._output_ts]
 

@@ -27,11 +27,11 @@ _SHOWN = 12
 
 
 class Hole:
-    """A placeholder that is still to be made, for a tensor or for another hole; `made` is it, once it is."""
+    """A placeholder that is still to be made, for a tensor or for another hole; `placeholder` is it, once it is."""
 
     def __init__(self, of: End) -> None:
         self.of = of
-        self.made: Tensor | None = None
+        self.placeholder: Tensor | None = None
         self.dtype: tf.DType = of.dtype.base_dtype
         self.shape: tf.TensorShape = of.shape
         self.name: str = of.name
@@ -50,7 +50,7 @@ class Rewiring:
     def __init__(self, graph: Graph | None) -> None:
         self.graph = cast("Graph", graph)  # None only for the plan of an empty view, which has no edges
         self._read: dict[Operation, list[End]] = {}
-        self._gained: dict[int, list[Operation]] = {}
+        self._new_consumers: dict[int, list[Operation]] = {}
         self._waits: dict[Operation, list[Operation]] = {}
         self._holes: list[Hole] = []
         self._veils = {} if graph is None else record_of(graph).veils
@@ -61,29 +61,33 @@ class Rewiring:
         return self._holes[-1]
 
     def inputs(self, op: Operation) -> list[End]:
-        """What an op reads."""
+        """The inputs of an op."""
         if op in self._read:
             return self._read[op]
         return list(map(self._plain, op.inputs) if self._veils else op.inputs)
 
     def control_inputs(self, op: Operation) -> list[Operation]:
-        """What an op waits for."""
+        """The control inputs of an op."""
         return self._waits[op] if op in self._waits else list(op.control_inputs)
 
     def readers(self, t: End) -> list[Operation]:
-        """The ops that read a tensor or a hole, each once."""
+        """The ops that read a tensor or a hole, each once.
+
+        Args:
+            t: The tensor, or an op for its control edges.
+        """
         t = self._plain(t)
         live_consumers = (
             [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
         )
-        consumers = unique([*live_consumers, *self._gained.get(id(t), ())])
+        consumers = unique([*live_consumers, *self._new_consumers.get(id(t), ())])
         return [op for op in consumers if any(read is t for read in self.inputs(op))]
 
     def read(self, op: Operation, inputs: Iterable[End]) -> None:
         """Let an op read these tensors and holes, one for each of its inputs."""
         self._read[op] = list(map(self._plain, inputs))
         for t in self._read[op]:
-            self._gained.setdefault(id(t), []).append(op)
+            self._new_consumers.setdefault(id(t), []).append(op)
 
     def move(self, new: End, old: End, readers: Iterable[Operation]) -> int:
         """Let ops read `new` wherever they read `old`; how many edges that moves.
@@ -99,7 +103,7 @@ class Rewiring:
             edges = sum(t is old for t in inputs)
             if edges:
                 self._read[op] = [new if t is old else t for t in inputs]
-                self._gained.setdefault(id(new), []).append(op)
+                self._new_consumers.setdefault(id(new), []).append(op)
             moved += edges
         return moved
 
@@ -140,7 +144,12 @@ class Rewiring:
         return moved
 
     def wait(self, op: Operation, for_ops: list[Operation]) -> None:
-        """Let an op wait for these ops, and no others."""
+        """Let an op wait for these ops, and no others.
+
+        Args:
+            op: The live op.
+            for_ops: The ops to wait for.
+        """
         self._waits[op] = for_ops
 
     def carry_out(self) -> None:
@@ -196,7 +205,7 @@ class Rewiring:
     def _fill_holes(self) -> None:
         with self.graph.as_default(), tf.control_dependencies(None):
             for hole in self._holes:
-                hole.made = make_placeholder_from_tensor(live(hole.of))
+                hole.placeholder = make_placeholder_from_tensor(live(hole.of))
 
     def _make(
         self, changes: list[tuple[Operation, int, End, End]], waits: list[tuple[Operation, list[Operation]]]
@@ -225,8 +234,12 @@ class Rewiring:
 
 
 def live(end: End) -> Tensor:
-    """The tensor, or the placeholder that has been made for a hole."""
-    return cast("Tensor", end.made) if isinstance(end, Hole) else end
+    """The tensor, or the placeholder that has been made for a hole.
+
+    Args:
+        end: The tensor, or an op for its control edges.
+    """
+    return cast("Tensor", end.placeholder) if isinstance(end, Hole) else end
 
 
 def _pairs(ts0: list[End], ts1: list[End]) -> list[tuple[End, End]]:

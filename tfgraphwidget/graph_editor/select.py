@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from tfgraphwidget.argument_checks import check, value_text
 from tfgraphwidget.graph_editor.boundary import (
@@ -21,7 +21,7 @@ from tfgraphwidget.graph_editor.walking import (
     get_walks_union_ops,
 )
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import Operation, Tensor
+from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
 __all__ = [
     "can_be_regex",
@@ -72,7 +72,7 @@ def make_regex(obj: object) -> re.Pattern[str]:
         raise re.error(why, obj, error.pos) from error
 
 
-def filter_ts(ops: object, positive_filter: Any) -> list[Tensor]:
+def filter_ts(ops: object, positive_filter: Callable[[Any], object] | Literal[True]) -> list[Tensor]:
     """The tensors that the ops read, then those that they make, each once.
 
     Args:
@@ -104,8 +104,8 @@ def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
     return filter_ts(ops, lambda t: pattern.search(t.name))
 
 
-def filter_ops(ops: object, positive_filter: Any) -> list[Operation]:
-    """Those of the ops that the filter keeps, in their order.
+def filter_ops(ops: object, positive_filter: Callable[[Any], object] | Literal[True]) -> list[Operation]:
+    """The ops that the filter keeps, in their order.
 
     Args:
         ops: Ops, one op, or a graph.
@@ -120,7 +120,7 @@ def filter_ops(ops: object, positive_filter: Any) -> list[Operation]:
 
 
 def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
-    """Those of the ops in whose name the regular expression is found, in their order.
+    """The ops whose name matches the regular expression, in their order.
 
     Args:
         ops: Ops, one op, or a graph.
@@ -136,7 +136,7 @@ def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
 
 
 def get_name_scope_ops(ops: object, scope: str) -> list[Operation]:
-    """Those of the ops that lie in a name scope, nested scopes included, or are named as it; in their order.
+    """The ops in a name scope, nested scopes included, or of its name; in their order.
 
     The scope is a name, not a pattern: a dot in it is a dot. (The original took "foo.bar" for "foo_bar" as well.)
 
@@ -152,7 +152,7 @@ def get_name_scope_ops(ops: object, scope: str) -> list[Operation]:
     return filter_ops(ops, lambda op: own and (op.name == own or op.name.startswith(f"{own}/")))
 
 
-def select_ops(*args: object, **kwargs: Any) -> list[Operation]:
+def select_ops(*args: object, **kwargs: object) -> list[Operation]:
     r"""The ops that are given or found, in the order of the arguments, each once.
 
     Args:
@@ -171,7 +171,7 @@ def select_ops(*args: object, **kwargs: Any) -> list[Operation]:
     return choice.select(args, heeds, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
 
 
-def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
+def select_ts(*args: object, **kwargs: object) -> list[Tensor]:
     r"""The tensors that are given or found, in the order of the arguments, each once.
 
     Args:
@@ -191,7 +191,7 @@ def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
     return choice.select(args, heeds, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
 
 
-def select_ops_and_ts(*args: object, **kwargs: Any) -> tuple[list[Operation], list[Tensor]]:
+def select_ops_and_ts(*args: object, **kwargs: object) -> tuple[list[Operation], list[Tensor]]:
     """The ops of `select_ops`, and the tensors of `select_ts` for expressions that begin with "(?#ts)".
 
     Args:
@@ -206,6 +206,9 @@ def select_ops_and_ts(*args: object, **kwargs: Any) -> tuple[list[Operation], li
     """
     ops = select_ops(*args, restrict_ops_regex=False, **kwargs)
     return ops, select_ts(*args, restrict_ts_regex=True, **kwargs)
+
+
+_Element = TypeVar("_Element")
 
 
 class _Choice:
@@ -231,13 +234,13 @@ class _Choice:
 
     def select(
         self,
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         heeds: Callable[[re.Pattern[str]], bool],
-        search: Callable[[Any, Any], list[Any]],
-        listed: Callable[[Any], list[Any]],
-    ) -> list[Any]:
-        """What the arguments give, less what the filter refuses."""
-        elements: list[Any] = []
+        search: Callable[[Graph, re.Pattern[str]], list[_Element]],
+        listed: Callable[[object], list[_Element]],
+    ) -> list[_Element]:
+        """Select by the arguments, except elements that the filter refuses."""
+        elements: list[_Element] = []
         for arg in args:
             if not can_be_regex(arg):
                 elements += listed(arg)

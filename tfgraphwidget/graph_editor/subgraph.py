@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
 
-from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.graph_editor.lists import (
     ListView,
     as_tensor,
@@ -31,7 +30,7 @@ from tfgraphwidget.tf_types import Graph, Operation, Tensor
 __all__ = ["SubGraphView", "make_view", "make_view_from_scope"]
 
 
-class SubGraphView(Checked, refusal=TypeError):
+class SubGraphView(ArgumentChecks, refusal=TypeError):
     """Some ops of a graph, the tensors that go in and those that come out.
 
     Its inputs are the tensors that the ops read from outside, its outputs those that they make for outside or for
@@ -123,6 +122,10 @@ class SubGraphView(Checked, refusal=TypeError):
     ) -> SubGraphView:
         """Both `remap_inputs` and `remap_outputs`; None leaves them as they are.
 
+        Args:
+            new_input_indices: The positions of the new inputs among the present ones.
+            new_output_indices: The positions of the new outputs among the present ones; None for all as they are.
+
         Raises:
             ValueError: As `remap_inputs` and `remap_outputs` do.
         """
@@ -167,6 +170,9 @@ class SubGraphView(Checked, refusal=TypeError):
     def find_op_by_name(self, op_name: str) -> Operation:
         """The op of that name.
 
+        Args:
+            op_name: The name of the op.
+
         Raises:
             ValueError: The view has none.
             AssertionError: The view has it more than once.
@@ -179,16 +185,27 @@ class SubGraphView(Checked, refusal=TypeError):
         return matches[0]
 
     def op(self, op_id: int) -> Operation:
-        """The op at a position of `ops`."""
+        """The op at a position of `ops`.
+
+        Args:
+            op_id: The position of the op in the view.
+        """
         return self._ops[op_id]
 
     def is_passthrough(self, t: Tensor) -> bool:
-        """Whether a tensor goes through the view as it is."""
+        """Whether a tensor goes through the view as it is.
+
+        Args:
+            t: The tensor.
+        """
         t = as_tensor(t)
         return any(t is passthrough for passthrough in self._passthrough_ts)
 
     def input_index(self, t: Tensor) -> int:
         """The position of a tensor in `inputs`.
+
+        Args:
+            t: The tensor.
 
         Raises:
             ValueError: It is no input.
@@ -197,6 +214,9 @@ class SubGraphView(Checked, refusal=TypeError):
 
     def output_index(self, t: Tensor) -> int:
         """The position of a tensor in `outputs`, the first if there are several.
+
+        Args:
+            t: The tensor.
 
         Raises:
             ValueError: It is no output.
@@ -269,7 +289,7 @@ class SubGraphView(Checked, refusal=TypeError):
         return "\n".join(lines) + "\n"
 
 
-def make_view(*args: object, **kwargs: Any) -> SubGraphView:
+def make_view(*args: object, **kwargs: object) -> SubGraphView:
     """A view of the ops that are given or found, with the tensors as passthroughs. Also called `ge.sgv`.
 
     Args:

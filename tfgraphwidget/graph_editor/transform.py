@@ -38,7 +38,7 @@ from tfgraphwidget.graph_editor.transforming import CopySettings, TensorMap, Tra
 from tfgraphwidget.graph_editor.trees import flatten_tree, transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import Graph, Tensor
+from tfgraphwidget.tf_types import Graph, Tensor, TensorKey
 
 __all__ = [
     "Transformer",
@@ -81,7 +81,7 @@ def copy(
 
 def copy_with_input_replacements(
     sgv: object,
-    replacement_ts: Mapping[Any, object],
+    replacement_ts: Mapping[TensorKey, object],
     dst_graph: Graph | None = None,
     dst_scope: str = "",
     src_scope: str = "",
@@ -128,7 +128,7 @@ def _copy_view(
 
 def graph_replace(
     target_ts: object,
-    replacement_ts: Mapping[Any, object],
+    replacement_ts: Mapping[TensorKey, object],
     dst_scope: str = "",
     src_scope: str = "",
     reuse_dst_scope: bool = False,
@@ -173,23 +173,23 @@ def graph_replace(
     if ops:
         _, info = _copy_view(copier, with_whole_loops(ops, stops), None, dst_scope, src_scope, reuse_dst_scope)
 
-    def anew(t: Tensor) -> Any:
+    def copy_of(t: Tensor) -> object:
         value = value_of(t)
         copy = None if info is None else info.transformed(value)
         return copy if copy is not None else replaced.by.get(value, t) if isinstance(t, tf.Variable) else t
 
-    return transform_tree(target_ts, anew)
+    return transform_tree(target_ts, copy_of)
 
 
 class _Replacements:
-    """What copies read in the place of tensors and variables.
+    """The replacements of tensors and variables that copies read.
 
     `by` maps the tensor that would be read to the one that is; `inputs` does so for views, which may end between a
     variable and what is read from it. `whole` are resource variables that tensors stand for: of what is read from them
     `by` has each tensor.
     """
 
-    def __init__(self, replacement_ts: Mapping[Any, object]) -> None:
+    def __init__(self, replacement_ts: Mapping[TensorKey, object]) -> None:
         self.by, self.inputs, self.whole = TensorMap(), TensorMap(), list[Any]()
         for key, value in replacement_ts.items():
             old, new = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.graph import ENTER, MERGE, no_collections
 from tfgraphwidget.graph_editor.copying_ops import Copier
 from tfgraphwidget.graph_editor.handlers import (
@@ -33,7 +33,7 @@ from tfgraphwidget.tf_internals import (
 from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 
-class Transformer(Checked, refusal=TypeError):
+class Transformer(ArgumentChecks, refusal=TypeError):
     """Transforms a view into another; by default copies it, with placeholders for its inputs.
 
     Its attributes are handlers, which may be exchanged. Each gets an `info` that knows the view (`sgv`, `ops`), both
@@ -137,7 +137,7 @@ class Transformer(Checked, refusal=TypeError):
                 )
 
     def _assign_collections(self, info: Transforming, variables: list[tuple[Variable, Variable]]) -> None:
-        op_pairs: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
+        op_pairs: Iterable[tuple[Operation, Operation]] = info.transformed_ops.items()
         if self.assign_collections_handler is assign_renamed_collections_handler:
             op_pairs = [
                 (op, op_) for op, op_ in op_pairs if op.name in info.ops_in_collections
@@ -151,7 +151,7 @@ class Transformer(Checked, refusal=TypeError):
             self.assign_collections_handler(info, variable, variable_)
 
     def _outside(self, info: Transforming, op: Operation, t: Tensor) -> Tensor | None:
-        """What the copy of an op reads in place of a tensor from outside; None for one from inside."""
+        """The tensor that the copy of an op reads in place of one from outside; None for one from inside."""
         if t.op in info.ops and t not in info.settings.instead:
             return None
         t_ = info.inputs[t] = value_of(self._from_outside(info, t))
@@ -179,7 +179,7 @@ class Transformer(Checked, refusal=TypeError):
         return self.transform_external_hidden_input_handler(info, t)
 
     def _transformed_t(self, info: Transforming, t: Tensor, consumer_op: Operation) -> Any:
-        """What stands for a tensor, for handlers that are called op by op; for one still to come something for now."""
+        """The replacement of a tensor, for handlers called op by op; a temporary one if it is still to be copied."""
         if t in info.transformed_ts and t not in info.settings.instead:
             return info.transformed_ts[t]
         if t.op not in info.ops or t in info.settings.instead:

@@ -1,4 +1,4 @@
-"""What one call of a Transformer knows while it runs, which its handlers get as `info`, and what it tells after."""
+"""The state of one call of a Transformer, which its handlers get as `info`, and its result."""
 
 from __future__ import annotations
 
@@ -24,34 +24,39 @@ class TensorMap(MutableMapping[Any, Any]):
     """A dict whose keys are tensors, told by identity: a FuncGraph's tensors refuse to be hashed."""
 
     def __init__(self, pairs: Iterable[tuple[object, object]] = ()) -> None:
-        self._held = {id(t): (t, value) for t, value in pairs}
+        self._items = {id(t): (t, value) for t, value in pairs}
 
     def __getitem__(self, t: Tensor) -> Any:
-        return self._held[id(t)][1]
+        return self._items[id(t)][1]
 
     def __setitem__(self, t: Tensor, value: object) -> None:
-        self._held[id(t)] = (t, value)
+        self._items[id(t)] = (t, value)
 
     def __delitem__(self, t: Tensor) -> None:
-        del self._held[id(t)]
+        del self._items[id(t)]
 
     def __iter__(self) -> Iterator[Any]:
-        return (t for t, _ in self._held.values())
+        return (t for t, _ in self._items.values())
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._items)
 
     def __contains__(self, t: object) -> bool:
-        return id(t) in self._held
+        return id(t) in self._items
 
     def pair(self, ts: Iterable[Tensor], values: Iterable[object]) -> None:
-        """Set each of the tensors to its value, in order."""
-        self._held.update((id(t), (t, value)) for t, value in zip(ts, values, strict=True))
+        """Set each of the tensors to its value, in order.
+
+        Args:
+            ts: The tensors.
+            values: The values, in the order of the tensors.
+        """
+        self._items.update((id(t), (t, value)) for t, value in zip(ts, values, strict=True))
 
 
 @dataclass(frozen=True)
 class CopySettings:
-    """What another function of this package has settled before it asks for a transformation.
+    """The settings of a transformation by another function of this package.
 
     `instead` are tensors that the copies read in place of others, from inside the view too. With `exact` copies take
     their new names as they are. `already` are ops that the destination has, and under which names. `index` is the
@@ -125,7 +130,11 @@ class Transforming:
         return unique
 
     def name_of(self, original: str) -> str:
-        """The name of the copy of an op of that name, from now on reserved in the destination graph."""
+        """The name of the copy of an op of that name, from now on reserved in the destination graph.
+
+        Args:
+            original: The name of the original.
+        """
         name = self.new_name(original)
         return name if self.settings.exact else self.get_unique(name)
 
@@ -133,6 +142,9 @@ class Transforming:
         """The name of a collection of one's own in the destination; one outside the source scope keeps its whole name.
 
         (The original then failed.)
+
+        Args:
+            key: The key of a collection of the source graph.
         """
         return self.scope_ + key.removeprefix(self.scope)
 
@@ -154,7 +166,11 @@ class Transforming:
         return placeholder
 
     def keys_of(self, elem: Any) -> list[str]:
-        """The collections of the source graph that an op, a tensor or a variable is in."""
+        """The collections of the source graph that an op, a tensor or a variable is in.
+
+        Args:
+            elem: An op, a tensor or a variable.
+        """
         if elem.name not in self._collection_members:  # most are in none, and telling what they are takes longer
             return []
         member = Member.of(elem)
@@ -180,7 +196,7 @@ class Transforming:
 
 
 class TransformerInfo:
-    """What has become of what.
+    """The result of a transformation: which op or tensor was copied to which.
 
     `inputs` maps each tensor from outside that the copies needed to what they read in its place; `dropped` has a
     sentence for each thing that could not come along into another graph; `side_effects` names the originals that do
@@ -193,10 +209,10 @@ class TransformerInfo:
         self._transformed_ops = info.transformed_ops
         self._transformed_ts = info.transformed_ts
         self._variables = info.variables
-        self.inputs: Mapping[Any, Any] = info.inputs
+        self.inputs: TensorMap = info.inputs
         self.dropped, self.side_effects = tuple(info.dropped), tuple(info.side_effects)
 
-    def transformed(self, original: object, missing_fn: Callable[[Any], object] | None = None) -> Any:
+    def transformed(self, original: object, missing_fn: Callable[[object], object] | None = None) -> Any:
         """The copy of an op, a tensor or a variable, or of each in a tree of them; a name stands for an op or a tensor.
 
         Args:
@@ -208,8 +224,12 @@ class TransformerInfo:
         """
         return transform_tree(original, lambda top: self._find(top, self._copies, missing_fn))
 
-    def original(self, transformed: object, missing_fn: Callable[[Any], object] | None = None) -> Any:
-        """What an op or tensor was copied from, or each in a tree of them; the other way round as `transformed`.
+    def original(self, transformed: object, missing_fn: Callable[[object], object] | None = None) -> Any:
+        """The original of an op or tensor, or of each in a tree; the inverse of `transformed`.
+
+        Args:
+            transformed: A copy, or a tree of copies.
+            missing_fn: Called for what has no counterpart; None gives None.
 
         Raises:
             TypeError: Something in it is neither op, tensor nor name.
@@ -217,7 +237,7 @@ class TransformerInfo:
         return transform_tree(transformed, lambda top: self._find(top, self._originals, missing_fn))
 
     @cached_property
-    def _copies(self) -> tuple[TensorMap, dict[str, Any]]:
+    def _copies(self) -> tuple[TensorMap, dict[str, object]]:
         return _both_ways([*self._transformed_ops.items(), *self._transformed_ts.items()], self._variables)
 
     @cached_property
@@ -227,7 +247,9 @@ class TransformerInfo:
         return _both_ways(((copy, original) for original, copy in reversed(pairs)), back)
 
     @staticmethod
-    def _find(top: Any, tables: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[Any], object] | None) -> Any:
+    def _find(
+        top: Any, tables: tuple[TensorMap, dict[str, object]], missing_fn: Callable[[object], object] | None
+    ) -> Any:
         by_object, by_name = tables
         if isinstance(top, tf.Variable) and top not in by_object:
             top = as_tensor(top)
@@ -252,7 +274,7 @@ class TransformerInfo:
 
 
 def _both_ways(
-    pairs: Iterable[tuple[Any, Any]], variables: Iterable[tuple[Variable, Variable]]
+    pairs: Iterable[tuple[Operation | Tensor, Operation | Tensor]], variables: Iterable[tuple[Variable, Variable]]
 ) -> tuple[TensorMap, dict[str, object]]:
     """Pairs of ops and tensors, to be found by the first of each and by its name; variables by themselves alone."""
     pairs = list(pairs)

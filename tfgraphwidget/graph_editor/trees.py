@@ -12,7 +12,7 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Graph
 
 
-def flatten_tree(tree: object, leaves: list[object] | None = None) -> list[Any]:
+def flatten_tree(tree: object, leaves: list[object] | None = None) -> list[object]:
     """The leaves of a tree in order; of a dict the values. They are appended to `leaves` if that is given."""
     leaves = [] if leaves is None else leaves
     if _is_leaf(tree):
@@ -94,7 +94,7 @@ def _is_leaf(tree: object) -> bool:
     return isinstance(tree, str | bytes) or not is_iterable(tree)
 
 
-def _refill(tree: Mapping[Any, object], changed: dict[Any, object]) -> object:
+def _refill(tree: Mapping[object, object], changed: dict[object, object]) -> object:
     """A mapping of the same type; a defaultdict keeps its factory."""
     try:
         new: Any = copy.copy(tree)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.graph_editor.lists import (
     ListView,
     as_op,
@@ -64,7 +64,7 @@ __all__ = [  # noqa: RUF022
 ]
 
 
-class ControlOutputs(Checked, refusal=TypeError):
+class ControlOutputs(ArgumentChecks, refusal=TypeError):
     """The control edges of a graph, from the op waited for to those that wait.
 
     It asks the graph each time, so it is never out of date. (The original's was, once edges had been changed.)

@@ -91,9 +91,12 @@ def get_backward_walk_ops(
 
 
 def _both_walks(
-    seeds: tuple[Any, Any], inclusive: tuple[bool, bool], within: tuple[Any, Any], controls: tuple[Any, Any, Any]
+    seeds: tuple[object, object],
+    inclusive: tuple[bool, bool],
+    within: tuple[Any, Any],
+    controls: tuple[Any, Any, Any],
 ) -> tuple[list[Operation], list[Operation]]:
-    """What depends on the first seeds, and what the second ones need; pairs are (forward, backward)."""
+    """The ops that depend on the first seeds, and those that the second ones need; pairs are (forward, backward)."""
     control_inputs, control_outputs = check_cios(*controls)
     ahead = get_forward_walk_ops(seeds[0], inclusive[0], *within, control_outputs=control_outputs)
     return ahead, get_backward_walk_ops(seeds[1], inclusive[1], *within, control_inputs=control_inputs)
@@ -110,7 +113,7 @@ def get_walks_intersection_ops(
     control_outputs: object = None,
     control_ios: object = None,
 ) -> list[Operation]:
-    """What depends on the forward seeds and is needed by the backward seeds, in graph order.
+    """The ops that depend on the forward seeds and that the backward seeds need, in graph order.
 
     Args:
         forward_seed_ops: The seeds of `get_forward_walk_ops`.
@@ -145,7 +148,7 @@ def get_walks_union_ops(
     control_outputs: object = None,
     control_ios: object = None,
 ) -> list[Operation]:
-    """What depends on the forward seeds or is needed by the backward seeds, in graph order.
+    """The ops that depend on the forward seeds or that the backward seeds need, in graph order.
 
     The arguments and errors are those of `get_walks_intersection_ops`.
 
@@ -244,15 +247,15 @@ def _has_gradient(kind: str) -> bool:
         return False
 
 
-def _seeds(seed_ops: object, of_tensors: Callable[[Any], list[Operation]]) -> list[Operation]:
+def _seeds(seed_ops: object, of_tensors: Callable[[object], list[Operation]]) -> list[Operation]:
     listed = _as_list(seed_ops)
     if listed and isinstance(listed[0], tf.Tensor | tf.Variable | PartitionedVariable):
         return of_tensors(listed)
     return make_list_of_op(listed)
 
 
-def _as_list(items: object) -> Any:
-    """As a list, so that a generator is read once; None stays None."""
+def _as_list(items: object) -> list[object] | None:
+    """Convert to a list, so that a generator is read once; None stays None."""
     if items is None:
         return None
     return as_list(items)

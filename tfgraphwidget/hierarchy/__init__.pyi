@@ -9,7 +9,6 @@ from .op_facts import Ints as Ints
 from .op_facts import Mask as Mask
 from .op_facts import OpFacts as OpFacts
 from .op_facts import count_inside as count_inside
-from .op_facts import downstream as downstream
 from .op_facts import families as families
 from .op_facts import find_op_facts as find_op_facts
 from .op_facts import of_types as of_types

@@ -19,6 +19,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
 from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, find_op_facts, find_savers
 from tfgraphwidget.hierarchy.repeats import find_repeats
+from tfgraphwidget.hierarchy.structural_hash import sibling_edges, structural_hashes
 from tfgraphwidget.hierarchy.training import split_training
 from tfgraphwidget.hierarchy.tree import Outline, Sums, outline_of_scopes, sum_ops
 from tfgraphwidget.naming import last_part
@@ -141,4 +142,5 @@ def _build_outline(index: GraphIndex, facts: OpFacts, *, fold: bool) -> tuple[Ou
     if fold:
         outline = outline.with_groups(find_layer_groups(index, facts, outline))
         outline = outline.with_groups(find_repeats(index, facts, outline))
-    return outline, sum_ops(index, facts, outline)
+    structure = structural_hashes(index, outline, sibling_edges(index, outline))
+    return outline, sum_ops(index, facts, outline, structure)

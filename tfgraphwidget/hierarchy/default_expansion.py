@@ -22,6 +22,9 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     does and fewer than 12 items are there, the largest are opened together with their peers of similar size. Folds
     say enough when they are closed, unless there is little else to see. Training mirrors the network: it stays closed.
     So does what would show nothing but dots.
+
+    Args:
+        index: The graph.
     """
     tree, sums = outline_of(index)
     state = _Expansion(tree, sums, find_op_facts(index).constant_kind == NONE)
@@ -30,7 +33,7 @@ def default_open(index: GraphIndex) -> frozenset[str]:
 
 
 class _Expansion:
-    """Which nodes are open; `shown` is how many boxes there are to see: of the ops, those that are no badges."""
+    """Which nodes are open; `box_count` is how many boxes there are to see: of the ops, those that are no badges."""
 
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
@@ -40,7 +43,7 @@ class _Expansion:
         self.is_compute = np.where(tree.part > 0, 0, sums.compute_ops).tolist()
         self.members = (tree.members * ~tree.blocks).tolist()
         self.opened, self.closed = {0}, set(tree.children[0])
-        self.shown = int(self.inner[0])
+        self.box_count = int(self.inner[0])
         self.whole = sum(self.is_compute[node] for node in self.closed)
 
     def grow(self) -> None:
@@ -52,17 +55,17 @@ class _Expansion:
             is_chief = is_compute[largest] > rest
             alike = {largest} if is_chief else {node for node in choice if 2 * is_compute[node] >= is_compute[largest]}
             added = sum(int(self.inner[node]) for node in alike)
-            is_chief = len(alike) == 1 and (self.shown < _ENOUGH or added <= 2 * _ENOUGH)
-            if is_compute[largest] < 2 or not (is_chief or self.shown + added <= _TOO_MANY):
+            is_chief = len(alike) == 1 and (self.box_count < _ENOUGH or added <= 2 * _ENOUGH)
+            if is_compute[largest] < 2 or not (is_chief or self.box_count + added <= _TOO_MANY):
                 return
-            if self.shown >= _ENOUGH and (len(alike) > 1 or 4 * is_compute[largest] < self.whole):
+            if self.box_count >= _ENOUGH and (len(alike) > 1 or 4 * is_compute[largest] < self.whole):
                 return
             self.opened |= alike
             self.closed = (self.closed - alike).union(*(self.tree.children[node] for node in alike))
-            self.shown += added
+            self.box_count += added
 
     def _may(self, node: int) -> bool:
         members = self.members[node]
         if self.inner[node] > _MOST_AT_ONCE:
             return False
-        return not members or (self.shown < _ENOUGH and members <= _MOST_MEMBERS)
+        return not members or (self.box_count < _ENOUGH and members <= _MOST_MEMBERS)

@@ -195,7 +195,7 @@ def _is_whole(block: _Block, edges: SiblingEdges, lines: Lines) -> bool:
 
 
 def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
-    """What is in a container, as numbered in Siblings, and the words of its name there."""
+    """The items of a container, as numbered in Siblings, with the words of their names."""
     before, nodes = outline.prefixes[container], len(outline)
     names = {node: outline.names[node] for node in outline.children[container] if not outline.members[node]}
     names |= {nodes + op: index.names[op] for op in np.flatnonzero(outline.home == container).tolist()}
@@ -206,7 +206,7 @@ def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int
 def _group_by_prefix(
     container: int, words: dict[int, tuple[str, ...]], boxes: Mask, depth: int = 0
 ) -> Iterator[_Block]:
-    """What begins alike, by the shortest beginning that is no longer than `depth` words and that few boxes have."""
+    """Group by the shortest common prefix that has at most `depth` words and that few boxes have."""
     longer = [(name_words, thing) for thing, name_words in words.items() if len(name_words) > depth]
     for _, some in groupby(sorted(longer), key=lambda pair: pair[0][depth]):
         part = {thing: name_words for name_words, thing in some}

@@ -9,8 +9,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order
 
 from tfgraphwidget.graph import (
     ARGUMENTS,
@@ -24,6 +22,7 @@ from tfgraphwidget.graph import (
     called_functions,
     distinct_handles,
     mask_of,
+    reach,
 )
 from tfgraphwidget.tf_types import NodeDef
 
@@ -81,12 +80,20 @@ _COMPILED = tuple((FAMILIES.index(name), re.compile(pattern)) for name, pattern 
 
 
 def family(op_type: str) -> int:
-    """Return the number in FAMILIES of an op type; 0 ("other") if no pattern matches it."""
+    """Return the number in FAMILIES of an op type; 0 ("other") if no pattern matches it.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
     return next((number for number, pattern in _COMPILED if pattern.fullmatch(op_type)), 0)
 
 
 def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:
-    """Return the family of each op type, uint8 (n,)."""
+    """Return the family of each op type, uint8 (n,).
+
+    Args:
+        op_types: The op types.
+    """
     family_by_type = {op_type: family(op_type) for op_type in set(op_types)}
     return np.array([family_by_type[op_type] for op_type in op_types], dtype=np.uint8)
 
@@ -139,7 +146,12 @@ def find_op_facts(index: GraphIndex) -> OpFacts:
 
 
 def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
-    """Return which ops have one of these types, bool (n,)."""
+    """Return which ops have one of these types, bool (n,).
+
+    Args:
+        index: The graph.
+        types: The op types.
+    """
     names, codes = index.kinds
     if not names:
         return np.zeros(0, dtype=bool)
@@ -259,24 +271,4 @@ def _find_input_dependent(index: GraphIndex, family: npt.NDArray[np.uint8], save
     if not sources.any():
         return ~np.isin(family, STORED)
     starts = np.flatnonzero(sources)
-    return downstream(index.consumers.start, index.consumers.values, starts)
-
-
-def downstream(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> Mask:
-    """Find what can be reached in a graph.
-
-    Args:
-        start: int32 (n + 1,), offsets into `values`.
-        values: int32, the successors of each op (CSR).
-        seeds: the ops to start from.
-
-    Returns:
-        bool (n,), the seeds included.
-    """
-    n = len(start) - 1
-    rows = np.concatenate([start, [start[-1] + len(seeds)]])
-    columns = np.concatenate([values, seeds])
-    graph = csr_matrix((np.ones(len(columns), dtype=np.int8), columns, rows), shape=(n + 1, n + 1))
-    reached = np.zeros(n + 1, dtype=bool)
-    reached[breadth_first_order(graph, n, return_predecessors=False)] = True
-    return reached[:n]
+    return reach(index.consumers.start, index.consumers.values, starts)

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
-from tfgraphwidget.graph import NEXT, GraphIndex
+from tfgraphwidget.graph import NEXT, GraphIndex, rows_of, strong_components
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges
 
 Things = npt.NDArray[np.int64]
 Lines = tuple[Things, Things]  # source, target
+_TRIMS = 20  # rounds; each takes as long as a hundredth of the search for cycles
 
 
 def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) -> Lines:
@@ -35,11 +34,36 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
 
 
 def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
-    """Return for each sibling the one that represents it when groups are contracted: a group's first member."""
+    """Return for each sibling the one that represents it when groups are contracted: a group's first member.
+
+    Args:
+        groups: The vertices of each group.
+        count: The number of siblings.
+    """
     stands_for = np.arange(count)
     for part in groups:
         stands_for[part] = part[0]
     return stands_for
+
+
+def _find_cyclic(source: Things, target: Things, count: int) -> Mask:
+    """Which vertices are in a cycle of two or more; most graphs have few vertices that could be."""
+    lines = np.unique((source * count + target)[source != target])
+    source, target = lines // count, lines % count
+    # What nothing leads to, or what leads to nothing, is in no cycle: a few rounds find the short ends of the graph.
+    for _ in range(_TRIMS):
+        leads_on, is_reached = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        leads_on[source], is_reached[target] = True, True
+        inner = leads_on[target] & is_reached[source]
+        if inner.all():
+            break
+        source, target = source[inner], target[inner]
+    vertices, compact = np.unique(np.concatenate([source, target]), return_inverse=True)
+    start, values = rows_of(compact[: len(source)], compact[len(source) :], len(vertices))
+    strong = strong_components(start, values)
+    cyclic = np.zeros(count, dtype=bool)
+    cyclic[vertices] = np.bincount(strong)[strong] > 1 if len(vertices) else False
+    return cyclic
 
 
 def keep_acyclic(
@@ -58,11 +82,8 @@ def keep_acyclic(
     """
     while groups:
         stands_for = contract([*groups, *fixed], count)
-        a, b = stands_for[lines[0]], stands_for[lines[1]]
-        matrix = coo_matrix((np.ones(len(a), dtype=np.int8), (a, b)), shape=(count, count))
-        strong = connected_components(matrix, directed=True, connection="strong")[1]
-        size = np.bincount(strong[np.unique(stands_for)])
-        acyclic = [part for part in groups if size[strong[part[0]]] == 1]
+        in_cycle = _find_cyclic(stands_for[lines[0]], stands_for[lines[1]], count)
+        acyclic = [part for part in groups if not in_cycle[part[0]]]
         if len(acyclic) == len(groups):
             break
         groups = acyclic

@@ -115,7 +115,7 @@ class _RepeatFinder:
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
     def keep_acyclic(self, groups: list[list[int]], fixed: Sequence[list[int]] = ()) -> list[list[int]]:
-        """Those groups that are in no cycle once they are drawn as one box."""
+        """The groups that are in no cycle once they are drawn as one box."""
         return keep_acyclic(groups, (self.source, self.target), len(self.color), fixed)
 
     def name_groups(self, groups: list[list[int]]) -> list[SiblingGroup]:

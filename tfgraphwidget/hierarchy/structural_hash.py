@@ -40,7 +40,12 @@ class SiblingEdges:
 
 
 def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
-    """Return the data edges of a graph between siblings of an outline."""
+    """Return the data edges of a graph between siblings of an outline.
+
+    Args:
+        index: The graph.
+        outline: The tree of scopes and groups.
+    """
     nodes = len(outline)
     around = np.concatenate([outline.parent, outline.home])
     depth = np.concatenate([outline.depth, outline.depth[outline.home] + 1])
@@ -100,7 +105,11 @@ def _mix_with_neighbors(color: Hashes, members: npt.NDArray[np.intp], source: In
 
 
 def mix(values: Hashes) -> Hashes:
-    """Scatter numbers over all 64 bits, so that sums of them identify sets (splitmix64)."""
+    """Scatter numbers over all 64 bits, so that sums of them identify sets (splitmix64).
+
+    Args:
+        values: The hashes, uint64.
+    """
     values = (values + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -13,11 +13,9 @@ import re
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import depth_first_order
 
-from tfgraphwidget.graph import ZEROS, GraphIndex
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts, downstream, of_types
+from tfgraphwidget.graph import ZEROS, GraphIndex, first_to_reach, reach, rows_of
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts, of_types
 from tfgraphwidget.hierarchy.tree import TRAINING, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
@@ -47,7 +45,12 @@ def find_gradient_support(index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[
     late = facts.depends_on_input & ~after
     late[: seeds[0]] = False
     blank = _find_unread_zeros(index, seeds)
-    other_ops = late & (np.diff(index.consumers.start) == 0) & ~blank
+    # An end; and what an op of the forward network reads, which was made before: an edit has put it there.
+    before = ~after & ~late & facts.depends_on_input
+    start, values = index.consumers.start, index.consumers.values
+    inserted = np.zeros(len(index), dtype=bool)
+    inserted[index.consumers.owner[before[values]]] = True
+    other_ops = late & ((np.diff(start) == 0) | inserted) & ~blank
     factors = late & ~_connected_with(index, late, seeds, other_ops)
     if factors.any():
         other_ops |= _precede_their_gradient(index, seeds, after, factors)
@@ -88,44 +91,7 @@ def _connected_with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], 
     passed = np.searchsorted(seeds, np.arange(n))
     on = passed[source] == passed[target]
     rows, columns = np.concatenate([target, source[on]]), np.concatenate([source, target[on]])
-    ways = coo_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n)).tocsr()
-    return downstream(ways.indptr, ways.indices, np.flatnonzero(other_ops))
-
-
-def first_to_reach(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Find for each op the first seed that leads to it.
-
-    Args:
-        start: The offsets of the edges of each op in `values`, as in `downstream`.
-        values: The ops that the edges lead to.
-        seeds: Ops, the most important first.
-
-    Returns:
-        The position of a seed per op; len(seeds) where none leads to the op.
-    """
-    n = len(start) - 1
-    rows = np.append(start, start[-1] + len(seeds))
-    # Depth first, all that a seed leads to is found before the next seed's turn.
-    order = depth_first_order(_two_ways(rows, np.concatenate([values, seeds])), n, return_predecessors=False)
-    turn = np.maximum.accumulate(np.maximum(order - (n + 1 + start[-1]), 0))
-    first = np.full(n, len(seeds), dtype=np.intp)
-    first[order[order < n]] = turn[order < n]
-    return first
-
-
-def _two_ways(rows: Ints, values: Ints) -> csr_matrix:
-    """The graph with its edges as nodes, numbered after the ops: an op leads to its first edge, an edge to its op and
-    to the next edge. The search looks at all ways out of a node each time it comes back to it; here there are two.
-    """
-    n, count = len(rows) - 1, len(values)
-    some = np.diff(rows) > 0
-    edges = n + np.arange(count)
-    more = np.ones(count, dtype=bool)
-    more[rows[1:][some] - 1] = False
-    pairs = np.stack([values, edges + 1], axis=1)
-    columns = np.concatenate([edges[rows[:-1][some]], pairs[np.stack([np.ones_like(more), more], axis=1)]])
-    starts = np.concatenate([[0], np.cumsum(np.concatenate([some, 1 + more]))])
-    return csr_matrix((np.ones(len(columns), dtype=np.int8), columns, starts), shape=(n + count, n + count))
+    return reach(*rows_of(rows, columns, n), np.flatnonzero(other_ops))
 
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
@@ -183,16 +149,16 @@ def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mas
     if not len(seeds):
         nothing = np.zeros(len(index), dtype=bool)
         return nothing, nothing
-    trains = downstream(index.consumers.start, index.consumers.values, seeds)
+    trains = reach(index.consumers.start, index.consumers.values, seeds)
     trains |= find_gradient_support(index, facts, seeds, trains)
     waiting = _find_waiting(index, facts, trains)
     # What is not fed serves those that it reaches.
     forward = facts.depends_on_input & ~trains & ~waiting
     inputs = index.inputs
-    to_forward = downstream(inputs.start, inputs.values, np.flatnonzero(forward))
+    to_forward = reach(inputs.start, inputs.values, np.flatnonzero(forward))
     # A variable that is read again after it was trained serves the forward pass that goes on from there.
     trains |= waiting & ~to_forward
-    to_training = downstream(inputs.start, inputs.values, np.flatnonzero(trains))
+    to_training = reach(inputs.start, inputs.values, np.flatnonzero(trains))
     return trains | (to_training & ~to_forward), to_forward & ~trains
 
 
@@ -208,7 +174,7 @@ def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]
     for scope, of in _find_gradient_scopes(index, outline, is_gradient).items():
         ops = outline.ops(scope)
         # What goes into an op is no gradient of it, however it is called.
-        if not downstream(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
+        if not reach(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
             is_gradient[scope] = True
     is_gradient = _include_nested(outline, is_gradient)
     names, codes = index.kinds
@@ -245,7 +211,7 @@ def _find_gradient_scopes(index: GraphIndex, outline: Outline, is_group: Mask) -
 
 
 def _find_waiting(index: GraphIndex, facts: OpFacts, trains: Mask) -> Mask:
-    """What waits for training and steers or stores only, or has no consumer: train_op, averages of variables.
+    """The ops that wait for training and only steer or store, or have no consumer: train_op, averages of variables.
 
     A metric that waits for the training step has readers or computes something, and stays what it is.
     """
@@ -261,7 +227,7 @@ def _find_waiting(index: GraphIndex, facts: OpFacts, trains: Mask) -> Mask:
         reached[values[frontier[owner]]] = True
         reached &= may & ~after & ~trains
         if reached.any():
-            more = downstream(index.consumers.start, index.consumers.values, np.flatnonzero(reached))
+            more = reach(index.consumers.start, index.consumers.values, np.flatnonzero(reached))
             reached |= more & ~facts.depends_on_input & ~after & ~trains
         after |= reached
         frontier = reached

@@ -135,7 +135,11 @@ class Outline:
         return below
 
     def count(self, mask: Mask) -> Ints:
-        """How many wanted ops each node holds, nested ones included."""
+        """How many wanted ops each node holds, nested ones included.
+
+        Args:
+            mask: The ops, as a mask.
+        """
         start, stop, order = self.intervals
         return count_inside(start, stop, order, mask)
 
@@ -146,7 +150,7 @@ class Outline:
 
     @cached_property
     def prefixes(self) -> list[str]:
-        """What the names of ops drawn in each node begin with: its scope's name, with a slash; "" at the root."""
+        """The prefix of the names of ops drawn in each node: its scope's name, with a slash; "" at the root."""
         around = np.arange(len(self), dtype=np.int32)
         while (groups := self.members[around] > 0).any():
             around[groups] = self.parent[around[groups]]
@@ -154,7 +158,12 @@ class Outline:
         return [f"{name}/" if name else "" for name in outer]
 
     def relative(self, ops: Ints, names: Sequence[str]) -> list[str]:
-        """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last part says as much."""
+        """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last part says as much.
+
+        Args:
+            ops: The numbers of the ops.
+            names: The names of all ops, in the order of the graph.
+        """
         result, prefixes = [], self.prefixes
         for op, home in zip(ops.tolist(), self.home[ops].tolist(), strict=True):
             outer, name = prefixes[home], names[op]
@@ -212,6 +221,7 @@ class Sums:
         calls_function: bool, whether it has ops that call functions.
         family: uint8, that of its only op or of the op that has the scope's own name; "linear" for a layer with one
             convolution or matrix product; that of the members for a group of repeats; else "other".
+        structure: uint64 per node and then per op, equal for those of equal structure (`structural_hashes`).
     """
 
     ops: Ints
@@ -223,10 +233,15 @@ class Sums:
     is_summary: Mask
     calls_function: Mask
     family: npt.NDArray[np.uint8]
+    structure: npt.NDArray[np.uint64]
 
 
 def outline_of_scopes(tree: ScopeTree) -> Outline:
-    """Return the outline without groups."""
+    """Return the outline without groups.
+
+    Args:
+        tree: The tree of name scopes.
+    """
     count = len(tree.names)
     return Outline(
         names=tree.names,
@@ -242,13 +257,14 @@ def outline_of_scopes(tree: ScopeTree) -> Outline:
     )
 
 
-def sum_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> Sums:
+def sum_ops(index: GraphIndex, facts: OpFacts, outline: Outline, structure: npt.NDArray[np.uint64]) -> Sums:
     """Compute the totals of the nodes of an outline.
 
     Args:
         index: The graph.
         facts: The facts about its ops.
         outline: Its outline.
+        structure: The structural hashes of its nodes and ops.
     """
     start, stop, order = outline.intervals
     return Sums(
@@ -262,6 +278,7 @@ def sum_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> Sums:
         & (outline.count(facts.is_summary) > 0),
         calls_function=outline.count(facts.calls_function) > 0,
         family=_family(index, facts, outline),
+        structure=structure,
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import listen
-from tfgraphwidget.widget import run_on_main_thread
+from tfgraphwidget.widget import Delivery, run_on_main_thread
 
 Message = Mapping[str, object]
 _SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
@@ -34,7 +34,8 @@ class CommHandler:
     def __init__(self, comm: Any) -> None:
         self.is_open = True
         self._comm = comm
-        self._follows: Any = None  # a namespace.Panel or a files.Document
+        self._delivery = Delivery(self)
+        self._follows: Any = None  # a namespace.Panel or a documents.Document
         comm.on_msg(lambda message: run_on_main_thread(lambda: self._receive(message)))
         comm.on_close(lambda _: self._end())
 
@@ -49,6 +50,10 @@ class CommHandler:
         if self.is_open:
             self._comm.send({**message, "type": "changed"})
 
+    def send(self, content: dict[str, object], _: list[bytes]) -> None:
+        """Send a message with this `content`."""
+        self._comm.send(content)
+
     def _end(self) -> None:
         self.is_open = False
         self._follow(None)
@@ -62,27 +67,29 @@ class CommHandler:
             what.follow(self.push)
 
     def _receive(self, message: Any) -> None:
-        """Answer one message of the page."""
-        with Cancelling() as cancelling:
-            self._reply(cancelling, message)
-
-    def _reply(self, cancelling: Cancelling, message: Any) -> None:
+        """Answer one message of the page; one that was sent again, with the same reply."""
         data = message.get("content", {}).get("data")
         request: Message = data if isinstance(data, dict) else {}
-        number = request.get("id")
+        identifier = request.get("id")
+        number = identifier if isinstance(identifier, int) else -1
+        with Cancelling() as cancelling:
+            if not self._delivery.repeat(number, request):
+                reply = {**self._reply(cancelling, request), "id": identifier}
+                self._delivery.reply(number, request, reply, [])
+
+    def _reply(self, cancelling: Cancelling, request: Message) -> Message:
         try:
             with cancelling.once(), listen(self._progress_sender(request)):
-                reply = self._answer(request)
+                return self._answer(request)
         except GraphEditError as error:
-            reply = {"type": "refused", "why": error.why, "error": type(error).__name__}
+            return {"type": "refusal", "why": error.why, "error": type(error).__name__}
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             _log.exception("tfgraphwidget: a request of JupyterLab failed")
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}"
-            reply = {"type": "refused", "why": why, "error": type(error).__name__}
+            return {"type": "refusal", "why": why, "error": type(error).__name__}
         except KeyboardInterrupt:
-            reply = {"type": "refused", "why": "This was interrupted.", "error": "Interrupted"}
-        self._comm.send({**reply, "id": number})
+            return {"type": "refusal", "why": "This was interrupted.", "error": "Interrupted"}
 
     def _progress_sender(self, request: Message) -> Callable[[str, int, int], None]:
         """A callback that sends the progress of a request that has `tells`, at most every 0.1 s."""

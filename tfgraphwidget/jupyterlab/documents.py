@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import Command
@@ -65,7 +64,7 @@ class Document:
         self._stamp = _stamp(path)
         self._base: tuple[Command, ...] = ()  # the edits that the file itself holds
         self._saved: tuple[Command, ...] = ()  # those that some file holds
-        self._pushed: tuple[Command, ...] = ()
+        self._on_page: tuple[Command, ...] = ()
         self._followers: list[Tell] = []
         self.editor.listeners.append(self._follow)
 
@@ -86,6 +85,9 @@ class Document:
         """Follow the file to its new path; `path` and `root` as for `open_document`.
 
         Raises UnknownName if it does not exist there; the document is unchanged then.
+
+        Args:
+            request: The message: the old path and the new one.
         """
         path = path_resolution.resolve_path(_text(request, "path"), _text(request, "root"))
         if _DOCUMENTS.get(self.path) is self:
@@ -110,9 +112,9 @@ class Document:
         except GraphEditError as error:
             self.notice = f"{count.capitalize()} not done again: {error.why}"
             return
-        self._pushed = self._commands()
+        self._on_page = self._commands()
         if stored.get("saved"):
-            self._saved = self._pushed
+            self._saved = self._on_page
 
     def follow(self, tell: Tell) -> None:
         """Call `tell` with `status()` after each edit from now on, until `unfollow(tell)`."""
@@ -200,18 +202,18 @@ class Document:
         return tuple(step.command for step in self.editor.history.done)
 
     def _follow(self) -> None:
-        if not _same(self._commands(), self._pushed):
+        if not _same(self._commands(), self._on_page):
             self._push()
 
     def _push(self) -> None:
-        self._pushed = self._commands()
+        self._on_page = self._commands()
         if self._followers:
             message = self.status()
             for tell in tuple(self._followers):
                 tell(message)
 
 
-def _create_editor(path: Path, show: Callable[[Any], object]) -> GraphEditor:
+def _create_editor(path: Path, show: Callable[[GraphEditor], object]) -> GraphEditor:
     """An editor on a file, with the checkpoint that its format finds beside it."""
     source = open_source(path, checkpoint=find_checkpoint(path))
     source.title = _title(path)

@@ -29,13 +29,16 @@ Tell = Callable[[dict[str, object]], None]
 
 DEFAULT = ""  # the choice that is no variable: TensorFlow's default graph
 _MOST = 500  # choices; as many as a user can look through
-_opened: list[tuple[weakref.ref[Any], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
+_opened: list[tuple[weakref.ref[object], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
 
 
 def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
     """The graphs that can be opened as {name, kind, about}: the default graph with ops, then variables by age.
 
     Names that begin with an underscore are left out.
+
+    Args:
+        namespace: The variables of the kernel by name.
     """
     variables = user_namespace() if namespace is None else namespace
     graphs = list(graphs_in(variables))
@@ -85,6 +88,10 @@ def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
     """Open an editor on a variable's graph, and make the editor a variable; an existing editor is used again.
 
     Raises UnknownName for a variable that is gone or holds no graph, and what `tfgraphwidget.edit` raises.
+
+    Args:
+        name: The name of a variable of the kernel.
+        namespace: The variables of the kernel by name.
     """
     variables = user_namespace() if namespace is None else namespace
     thing = _variable_value(name, variables)
@@ -125,7 +132,8 @@ def _existing_editor(thing: object, variables: Namespace) -> GraphEditor | None:
     for of, editor in _opened:
         if of() is thing:
             return editor()
-    for value in list(variables.values()):
+    values: list[Any] = list(variables.values())
+    for value in values:
         if graph_kind(value) == "editor" and any(
             thing is each for each in (value.core.source.graph, value.core.source.session)
         ):
@@ -264,6 +272,10 @@ def _is_page_request() -> bool:
 
 def rename_variables(line: str, names: Mapping[str, str]) -> str:
     """A line of Python with its variables renamed; attributes, keywords and strings stay.
+
+    Args:
+        line: The line of code.
+        names: The new names by the old ones.
 
     >>> rename_variables("copy = editor.clone(into='copy', of=editor.copies)", {"editor": "editor_2", "copy": "copy_2"})
     "copy_2 = editor_2.clone(into='copy', of=editor_2.copies)"

@@ -1,4 +1,4 @@
-"""What a layout remembers from one drawing to the next: computed results, and the history of each open scope.
+"""The cache of a layout from one drawing to the next: computed results, and the history of each open scope.
 
 *Results* are functions of their keys, so that any drawing can use them: the structure of a container, the shapes of
 its children, the layout of a container for given sizes. The *history* is what the next drawing is kept similar to:
@@ -30,7 +30,7 @@ class ScopeKey(NamedTuple):
 
 
 class LevelsKey(NamedTuple):
-    """What the shapes of a container's children depend on: structure, rounded areas, which are open, own shape."""
+    """The key of the shapes of a container's children: structure, rounded areas, which are open, own shape."""
 
     structure: bytes
     areas: bytes
@@ -100,13 +100,21 @@ class LayoutCache:
         )
 
     def add_fresh_results(self, other: LayoutCache) -> None:
-        """Take over the results that depend on no earlier drawing: structures, shapes and fresh drawings."""
+        """Take over the results that depend on no earlier drawing: structures, shapes and fresh drawings.
+
+        Args:
+            other: The cache to read.
+        """
         self.structures |= other.structures
         self.child_levels |= other.child_levels
         self.layouts |= {key: drawing for key, drawing in other.layouts.items() if isinstance(key, LayoutKey)}
 
     def add_results(self, other: LayoutCache) -> None:
-        """Take over all results that are missing here, without the history."""
+        """Take over all results that are missing here, without the history.
+
+        Args:
+            other: The cache to read.
+        """
         self.structures |= other.structures | self.structures
         self.child_levels |= other.child_levels | self.child_levels
         self.layouts |= other.layouts | self.layouts
@@ -114,7 +122,11 @@ class LayoutCache:
         self.pinned |= other.pinned | self.pinned
 
     def adopt(self, other: LayoutCache) -> None:
-        """Take over the results and the history of a fork: its drawing is the one that is shown."""
+        """Take over the results and the history of a fork: its drawing is the one that is shown.
+
+        Args:
+            other: The cache to read.
+        """
         self.add_results(other)
         self.scope_levels |= other.scope_levels
         self.previous |= other.previous

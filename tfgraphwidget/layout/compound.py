@@ -11,7 +11,7 @@ exchanged, but for the headers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,10 +31,12 @@ from tfgraphwidget.layout.incremental.previous_layout import (
     LayoutKey,
     LayoutRecord,
     PreviousLayout,
+    PreviousLayouts,
     find,
     is_too_distorted,
     most_similar,
     remember,
+    translate_names,
 )
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
@@ -65,7 +67,7 @@ HEADER = Frame.header
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Where items and edges are drawn, in absolute pixels, y downwards.
+    """The positions of items and edges, in absolute pixels, y downwards.
 
     Attributes:
         box: float32 (n, 4), left, top, width and height per item.
@@ -82,7 +84,7 @@ def place(
     visible: VisibleGraph,
     *,
     direction: Direction = "down",
-    pinned: Mapping[str, tuple[float, float]] | None = None,
+    pinned: Mapping[str, Any] | None = None,
     layout: Layout | None = None,
     cache: LayoutCache | None = None,
     aspect: float = ROOT_ASPECT,
@@ -108,7 +110,7 @@ def place(
         return Positions(*to_absolute(visible, frame, inside.size, inside.offset, containers))
 
 
-def layered(graph: Any) -> dict[Any, tuple[float, float]]:
+def layered(graph: Any) -> dict[str, tuple[float, float]]:
     """Lay out a networkx DiGraph in layers.
 
     Args:
@@ -158,6 +160,10 @@ class CompoundLayout:
         self.offset = np.zeros_like(size)
         self.ports: list[NodePorts] = [None] * len(visible)
         self.scopes = np.flatnonzero(visible.kind == OPEN)
+        self.scope_key = {item: ScopeKey(frame.right, visible.names[item]) for item in self.scopes.tolist()}
+        self.alike = visible.alike.tolist()
+        # An open scope with a history, by the number of those that are alike.
+        self.with_history: dict[int, int] = {}
         self.first = visible.child_start.tolist()
         self.pins = Pins(visible, pinned, frame)
         self.area = _estimate_areas(visible, self.size)
@@ -178,9 +184,10 @@ class CompoundLayout:
 
     def is_new(self) -> bool:
         """Return whether most of several open scopes have no shape yet, in a drawing small enough to be repeated."""
-        names = [self.visible.names[item] for item in self.scopes.tolist()]
-        count = sum(ScopeKey(self.frame.right, name) in self.cache.scope_levels for name in names)
-        return len(names) > 1 and len(self.visible) <= _MOST and count <= (1 - _NEW) * len(names)
+        if len(self.scopes) <= 1 or len(self.visible) > _MOST:
+            return False
+        count = sum(key in self.cache.scope_levels for key in self.scope_key.values())
+        return count <= (1 - _NEW) * len(self.scopes)
 
     def lay_out(self) -> list[ContainerLayout]:
         """Return the layouts of the open scopes, ascending; fill `size`, `offset` and `ports`."""
@@ -193,9 +200,9 @@ class CompoundLayout:
             result.append(container)
             corner, width, height = self.frame.enclose(item, container.width, container.height)
             self.size[item], self.offset[item] = (width, height), corner
-            middle = (container.width / 2,)
-            enter, leave = (tuple(corner[0] + x for x in side or middle) for side in (container.enter, container.leave))
-            self.ports[item] = enter, leave
+            left, middle = corner[0], (container.width / 2,)
+            enter, leave = container.enter or middle, container.leave or middle
+            self.ports[item] = tuple([left + x for x in enter]), tuple([left + x for x in leave])
         return result[::-1]
 
     def _structure(self, item: int) -> tuple[bytes, Structure]:
@@ -209,7 +216,7 @@ class CompoundLayout:
         return key, structure
 
     def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
-        """Return the shape of each open scope, from the outermost inwards; once known by name it stays."""
+        """Return the shape of each open scope, from the outermost inwards; alike ones have one, and it stays."""
         visible = self.visible
         area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
@@ -217,6 +224,11 @@ class CompoundLayout:
         open_children = np.bincount(visible.parent[1:][is_open[1:]], minlength=len(visible)).tolist()
         levels = np.zeros(len(visible), dtype=np.int8)
         levels[0] = level_of(self.frame.aspect)
+        of_alike: dict[int, int] = {}
+        for item, scope_key in self.scope_key.items():
+            before = self.cache.scope_levels.get(scope_key)
+            if before is not None:
+                of_alike.setdefault(self.alike[item], before)
         for item, (key, structure) in zip(self.scopes.tolist(), structures, strict=True):
             if not open_children[item]:
                 continue
@@ -231,15 +243,15 @@ class CompoundLayout:
                 level_array = self.cache.child_levels[levels_key] = np.array(child_levels, dtype=np.int8)
             levels[a:b] = level_array
             for child in (a + inner.nonzero()[0]).tolist():
-                scope = ScopeKey(self.frame.right, visible.names[child])
-                levels[child] = self.cache.scope_levels.setdefault(scope, int(levels[child]))
+                level = of_alike.setdefault(self.alike[child], int(levels[child]))
+                levels[child] = self.cache.scope_levels.setdefault(self.scope_key[child], level)
         return levels
 
     def _lay_out_container(self, item: int, key: bytes, structure: Structure, level: int) -> ContainerLayout:
         """Return the layout of an open scope whose children's sizes and ports are known."""
         a, b = self.first[item], self.first[item + 1]
         sizes = self.size[a:b]
-        layout_key = LayoutKey(key, level, sizes.tobytes(), tuple(self.ports[a:b]))
+        layout_key = LayoutKey(key, level, sizes.tobytes(), tuple(self.ports[a:b]), self._title(item, structure))
         if self.layout is not None:
             record = self._external_layout(item, structure, level, layout_key)
         else:
@@ -270,7 +282,7 @@ class CompoundLayout:
     def _incremental_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
         """Return the layout from the cache, or one similar to the most similar earlier layout of the same scope."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
-        previous = self.cache.previous.setdefault(ScopeKey(self.frame.right, self.visible.names[item]), [])
+        previous = self._previous_layouts(item, names)
         cached_layout = find(previous, layout_key)
         if cached_layout is not None:
             return cached_layout
@@ -290,6 +302,16 @@ class CompoundLayout:
         remember(previous, CachedLayout(layout_key, names, record))
         return record
 
+    def _previous_layouts(self, item: int, names: Sequence[str]) -> PreviousLayouts:
+        """Return the history of an open scope; one that has none begins with that of a scope that is alike."""
+        previous = self.cache.previous.get(self.scope_key[item])
+        other = self.with_history.setdefault(self.alike[item], item)
+        if previous is None:
+            before = self.cache.previous.get(self.scope_key[other], ())
+            previous = self.cache.previous[self.scope_key[item]] = []
+            previous += translate_names(before, self.visible.names[self.first[other] : self.first[other + 1]], names)
+        return previous
+
     def _fresh_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
         record = self.cache.layouts.get(layout_key)
         if record is None:
@@ -306,7 +328,12 @@ class CompoundLayout:
             from tfgraphwidget.layout.free_form.external import apply_layout
 
             main = partial(apply_layout, self.layout, self.visible.names[a:b])
-        return layout_container(structure, sizes, self.ports[a:b], aspect_of(level), similar, main)
+        title = self._title(item, structure)
+        return layout_container(structure, sizes, self.ports[a:b], aspect_of(level), similar, main, title)
+
+    def _title(self, item: int, structure: Structure) -> float:
+        """How far the title reaches into the inside of a scope, for lines that come in below it; 0 without any."""
+        return float(self.frame.title[item]) if structure.has_entries else 0.0
 
 
 def lay_out_open_scopes(

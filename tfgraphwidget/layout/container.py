@@ -15,6 +15,7 @@ from tfgraphwidget.layout.layered.layered_graph import LayeredGraph, LayoutProbl
 from tfgraphwidget.layout.layered.phases import run_layout
 from tfgraphwidget.layout.layered.routing import Column
 from tfgraphwidget.layout.packing import AUXILIARY_GAP, GAP, extent, pack_beside
+from tfgraphwidget.layout.title import clear_title
 
 Size = tuple[float, float]
 Port = NodePorts
@@ -30,6 +31,7 @@ def layout_container(
     aspect: float,
     previous: PreviousLayout | None = None,
     main: Main | None = None,
+    title: float = 0.0,
 ) -> LayoutRecord:
     """Lay out the nodes and edges of one container.
 
@@ -40,6 +42,7 @@ def layout_container(
         aspect: the wanted width : height.
         previous: an earlier layout; its order, layers and columns are kept where possible.
         main: draws one component in another way than in layers.
+        title: how far the title above reaches from the left, in pixels; lines come in to the right of it.
 
     Returns:
         The layout, with what is needed to keep the next one similar.
@@ -50,15 +53,12 @@ def layout_container(
     record = LayoutRecord(whole_structure, structure, sizes)
     pieces = []
     for component, base in zip(structure.components, bases, strict=True):
-        pieces.append(
-            (
-                component,
-                _layout_component(record, component, ports, aspect, _previous_graph(previous, component, base), main),
-            )
-        )
+        before = _previous_graph(previous, component, base)
+        pieces.append((component, _layout_component(record, component, ports, aspect, title, before, main)))
     alone = len(pieces) == 1 and not structure.isolated
     result = pieces[0][1] if alone else _combine(record, pieces, bases, aspect, previous)
     _extend_to_border(result, structure)
+    clear_title(result, structure, title)
     record.layout = result.to_arrays()
     return record
 
@@ -80,15 +80,15 @@ def _layout_component(
     component: Component,
     ports: Sequence[Port],
     aspect: float,
+    title: float,
     before: PreviousGraph | None,
     main: Main | None,
 ) -> MutableLayout:
     if not component.edges and len(component.nodes) == 1:
         record.layered_graphs.append(None)
         return MutableLayout([0.0], [0.0], *record.sizes[component.nodes[0]], [])
-    problem = LayoutProblem(
-        component, [record.sizes[node] for node in component.nodes], [ports[node] for node in component.nodes], aspect
-    )
+    sizes, ports = [record.sizes[node] for node in component.nodes], [ports[node] for node in component.nodes]
+    problem = LayoutProblem(component, sizes, ports, aspect, title)
     if main is not None:
         record.layered_graphs.append(None)
         return main(problem)

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import ContainerLayout
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.visible import LOOP_SIGN, OPEN, ROOT_ASPECT, TEXT, VisibleGraph, place_badges, text_width
+from tfgraphwidget.visible import (
+    CLOSED,
+    OPEN,
+    ROOT_ASPECT,
+    TEXT,
+    WIDEST_TITLE,
+    VisibleGraph,
+    place_badges,
+    scope_title,
+    text_widths,
+)
 
 Floats = npt.NDArray[np.float64]
-# Pages write the names of open scopes in bold letters.
-_BOLD, _SIDES, _MOST_NAME = 1.09, 12.0, 430.0
+Mask = npt.NDArray[np.bool_]
+# Pages write the names of open scopes in bold letters. Lines from above keep this distance from them.
+_BOLD, _SIDES, _BESIDE = 1.09, 12.0, 2.0
 
 
 class Frame:
     """The space around the inside of an open scope. Layouts run down; `right` exchanges x and y.
 
     `before` and `after`, float64 (n, 2), are the least distances in pixels of the inside from the left and upper and
-    from the right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be for its name.
+    from the right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be for its
+    title, and `title` (n,) how far that reaches into the inside; 0 where no lines come in from above.
     `aspect` is the wanted width : height of the whole drawing, before `right` exchanges x and y.
     """
 
@@ -37,12 +49,11 @@ class Frame:
         self.before, self.after = np.full((n, 2), self.padding), np.full((n, 2), self.padding)
         self.before[:, 0 if right else 1] = self.header
         self.before[:1], self.after[:1] = self.margin, self.margin
-        self.least = np.zeros(n)
-        for item in np.flatnonzero(visible.kind == OPEN).tolist():
-            name = visible.labels[item] or last_part(visible.names[item])
-            sign = LOOP_SIGN if visible.loop[item] else ""
-            count = f"  ×{visible.members[item]}" if visible.members[item] else ""
-            self.least[item] = min(TEXT * _BOLD * text_width(f"▾ {sign}{name}{count}"), _MOST_NAME) + _SIDES
+        is_open = visible.kind == OPEN
+        is_open[0] = False
+        width = _title_widths(visible, is_open)
+        self.least = np.where(is_open, width + _SIDES, 0.0)
+        self.title = np.where(is_open, width + _BESIDE, 0.0) * (not right)
         self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 
     def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
@@ -64,7 +75,12 @@ class Frame:
         return (left + spare / 2, top), wide + spare, tall
 
     def fill(self, item: int, layout: ContainerLayout) -> ContainerLayout:
-        """Center a layout in all the width that the scope's name needs."""
+        """Center a layout in all the width that the scope's name needs.
+
+        Args:
+            item: The number of the item.
+            layout: The layout of one container.
+        """
         side = 1 if self.right else 0
         wide = layout.height if self.right else layout.width
         spare = max(0.0, self.least[item] - self.before[item, side] - self.after[item, side] - wide)
@@ -77,6 +93,31 @@ class Frame:
         shift = np.array([spare / 2, 0.0])
         corner, route = layout.corner + shift, layout.route + shift
         return replace(layout, corner=corner, route=route, width=layout.width + spare, enter=enter, leave=leave)
+
+
+def _title_widths(visible: VisibleGraph, is_open: Mask) -> Floats:
+    """The width of the title of each open scope in pixels: that of the widest title of all that are alike."""
+    scopes = np.flatnonzero(((visible.kind == CLOSED) | is_open) & np.isin(visible.alike, visible.alike[is_open]))
+    width = TEXT * _BOLD * text_widths(scope_titles(visible, scopes))
+    widest = np.zeros(len(visible))
+    np.maximum.at(widest, visible.alike[scopes], np.minimum(width, WIDEST_TITLE))
+    return widest[visible.alike]
+
+
+def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer[Any]]) -> list[str]:
+    """Return the texts that the headers of scopes have, or would have if they were open.
+
+    Args:
+        visible: The items that are drawn.
+        scopes: The numbers of some of them.
+    """
+    labels = [visible.labels[item] or last_part(visible.names[item]) for item in scopes.tolist()]
+    members, loop = visible.members[scopes].tolist(), (visible.loop[scopes] > 0).tolist()
+    training = (visible.part[scopes] > visible.part[visible.parent[scopes]]).tolist()
+    return [
+        scope_title(label, count, is_loop=is_loop, is_training=is_training)
+        for label, count, is_loop, is_training in zip(labels, members, loop, training, strict=True)
+    ]
 
 
 def to_absolute(

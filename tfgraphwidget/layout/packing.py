@@ -78,7 +78,12 @@ def _candidate_widths(existing: Size, boxes: Sequence[Size], aspect: float, wide
 
 
 def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
-    """Return the width and height that boxes take."""
+    """Return the width and height that boxes take.
+
+    Args:
+        boxes: Width and height of the boxes, in pixels.
+        places: The positions of the boxes, in pixels.
+    """
     right = max(x + w for (x, _), (w, _) in zip(places, boxes, strict=True))
     return right, max(y + h for (_, y), (_, h) in zip(places, boxes, strict=True))
 

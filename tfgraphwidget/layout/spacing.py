@@ -9,14 +9,28 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from math import inf
+from math import inf, isnan
 
 NODE_GAP, ROW_GAP = 12.0, 18.0
 TRACK = 6.0
 ABOVE, BELOW = 7.0, 11.0  # from a row to the first track, from the last track to the next row (arrow heads)
+PORT_GAP = 12.0
 BORDER, NODE, LINE = range(3)
 _NEAR = 4.0
 _SNAP, _CENTERED = 30.0, 20.0
+
+
+def places_beside(ports: Sequence[float], title: float) -> dict[int, float]:
+    """Place the ports of a border beside a title, in their order; those that are there already stay.
+
+    >>> places_beside([40.0, 10.0, 200.0], 50.0)
+    {1: 50.0, 0: 62.0, 2: 200.0}
+    """
+    places, free = {}, title
+    for x, port in sorted((x, port) for port, x in enumerate(ports) if not isnan(x)):
+        places[port] = max(x, free)
+        free = places[port] + PORT_GAP
+    return places
 
 
 class Skyline:
@@ -58,7 +72,11 @@ class Skyline:
         self.kind[a:b] = [kind, after[2]] if more else [kind]
 
     def lowest(self, need: Sequence[float]) -> float:
-        """Where a border below everything may be."""
+        """The lowest position of a border below everything.
+
+        Args:
+            need: The space that each needs, in pixels.
+        """
         return max(y + need[kind] for y, kind in zip(self.y, self.kind, strict=True))
 
 

@@ -31,6 +31,7 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Shape,
+    Signature,
     VariableDef,
     build,
     called_functions,
@@ -40,6 +41,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.runtime.live import traced_ops
+from tfgraphwidget.runtime.op_calls import trace_op_type
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sources import Body, Source, open_function
@@ -67,8 +69,10 @@ class SourceContext:
         arguments: Finds the tensors that its callers pass in, which takes time after many edits.
         ends: Finds the arguments and results of a function that no op calls.
         external_tensors: Finds the tensors that signatures or callers name.
+        signatures: Finds the signatures of the graph that was opened.
         refusal: Why a function's body cannot be imported.
         state: Finds what ops of a function's body stand for, after edits.
+        readers: Finds what reads the values of a file's variables, by their handle ops.
     """
 
     def __init__(
@@ -82,14 +86,16 @@ class SourceContext:
         arguments: Callable[[], tuple[str, ...]] = tuple,
         ends: Callable[[], FunctionBoundary] | None = None,
         external_tensors: Callable[[], tuple[str, ...]] = tuple,
+        signatures: Callable[[], tuple[Signature, ...]] = tuple,
         refusal: str = "",
         state: Callable[[], BodyState] | None = None,
+        readers: Callable[[], Mapping[str, Callable[[], object]]] = dict,
     ) -> None:
         self._source, self._body, self._edited, self._import_graph = source, body, edited, import_graph
         self._index: GraphIndex | None = None
         self._find_arguments, self._find_external_tensors = arguments, external_tensors
-        self._find_ends = ends
-        self._refusal, self._find_state = refusal, state
+        self._find_ends, self._find_signatures = ends, signatures
+        self._refusal, self._find_state, self._find_readers = refusal, state, readers
         self.function = function
 
     @property
@@ -119,6 +125,11 @@ class SourceContext:
         """The tensors that signatures or callers name."""
         return self._find_external_tensors()
 
+    @cached_property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The signatures of the graph that was opened."""
+        return self._find_signatures()
+
     @property
     def has_values(self) -> bool:
         """Whether its variables have values."""
@@ -131,7 +142,7 @@ class SourceContext:
         self._import_graph()
         self._index = None
 
-    def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
+    def trace(self, function: object, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
         """Call a Python function on placeholders; see `PlanContext.trace`.
 
         Args:
@@ -142,6 +153,9 @@ class SourceContext:
         Raises:
             GraphEditError: The function raised, or made a variable in a body that ops call.
         """
+        traced = trace_op_type(function, specs, dict(options))
+        if traced is not None:
+            return traced
         if self._find_ends is not None or (self._refusal and is_eager_by_default()):
             return traced_ops.trace_in_function(function, specs, dict(options))
         traced = traced_ops.trace_function(function, specs, dict(options))
@@ -160,7 +174,12 @@ class SourceContext:
         return CalledFunction(self._source, self._body, self.index, op, label)
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
-        """Return the patch with static shapes as TensorFlow infers them."""
+        """Return the patch with static shapes as TensorFlow infers them.
+
+        Args:
+            index: The graph.
+            patch: The changes of an edit.
+        """
         return infer_patch_shapes(index, patch)
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:
@@ -183,7 +202,19 @@ class SourceContext:
         values = self._present(definitions(index, read).values()) if read else {}
         return edit_values.compute_constants(index, tensors, values)
 
-    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:
+    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:
+        """Compute tensors of ops that read nothing from outside; see `PlanContext.compute`.
+
+        Args:
+            nodes: The ops.
+            tensors: The tensors.
+
+        Raises:
+            GraphEditError: TensorFlow cannot compute a tensor.
+        """
+        return edit_values.compute_nodes(nodes, tensors)
+
+    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
         """Return the values from the session, the checkpoint, or the captured variables."""
         index, values = self.index, self._present(variables)
         dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
@@ -191,6 +222,10 @@ class SourceContext:
 
     def _present(self, variables: Iterable[VariableDef]) -> Mapping[str, Array]:
         """The values of variables as arrays, by handle op."""
+        variables = tuple(variables)
+        readers = self._find_readers()
+        if variables and all(variable.handle in readers for variable in variables):
+            return {variable.handle: np.asarray(readers[variable.handle]()) for variable in variables}
         state = self._find_state() if self._find_state is not None and self._refusal else None
         return edit_values.read_variables(self._source, self._body, variables, state)
 
@@ -212,7 +247,7 @@ class _Library:
     def functions(self) -> frozenset[str]:
         return self.index.functions
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         return self.index.extras.function(name)
 
 
@@ -236,12 +271,17 @@ class CalledFunction(SourceContext):
         node = caller.nodes[caller.ids[op]]
         name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
         self._definition = caller.extras.function(name)
-        node_body: Any = open_function(name, _Library(body, caller), caller, caller.ids[op])  # a NodeBody
+        node_body = open_function(name, _Library(body, caller), caller, caller.ids[op])
         placeholders = {node.name: node for node in node_body.nodes()}
         self._fixed = {name: placeholders[name] for name in node_body.constants if name in placeholders}
         const_body = replace(node_body, protos=[_as_const(node, node_body.constants) for node in node_body.nodes()])
-        context: dict[str, Any] = {"typing": const_body.typing, "functions": caller.functions, "extras": const_body}
-        index = build(const_body.nodes(), *const_body.collections(), **context)
+        index = build(
+            const_body.nodes(),
+            *const_body.collections(),
+            typing=const_body.typing,
+            functions=caller.functions,
+            extras=const_body,
+        )
         holders = {origin: name for name, origin in (body.origins or {}).items()}
         self.caller_handles = {name: holders.get(origin, origin) for name, origin in (node_body.origins or {}).items()}
         ends = tuple(node_body.arguments), dict(node_body.returns)
@@ -310,6 +350,8 @@ def plan(command: Command, context: PlanContext) -> Patch:
     try:
         return _plan_with_shapes(command, context)
     except GraphEditError as error:
+        if error.code == GraphEditError.code:
+            error.code = f"{command.verb().replace('_', '-')}-{error.code}"
         suggested = error.mends or command.suggested_fixes(context)
         error.mends = tuple(fix for fix in suggested if _works(fix, context))
         if error.mends:

@@ -21,7 +21,12 @@ _ALL = 12_000  # and of all such drawings together
 
 
 def candidates(scene: scenes.Scene, view_spec: ViewSpec) -> tuple[str, ...]:
-    """Return the closed scopes and groups whose insides take a while to lay out, the largest first."""
+    """Return the closed scopes and groups whose insides take a while to lay out, the largest first.
+
+    Args:
+        scene: The scene.
+        view_spec: What the view shows.
+    """
     if len(scene) + _FEWEST > _LARGEST:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
-from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, ViewSpec, build_visible_graph
+from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, ViewSpec, build_visible_graph, sum_inside
 
 if TYPE_CHECKING:
     from tfgraphwidget.hierarchy import Mask
@@ -80,7 +80,7 @@ PAINT_FIELDS = (
     ("value_start", "u4", 0),  # n + 1 offsets into value_bytes
     ("value_bytes", "u1", 0),  # UTF-8 of what a run found of an op's only output
 )
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, np.ndarray]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
 INPUT_MARK, OUTPUT_MARK, SOURCE_MARK = 1, 2, 4
 
@@ -139,7 +139,7 @@ class Scene:
     def __len__(self) -> int:
         return len(self.names)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, np.ndarray]:
         """The arrays to send, by field name, in the order of the field lists."""
         return {name: getattr(self, name) for name, _, _ in (*ITEM_FIELDS, *EDGE_FIELDS)}
 
@@ -162,15 +162,15 @@ class Paint:
 
     @property
     def notes(self) -> list[str]:
-        """What is written below each item's label, or ""."""
+        """The text below each item's label, or ""."""
         return _decode_texts(self.note_start, self.note_bytes)
 
     @property
     def values(self) -> list[str]:
-        """What a run found of each op's only output, or ""."""
+        """The value of each op's only output in the last run, or ""."""
         return _decode_texts(self.value_start, self.value_bytes)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, np.ndarray]:
         """The arrays to send, by field name."""
         return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
 
@@ -276,7 +276,12 @@ def box_of(scene: Scene, name: str) -> int | None:
 
 
 def key_of(scene: Scene, item: int) -> str:
-    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too."""
+    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too.
+
+    Args:
+        scene: The scene.
+        item: The number of the item.
+    """
     name = scene.names[item]
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
@@ -342,13 +347,7 @@ def _coverage(scene: Scene, op_mask: Mask) -> npt.NDArray[np.uint8]:
     An op is counted where it belongs: one that is a badge at its readers counts in the scope of its name.
     """
     n = len(scene)
-    chosen_ops = np.bincount(scene.home_of_op, weights=op_mask, minlength=n)
-    # Items are breadth first, so a level is a slice; from the deepest on, each adds to the one above.
-    bounds = [0, 1]
-    while bounds[-1] < n:
-        bounds.append(int(np.searchsorted(scene.parent, bounds[-1])))
-    for first, stop in zip(bounds[-2:0:-1], bounds[:1:-1], strict=True):
-        chosen_ops += np.bincount(scene.parent[first:stop], weights=chosen_ops[first:stop], minlength=n)
+    chosen_ops = sum_inside(scene.parent, np.bincount(scene.home_of_op, weights=op_mask, minlength=n))
     badges = np.bincount(scene.badge_item, weights=op_mask[scene.badge_op], minlength=n)
     of_badge = np.bincount(scene.badge_item, minlength=n)
     chosen_ops, count = np.where(of_badge > 0, badges, chosen_ops), np.where(of_badge > 0, of_badge, scene.count)
@@ -367,15 +366,20 @@ def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
     return tuple(fields), b"".join(parts)
 
 
-def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: bytes) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a buffer that `to_bytes` made, by name; they are views."""
+def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: bytes) -> dict[str, np.ndarray]:
+    """The arrays of a buffer that `to_bytes` made, by name; they are views.
+
+    Args:
+        fields: The name, dtype, shape and offset (bytes) of each array.
+        buffer: The bytes of all arrays.
+    """
     return {
         name: np.frombuffer(buffer, np.dtype(dtype).newbyteorder("<"), int(np.prod(shape)), offset).reshape(shape)
         for name, dtype, shape, offset in fields
     }
 
 
-def _encode_texts(texts: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+def _encode_texts(texts: Sequence[str]) -> dict[str, np.ndarray]:
     """N + 1 offsets ("start") into one run of UTF-8 ("bytes")."""
     encoded = [text.encode() for text in texts]
     start = np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.uint32)

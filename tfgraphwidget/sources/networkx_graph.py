@@ -8,8 +8,8 @@ follow, and of ops that are left out they let go: TensorFlow imports nothing tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeGuard
 
 from google.protobuf.message import DecodeError
 
@@ -18,7 +18,7 @@ from tfgraphwidget.graph import CONTROL
 from tfgraphwidget.naming import as_input, names_text, split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import shorten
-from tfgraphwidget.tf_types import MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
 
 _WAY_OUT = "give what editor.networkx() gave, with nodes and edges left out or relabelled at most"
 _NEEDED = ("variable_name", "initializer_name", "snapshot_name")
@@ -26,13 +26,44 @@ _LOC = b"loc:@"
 Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
 
 
-def is_networkx(thing: object) -> bool:
-    """Whether an object is a networkx graph; networkx is not imported for this."""
+def is_networkx(thing: object) -> TypeGuard[NetworkxGraph]:
+    """Whether an object is a networkx graph; networkx is not imported for this.
+
+    Args:
+        thing: Any object.
+    """
     networkx = sys.modules.get("networkx")
     return networkx is not None and isinstance(thing, networkx.Graph)
 
 
-def networkx_meta_graph(graph: Any) -> tuple[Any, tuple[str, ...]]:
+class NetworkxGraph(Protocol):
+    """The used part of a `networkx.MultiDiGraph`, which ships no types."""
+
+    graph: Mapping[str, object]
+
+    def is_multigraph(self) -> bool:
+        """Whether two nodes can have several edges."""
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+
+    def nodes(self, *, data: bool) -> Iterable[tuple[object, Mapping[str, Any]]]:
+        """The nodes with their attributes.
+
+        Args:
+            data: Whether to give the attributes too.
+        """
+
+    def in_edges(self, node: str, *, data: bool) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
+        """The edges to a node, with their attributes.
+
+        Args:
+            node: The name of the node.
+            data: Whether to give the attributes too.
+        """
+
+
+def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, ...]]:
     """The MetaGraphDef of a networkx graph, and a sentence for each entry that was lost with removed ops.
 
     Raises NotAGraph for one that does not say what its ops are.
@@ -58,7 +89,7 @@ def _proto(kind: Any, content: Any, what: str) -> Any:
         raise NotAGraph(f"{what} is not a {kind.DESCRIPTOR.name}; {_WAY_OUT}.") from None
 
 
-def _nodes(graph: Any) -> Iterator[tuple[Any, str]]:
+def _nodes(graph: NetworkxGraph) -> Iterator[tuple[NodeDef, str]]:
     """Each NodeDef, under the name that it was written with, and the name of its node."""
     kind = tf_protos.NodeDef
     for name, data in graph.nodes(data=True):
@@ -72,9 +103,9 @@ def _nodes(graph: Any) -> Iterator[tuple[Any, str]]:
         yield node, name
 
 
-def _read(graph: Any, name: str, slots: int) -> Iterator[tuple[str, int]]:
+def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, int]]:
     """(op, port) of each tensor that an op reads, in the order of its inputs, then what it waits for."""
-    tensors: dict[Any, tuple[str, int]] = {}
+    tensors: dict[int, tuple[str, int]] = {}
     waits: list[tuple[str, int]] = []
     for source, _, data in graph.in_edges(name, data=True):
         port = split_tensor(str(data.get("tensor", "")))[1]
@@ -103,7 +134,7 @@ def _now(tensor: str, now: Now) -> str:
     return now.get(op, "") if port is None or op not in now else f"{now[op]}:{port}"
 
 
-def _colocations(nodes: Any, now: Now) -> Iterator[str]:
+def _colocations(nodes: Iterable[NodeDef], now: Now) -> Iterator[str]:
     alone = []
     for node in nodes:
         if "_class" not in node.attr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, cast
 
@@ -152,7 +152,7 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
 
 
 def _alternative(thing: object) -> str:
-    """What to pass instead of an object that holds no graph itself."""
+    """The suggestion for an object that holds no graph itself."""
     if isinstance(_attribute(thing, "graph"), Graph):
         return "give the graph it is in, tgw.edit(x.graph)"
     if _attribute(thing, "signatures") is not None:
@@ -191,7 +191,11 @@ def _short(thing: object) -> str:
 
 
 def reopen_live_expression(*, has_session: bool) -> str:
-    """The expression for a live graph; a script must have created it as the default graph."""
+    """The expression for a live graph; a script must have created it as the default graph.
+
+    Args:
+        has_session: Whether the source has a session.
+    """
     return _call([_GRAPH, _SESSION] if has_session else [_GRAPH], ())
 
 
@@ -214,7 +218,7 @@ def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> 
     return _call([f"...,  # give here what was opened: {' '.join(title.split())}"], options)
 
 
-def _call(first: list[str], options: Any) -> str:
+def _call(first: list[str], options: Sequence[str]) -> str:
     """A call on one line, or with one argument per line when arguments have comments."""
     if not any("  # " in text for text in first):
         return f"tgw.edit({', '.join([*first, *options])})"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
 
 _LONGEST = 200
 
 
-def parse_path(argument: Any, what: str) -> Path:
+def parse_path(argument: str | os.PathLike[str], what: str) -> Path:
     """Convert an argument to a path; a leading "~" is the home directory.
 
     Args:
@@ -36,7 +35,11 @@ def _home(path: Path) -> Path:
 
 
 def shorten(thing: object) -> str:
-    """The repr of a value, cut to about 200 characters; "<Type>" when its repr raises."""
+    """The repr of a value, cut to about 200 characters; "<Type>" when its repr raises.
+
+    Args:
+        thing: Any value.
+    """
     try:
         text = thing if type(thing) is str and len(thing) > _LONGEST else repr(thing)
         text = repr(text[:_LONGEST] + "…") if text is thing else text

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import Member, SavedGradient, Typing, VariableDef
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, MetaGraphDef, NodeDef, QueueRunnerDef
+from tfgraphwidget.graph import Member, SavedGradient, Signature, Typing, VariableDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, KerasModel, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
@@ -45,7 +47,7 @@ class Body(Protocol):
     def origins(self) -> Mapping[str, str] | None: ...  # noqa: D102
 
     @property
-    def constants(self) -> Mapping[str, Any]: ...  # noqa: D102
+    def constants(self) -> Mapping[str, NodeDef]: ...  # noqa: D102
 
     @property
     def typing(self) -> Typing: ...  # noqa: D102
@@ -79,15 +81,6 @@ class Body(Protocol):
 
 
 @dataclass(frozen=True)
-class Signature:
-    """A signature of a SavedModel or MetaGraphDef: (key, tensor name in the source's graph) pairs, sorted by key."""
-
-    name: str
-    inputs: tuple[tuple[str, str], ...]
-    outputs: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
 class ImportedGraph:
     """A file's graph after its import into TensorFlow, with a session."""
 
@@ -97,7 +90,7 @@ class ImportedGraph:
 
 
 class StoredData(Protocol):
-    """What a file stores beside its graph, read without importing the graph; `files.stored_data` implements it."""
+    """The data of a file beside its graph, read without importing the graph; `files.stored_data` implements it."""
 
     def shape(self, handle: str) -> tuple[int, ...]:
         """The shape of the value of the variable of that handle op. Raises SessionRefused when there is none."""
@@ -111,14 +104,18 @@ class StoredData(Protocol):
     def dtype(self, handle: str) -> str:
         """The dtype of the value of the variable of that handle op. Raises SessionRefused when there is none."""
 
-    def value(self, handle: str) -> Any:
+    def value(self, handle: str) -> np.ndarray:
         """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""
 
     def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
 
     def gradient(self, kind: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have."""
+        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have.
+
+        Args:
+            kind: The name by which ops name the gradient.
+        """
 
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
@@ -132,8 +129,51 @@ class StoredData(Protocol):
     def other_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a SavedModel that come from another checkpoint, by their names in its own."""
 
+    def all_values(self) -> Mapping[str, Callable[[], object]]:
+        """Readers of all values that the checkpoint has, by their names in it; empty without a checkpoint."""
+
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
+
+
+@dataclass(frozen=True)
+class SavedEditor:
+    """What an editor had when it was written beside its graph as it was opened; see `files.archive`.
+
+    Attributes:
+        edits: The edits, as `edits.serialization` writes them.
+        expected: The op type and the inputs of each op of the graph after the edits, by name.
+        path: The titles of the current graph and those around it.
+        boundary: The marked inputs and outputs.
+        selected: The names of the selected ops.
+        values: The value of each variable by its handle op, read on use.
+        tables: The keys and values of each hash table, by its op, read on use.
+        iterators: The position of each iterator in its dataset, by its op.
+        current: Opens the graph as it is after the edits, without these.
+        folder: What keeps the files.
+    """
+
+    edits: object
+    expected: Mapping[str, tuple[str, tuple[str, ...]]]
+    path: tuple[str, ...]
+    boundary: tuple[tuple[str, ...], tuple[str, ...]]
+    selected: tuple[str, ...]
+    values: Mapping[str, Callable[[], object]]
+    tables: Mapping[str, Callable[[], object]]
+    iterators: Mapping[str, Callable[[], object]]
+    current: Callable[[], Source] | None
+    folder: object = field(repr=False)
+
+
+class StoredCaptures(Protocol):
+    """What a function captured that was written to a file; `functions.stored_function` implements it."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The ops of the function that stand for state."""
+
+    def live(self) -> Mapping[str, object]:
+        """The variables and tensors, by op; made at the first call."""
 
 
 @dataclass
@@ -151,7 +191,7 @@ class Source:
         entrance: The ops to enter, outermost first, to reach the function body that does the work: a TensorFlow 2
             SavedModel wraps it in one or two calls.
         refusal: Why there is no live graph of a function, as one sentence with a suggested fix.
-        stopped: The sentence that `live` would have raised when the file was opened, or "".
+        live_refusal: The sentence that `live` would have raised when the file was opened, or "".
         has_values: False for a file without a checkpoint.
         reopen_code: The Python expression that opens it again.
         revive: Imports the file into a new graph and session.
@@ -159,6 +199,8 @@ class Source:
         model: The Keras model that was opened.
         structure: How a function is called, if that is known.
         initial_values: Draws new initial values of a function's variables, by their names; other seeds if True.
+        saved_editor: What an editor had that was written to the file.
+        captures: What a function captured that was written to the file.
     """
 
     title: str
@@ -170,14 +212,16 @@ class Source:
     signature: Signature | None = None
     entrance: tuple[str, ...] = ()
     refusal: str = ""
-    stopped: str = ""
+    live_refusal: str = ""
     has_values: bool = True
     reopen_code: str = ""
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
-    model: Any = field(default=None, repr=False)
+    model: KerasModel | None = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
     initial_values: Callable[[bool], Mapping[str, object]] | None = field(default=None, repr=False)
+    saved_editor: SavedEditor | None = field(default=None, repr=False)
+    captures: StoredCaptures | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.

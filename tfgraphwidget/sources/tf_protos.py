@@ -16,10 +16,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tfgraphwidget.tensorflow_modules import installed_folder, is_loaded, tf
+from tfgraphwidget.tensorflow_modules import installed_folder, installed_version, is_loaded, tf
 from tfgraphwidget.tf_types import CheckpointReader, DataType, Message, TensorProto
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     import numpy as np
     from google.protobuf.descriptor_pool import DescriptorPool
 
@@ -95,8 +97,8 @@ _SERIALIZED = re.compile(r"AddSerializedFile\((b(['\"]).*\2)\)$", re.MULTILINE)
 class MessageClasses(NamedTuple):
     """The classes of the three messages that hold graphs; TensorFlow's own, or `summary_schema`'s parts of them."""
 
-    GraphDef: Any
-    MetaGraphDef: Any
+    GraphDef: type[Any]  # of one of two pools: TensorFlow's classes, or those of `summary_schema`
+    MetaGraphDef: type[Any]
     SavedModel: type[Any]
 
 
@@ -106,25 +108,41 @@ def message_classes() -> MessageClasses:
     return MessageClasses(*(_message(name) for name in MessageClasses._fields))
 
 
-def registered_op(op_type: str) -> Any:
-    """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that this package has."""
+def registered_op(op_type: str) -> OpDef | None:
+    """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that this package has.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
     if is_loaded():
-        return import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+        registered: OpDef | None = import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+        return registered
     return _op_definitions().get(op_type)
 
 
 @cache
-def _op_definitions() -> dict[str, Any]:
+def _op_definitions() -> dict[str, OpDef]:
     """The OpDefs of the ops of TensorFlow."""
     return {definition.name: definition for definition in _message("OpList").FromString(_data("op_definitions.xz")).op}
 
 
 def op_docstring(op_type: str) -> str:
-    """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not TensorFlow's."""
+    """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not TensorFlow's.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
     if is_loaded():
         text = getattr(getattr(import_module("tensorflow").raw_ops, op_type, None), "__doc__", None)
         return inspect.cleandoc(text or "")
     return _op_docstrings().get(op_type, "")
+
+
+def raw_op_names() -> Collection[str]:
+    """The op types that `tf.raw_ops` has a function for."""
+    if is_loaded():
+        return frozenset(name for name in dir(import_module("tensorflow").raw_ops) if not name.startswith("_"))
+    return _op_docstrings().keys()
 
 
 @cache
@@ -140,22 +158,95 @@ def dtype_names() -> dict[int, str]:
     return names | {number + _REFERENCE: f"{name}_ref" for number, name in names.items()}
 
 
-def numpy_dtype(name: str) -> Any:
+_PYTHON_DTYPES: Mapping[object, str] = {
+    float: "float32",
+    bool: "bool",
+    object: "string",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+}
+
+
+def to_dtype_name(dtype: object) -> str:
+    """TensorFlow's name of a dtype.
+
+    Args:
+        dtype: A name, a numpy or Python type, or a `tf.DType`.
+
+    Raises:
+        TypeError: It is none of these.
+
+    Example:
+        >>> to_dtype_name(float), to_dtype_name("half"), to_dtype_name("int64")
+        ('float32', 'float16', 'int64')
+    """
+    import numpy as np  # the command line's help needs none
+
+    if isinstance(dtype, str | type) and dtype in _PYTHON_DTYPES:
+        return _PYTHON_DTYPES[dtype]
+    names = dtype_names().values()
+    if isinstance(dtype, str) and dtype in names:
+        return dtype
+    if isinstance(dtype, np.dtype) or (isinstance(dtype, type) and issubclass(dtype, np.generic)):
+        name = np.dtype(dtype).name
+        if name in names:
+            return name
+    if is_loaded() or (isinstance(dtype, str | type | np.dtype) and installed_version() is not None):
+        return str(tf.as_dtype(cast("str", dtype)).name)
+    raise TypeError(f"{dtype!r} is not a dtype.")
+
+
+def numpy_dtype(name: str) -> np.dtype:
     """The numpy dtype of a dtype by TensorFlow's name, "bfloat16"."""
-    from tfgraphwidget.sources import tensor_values
+    from tfgraphwidget.graph import tensor_values
 
     return tensor_values.numpy_dtype(name)
 
 
-def array_of(tensor_proto: TensorProto) -> np.ndarray[Any, Any]:
-    """The numpy array of a TensorProto. Raises TypeError or ValueError for a damaged one."""
-    from tfgraphwidget.sources.tensor_values import tensor_array
+def array_of(tensor_proto: TensorProto) -> np.ndarray:
+    """The numpy array of a TensorProto. Raises TypeError or ValueError for a damaged one.
 
-    return tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""))
+    Args:
+        tensor_proto: The TensorProto.
+    """
+    from tfgraphwidget.graph import tensor_values
+
+    return tensor_values.tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""))
+
+
+def tensor_of(value: object, dtype: str) -> TensorProto | None:
+    """The TensorProto of a value, as `tf.make_tensor_proto` makes it; None for what only TensorFlow can convert.
+
+    Args:
+        value: An array, or what numpy makes one of.
+        dtype: The name of the dtype.
+
+    Raises:
+        TypeError: It is no value of the dtype.
+        ValueError: It is too large, or no array.
+
+    Example:
+        >>> array_of(tensor_of([[1, 2]], "float32"))
+        array([[1., 2.]], dtype=float32)
+    """
+    from tfgraphwidget.graph import tensor_values
+
+    array = tensor_values.to_array(value, dtype)
+    number = next((number for number, name in dtype_names().items() if name == dtype), 0)
+    if array is None or not number:
+        return None
+    tensor: TensorProto = _message("AttrValue")().tensor
+    tensor_values.set_all(tensor, array, number)
+    return tensor
 
 
 def string_tensor(text: str) -> TensorProto:
-    """The TensorProto of a scalar string."""
+    """The TensorProto of a scalar string.
+
+    Args:
+        text: The string.
+    """
     tensor = _message("AttrValue")().tensor
     tensor.dtype = STRING
     tensor.tensor_shape.SetInParent()
@@ -170,8 +261,13 @@ def graph_def_version() -> int:
 
 
 def tensorflow_version() -> str:
-    """The release of TensorFlow, "2.21.0"; as long as it is not imported, that of which this package has the ops."""
-    return str(import_module("tensorflow").__version__) if is_loaded() else _RELEASE
+    """The release of TensorFlow that is installed, "2.21.0"; if none is, that of which this package has the ops."""
+    return str(import_module("tensorflow").__version__) if is_loaded() else installed_version() or _RELEASE
+
+
+def is_tensorflow_installed() -> bool:
+    """Whether TensorFlow can be imported."""
+    return is_loaded() or installed_folder() is not None
 
 
 def collection_message(key: str) -> type[Message] | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
-from typing import Any
 
 from google.protobuf.message import DecodeError
 
@@ -12,11 +11,16 @@ from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import MetaGraphDef, Variable
+from tfgraphwidget.tf_types import CollectionDef, MetaGraphDef, Tensor, Variable
 
 
-def read_variable_def(proto: Any, constraint: object = None) -> VariableDef:
-    """Convert TensorFlow's VariableDef message to a `graph.index.VariableDef`."""
+def read_variable_def(proto: tf_protos.VariableDef, constraint: Callable[..., Tensor] | None = None) -> VariableDef:
+    """Convert TensorFlow's VariableDef message to a `graph.index.VariableDef`.
+
+    Args:
+        proto: The VariableDef.
+        constraint: What projects the values after each update of an optimizer; None for nothing.
+    """
     return VariableDef(
         handle=proto.variable_name.rpartition(":")[0],
         initial_value=proto.initial_value_name or None,
@@ -32,7 +36,12 @@ def read_variable_def(proto: Any, constraint: object = None) -> VariableDef:
 
 
 def is_same_variable(one: object, other: object) -> bool:
-    """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it holds."""
+    """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it holds.
+
+    Args:
+        one: A variable, or any other object.
+        other: Another one.
+    """
     handles = [getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None)) for each in (one, other)]
     return handles[0] is not None and handles[0] is handles[1]
 
@@ -48,7 +57,11 @@ def variable_definition(variable: Variable) -> VariableDef:
 
 
 def variable_collections(variables: Sequence[VariableDef]) -> Collections:
-    """Variables in the collections that a TensorFlow 1 graph has for them."""
+    """Variables in the collections that a TensorFlow 1 graph has for them.
+
+    Args:
+        variables: The variables.
+    """
     members = {
         tf_protos.GLOBAL_VARIABLES: tuple(Member("variable", v.name) for v in variables),
         tf_protos.TRAINABLE_VARIABLES: tuple(Member("variable", v.name) for v in variables if v.trainable),
@@ -57,7 +70,12 @@ def variable_collections(variables: Sequence[VariableDef]) -> Collections:
 
 
 def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collections:
-    """The entries of a MetaGraphDef's collections that are in the graph."""
+    """The entries of a MetaGraphDef's collections that are in the graph.
+
+    Args:
+        meta: The MetaGraphDef.
+        ops_there: The names of the ops of the graph.
+    """
     entries: dict[str, tuple[Member, ...]] = {}
     variables: dict[str, VariableDef] = {}
     for key, collection in sorted(meta.collection_def.items()):
@@ -74,7 +92,7 @@ def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collectio
     return entries, tuple(found_variables)
 
 
-def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[VariableDef]:
+def _variables(key: str, collection: CollectionDef, ops_there: Container[str]) -> list[VariableDef]:
     """Return the variables of a collection, except those that are not in the graph."""
     if tf_protos.collection_message(key) is not tf_protos.VariableDef:
         return []

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -79,7 +78,12 @@ def format_shape(shape: Sequence[int | None] | None) -> str:
 
 
 def static_shape(node: NodeDef, kind: int) -> str:
-    """The static shape that a variable's or a constant's NodeDef tells."""
+    """The static shape that a variable's or a constant's NodeDef tells.
+
+    Args:
+        node: The NodeDef of an op.
+        kind: The number of the dtype (DataType).
+    """
     key = "value" if kind == CONSTANT else "shape"
     if key not in node.attr:
         return ""
@@ -111,7 +115,11 @@ def _constant(node: NodeDef, name: str) -> str:
 
 
 def format_constant(tensor: TensorProto) -> str:
-    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
+    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]".
+
+    Args:
+        tensor: The TensorProto.
+    """
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     values = _values(tensor, dtype, math.prod(shape)) if math.prod(shape) <= _MOST_VALUES else None
@@ -121,7 +129,7 @@ def format_constant(tensor: TensorProto) -> str:
     return text
 
 
-def _values(tensor: TensorProto, dtype: str, count: int) -> list[Any] | None:
+def _values(tensor: TensorProto, dtype: str, count: int) -> list[object] | None:
     """The values of a small tensor, flat; None when they cannot be told."""
     if tensor.tensor_content:
         if dtype not in _FIELDS or dtype == "string":
@@ -133,7 +141,7 @@ def _values(tensor: TensorProto, dtype: str, count: int) -> list[Any] | None:
         return list((array if sys.byteorder == "little" else array.byteswap()).tolist())
     if dtype not in _FIELDS:
         return None
-    values: list[Any] = list(getattr(tensor, _FIELDS[dtype])[:count])
+    values: list[object] = list(getattr(tensor, _FIELDS[dtype])[:count])
     if dtype == "float16":
         values = np.array(values, dtype=np.uint16).view(np.float16).tolist()
     # TensorFlow leaves out what repeats: fewer values than there are places mean the last one again and again.
@@ -183,7 +191,12 @@ class Badges:
     pair_badge: Ints
 
     def texts(self, index: GraphIndex, facts: OpFacts) -> list[str]:
-        """What each badge says."""
+        """The text of each badge.
+
+        Args:
+            index: The graph.
+            facts: What is known of each op.
+        """
         text = badge_texts(index, facts, self.op.tolist())
         return [f"+{more:,} more" if more else text for text, more in zip(text, self.more.tolist(), strict=True)]
 
@@ -284,7 +297,12 @@ def _with_handles(index: GraphIndex, facts: OpFacts, items: Items, op: Ints, bad
 
 
 def ops_with_badges(badges: Badges, ops: int) -> npt.NDArray[np.bool_]:
-    """Return which ops have a badge, bool (ops,)."""
+    """Return which ops have a badge, bool (ops,).
+
+    Args:
+        badges: The small values that are drawn in ops.
+        ops: The number of ops.
+    """
     mask = np.zeros(ops, dtype=bool)
     mask[badges.pair_op] = True
     return mask

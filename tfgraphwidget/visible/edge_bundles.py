@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import HANDLE_DTYPES, MERGE, NEXT, GraphIndex
-from tfgraphwidget.hierarchy import Mask, downstream, of_types
+from tfgraphwidget.graph import HANDLE_DTYPES, MERGE, NEXT, GraphIndex, reach
+from tfgraphwidget.hierarchy import Mask, of_types
 from tfgraphwidget.visible.badges import format_shape
 
 Ints = npt.NDArray[np.int32]
@@ -39,7 +39,11 @@ class EdgePairs:
         return within
 
     def select(self, indices: Mask | npt.NDArray[np.intp]) -> EdgePairs:
-        """Some of the rows."""
+        """Some of the rows.
+
+        Args:
+            indices: The rows to keep.
+        """
         source, target, op, port, edges = (
             column[indices] for column in (self.source, self.target, self.op, self.port, self.edges)
         )
@@ -327,7 +331,7 @@ def _precedes_some(index: GraphIndex, ops: Ints) -> Mask:
     of_these = np.zeros(len(index), dtype=bool)
     of_these[ops] = True
     producers = np.unique(values[np.repeat(of_these, np.diff(start))])
-    return downstream(start, values, producers)
+    return reach(start, values, producers)
 
 
 # What a line carries: the bytes of its largest tensor, the shape of its only one.
@@ -346,7 +350,12 @@ _cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
 
 
 def tensor_sizes(index: GraphIndex, lines: EdgeBundles) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
-    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask for."""
+    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask for.
+
+    Args:
+        index: The graph.
+        lines: The bundled edges.
+    """
     count = len(lines.source)
     largest, labels = np.zeros(count, dtype=np.float32), [""] * count
     single = lines.tensors[lines.line] == 1

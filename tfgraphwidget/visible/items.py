@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +31,25 @@ class Items:
     def __len__(self) -> int:
         return len(self.op)
 
-    def per_item(self, of_op: npt.NDArray[Any], of_node: npt.NDArray[Any]) -> Ints:
-        """A number per item, from a number per op and a number per node."""
+    def per_item(self, of_op: np.ndarray, of_node: np.ndarray) -> Ints:
+        """A number per item, from a number per op and a number per node.
+
+        Args:
+            of_op: A value for each op.
+            of_node: A value for each scope.
+        """
         result = of_node[np.maximum(self.node, 0)].astype(np.int32)
         is_op = self.op >= 0
         result[is_op] = of_op[self.op[is_op]]
         return result
 
     def texts(self, of_op: Sequence[str], of_node: Sequence[str]) -> npt.NDArray[np.object_]:
-        """A text per item, from a text per op and a text per node."""
+        """A text per item, from a text per op and a text per node.
+
+        Args:
+            of_op: A text for each op.
+            of_node: A text for each scope.
+        """
         result = np.array(of_node, dtype=object)[np.maximum(self.node, 0)]
         is_op = self.op >= 0
         result[is_op] = np.array(of_op, dtype=object)[self.op[is_op]]
@@ -141,6 +150,26 @@ def _level_below(
     node = np.concatenate([inner, np.full(len(own), -1, dtype=np.int32)])
     op = np.concatenate([np.full(len(inner), -1, dtype=np.int32), own])
     return node[order], op[order], outer[order]
+
+
+def sum_inside(parent: Ints, values: npt.NDArray[np.float64] | npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """Return the sum of a number per item over each item and all that is in it.
+
+    Args:
+        parent: The parent of each item; items are breadth first, the first is the root.
+        values: The number of each item.
+
+    >>> sum_inside(np.array([-1, 0, 0, 1, 1]), np.array([1, 2, 3, 4, 5]))
+    array([15., 11.,  3.,  4.,  5.])
+    """
+    total = values.astype(np.float64)
+    # A level is a slice; from the deepest on, each adds to the one above.
+    bounds = [0, 1]
+    while bounds[-1] < len(parent):
+        bounds.append(int(np.searchsorted(parent, bounds[-1])))
+    for first, stop in zip(bounds[-2:0:-1], bounds[:1:-1], strict=True):
+        total += np.bincount(parent[first:stop], weights=total[first:stop], minlength=len(parent))
+    return total
 
 
 def number_items(items: Items, is_kept: Mask, reader: Ints) -> tuple[Ints, Ints]:

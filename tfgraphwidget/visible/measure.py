@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, VisibleGraph
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OP, OPEN, VisibleGraph
 
 ELLIPSIS = "…"
 _FIRST = 32  # the space: the first letter of the table
@@ -65,7 +65,11 @@ def text_width(text: str) -> float:
 
 
 def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning."""
+    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning.
+
+    Args:
+        texts: The texts.
+    """
     beginnings = [text[:_MOST] for text in texts]
     all_text = "".join(beginnings)
     codes = np.frombuffer(all_text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -123,7 +127,11 @@ LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 
 def item_sizes(visible: VisibleGraph) -> Sizes:
-    """Return width and height per item in pixels, float64 (n, 2), for its texts and badges; 0 for open scopes."""
+    """Return width and height per item in pixels, float64 (n, 2), for its texts and badges; 0 for open scopes.
+
+    Args:
+        visible: The items and edges that are drawn.
+    """
     texts = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
     letters = text_widths(texts)
     wide = TEXT * (letters + text_width(LOOP_SIGN) * visible.loop)
@@ -143,11 +151,30 @@ def item_sizes(visible: VisibleGraph) -> Sizes:
         result[:, 1] += BADGE_HEIGHT * rows + _BADGE_FOOT * (rows > 0)
         result[badges] = np.stack([chips, np.full(len(badges), BADGE_HEIGHT)], axis=1)
     result[visible.kind == OPEN] = 0.0
+    _equalize(visible, result)
     return result
 
 
+def _equalize(visible: VisibleGraph, size: Sizes) -> None:
+    """Give boxes at the same place of scopes that are alike the size of the largest of them."""
+    boxes = np.flatnonzero((visible.kind == OP) | (visible.kind == CLOSED))
+    boxes = boxes[np.lexsort((visible.alike[boxes], visible.parent[boxes]))]
+    parent, alike = visible.parent[boxes], visible.alike[boxes].astype(np.int64)
+    fresh = np.flatnonzero(np.r_[True, (np.diff(parent) != 0) | (np.diff(alike) != 0)][: len(boxes)])
+    place = np.arange(len(boxes)) - np.repeat(fresh, np.diff(np.r_[fresh, len(boxes)]))
+    _, number = np.unique(alike * len(visible) + place, return_inverse=True)
+    largest = np.zeros((len(boxes), 2))
+    np.maximum.at(largest, number, size[boxes])
+    size[boxes] = largest[number]
+
+
 def place_badges(visible: VisibleGraph, box: Sizes) -> None:
-    """Place badges in `box` (left, top, width, height per item): rows at the bottom of their consumer."""
+    """Place badges in `box` (left, top, width, height per item): rows at the bottom of their consumer.
+
+    Args:
+        visible: The items and edges that are drawn.
+        box: Width and height of the boxes, in pixels.
+    """
     badges = np.flatnonzero(visible.kind == BADGE)
     if not len(badges):
         return
@@ -159,8 +186,37 @@ def place_badges(visible: VisibleGraph, box: Sizes) -> None:
     box[badges, 1] = bottom - BADGE_HEIGHT * (rows - row)
 
 
+WIDEST_TITLE = 430.0
+
+
+def scope_title(label: str, members: int, *, is_loop: bool, is_training: bool) -> str:
+    """Return the text in the header of an open scope.
+
+    Args:
+        label: Its label, or the last part of its name.
+        members: How many siblings it stands for, 0 for a scope.
+        is_loop: Whether it is a while loop.
+        is_training: Whether it is the outermost scope of the training part around it.
+
+    >>> scope_title("unit_1", 3, is_loop=False, is_training=True)
+    '▾ unit_1 ×3 · training'
+    """
+    parts = [
+        "▾",
+        LOOP_SIGN.strip() if is_loop else "",
+        label,
+        f"×{members}" if members > 1 and "×" not in label else "",
+        "· training" if is_training and "training" not in label else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
 def second_line(count: int, variables: int) -> str:
-    """What stands small below a closed scope's name.
+    """The small text below a closed scope's name.
+
+    Args:
+        count: The number of ops of the scope.
+        variables: The number of variables of the scope.
 
     >>> second_line(21, 1)
     '21 ops · 1 var'

@@ -1,4 +1,4 @@
-"""What is to be drawn of a graph, and how."""
+"""The specification of a drawing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT_ASPECT = 1.75
 
 @dataclass(frozen=True)
 class ViewSpec:
-    """What is to be drawn of a graph.
+    """The specification of a drawing of a graph.
 
     Attributes:
         opened: the names of the open scopes and groups.

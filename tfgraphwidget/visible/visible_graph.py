@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ class VisibleGraph:
     `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a closed scope that holds such
     ops), `count` (ops inside), `variables` (variables inside), `depth` (root 0), `members` (siblings that a group
     stands for; 0 for blocks and what is no group), `part` (uint8: 1 in training), `labels` (what is written instead
-    of the name's last part, or ""), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
+    of the name's last part, or ""), `structure` (uint64: equal for ops of one type and for scopes of equal structure; 0
+    for badges), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
     line; 0 for open scopes and badges), `isolated` (bool: its ops have no edge of the graph to others; not for open
     scopes and badges).
     Per op of the graph: `item_of_op`, the (first) item that stands for it, or what is around it when it is hidden, and
@@ -97,6 +99,7 @@ class VisibleGraph:
     members: Ints
     part: npt.NDArray[np.uint8]
     labels: Sequence[str]
+    structure: npt.NDArray[np.uint64]
     loop: Mask
     omitted: Ints
     isolated: Mask
@@ -128,6 +131,17 @@ class VisibleGraph:
     def child_start(self) -> Ints:
         """N + 1 offsets: the children of item i are child_start[i] … child_start[i + 1] - 1."""
         return np.searchsorted(self.parent, np.arange(len(self) + 1)).astype(np.int32)
+
+    @cached_property
+    def alike(self) -> Ints:
+        """A number per item, equal for siblings of equal structure, and for such children of scopes that are alike."""
+        result = np.zeros(len(self), dtype=np.int32)
+        start = np.searchsorted(self.depth, np.arange(int(self.depth[-1]) + 2)).tolist()
+        for first, stop in pairwise(start[1:]):
+            kind = np.unique(self.structure[first:stop], return_inverse=True)[1]
+            pair = result[self.parent[first:stop]].astype(np.int64) * stop + kind
+            result[first:stop] = first + np.unique(pair, return_inverse=True)[1]
+        return result
 
 
 def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
@@ -169,7 +183,7 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
 def _item_columns(
     index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, boxes: Items, aside: Mask
 ) -> dict[str, Any]:
-    """What is known of each box, by the field's name in VisibleGraph."""
+    """The columns of the boxes, by the field's name in VisibleGraph."""
     ones = np.ones(len(index), dtype=np.int32)
     return {
         "names": boxes.texts(index.names, outline.names),
@@ -184,6 +198,7 @@ def _item_columns(
         "depth": boxes.depth,
         "members": boxes.per_item(0 * ones, outline.members * ~outline.blocks),
         "part": boxes.per_item(outline.op_part, outline.part).astype(np.uint8),
+        "structure": sums.structure[np.where(boxes.op >= 0, len(outline) + boxes.op, boxes.node)],
         "loop": _find_loops(index, boxes),
     }
 
@@ -212,6 +227,7 @@ def _badge_columns(index: GraphIndex, facts: OpFacts, badges: Badges, texts: Seq
         "count": np.maximum(badges.more, 1),
         "variables": facts.variable[badges.op].astype(np.int32),
         "members": nothing.astype(np.int32),
+        "structure": nothing.astype(np.uint64),
         "loop": nothing.astype(bool),
         "omitted": nothing.astype(np.int32),
         "isolated": nothing.astype(bool),

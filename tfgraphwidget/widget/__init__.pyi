@@ -1,3 +1,4 @@
+from .delivery import Delivery as Delivery
 from .exporter import Exporter as Exporter
 from .exporter import FileExists as FileExists
 from .kernel_namespace import Namespace as Namespace

@@ -41,14 +41,18 @@ class CloneRequests:
             return self._command(form, form.variables)
         return self._command(form, modes_of(form.variables, form.others, [state.name for state in self._states(form)]))
 
-    def preview(self, form: p.Form) -> p.Previewed:
-        """What the clone would do; a refusal is an answer too."""
+    def preview(self, form: p.Form) -> p.ClonePreview:
+        """Preview the clone; a refusal is an answer too.
+
+        Args:
+            form: The fields of the form.
+        """
         try:
             command = self.command(form)
             preview = self._preview(command)
         except GraphEditError as refusal:
             why, ops = in_page_words(refusal.in_words), refusal.ops[:_MOST_NAMES]
-            return p.Previewed(refusal=why, warned=ops, offer=self._offer(form, refusal))
+            return p.ClonePreview(refusal=why, warned=ops, offer=self._offer(form, refusal))
         states: tuple[State, ...] = ()
         with contextlib.suppress(GraphEditError):  # it can be right to share what cannot be copied
             states = self._states(form)
@@ -56,7 +60,7 @@ class CloneRequests:
         outside = [("tensor", name) for name in preview.inputs if split_tensor(name)[0] not in shared]
         outside += [("control input", name) for name in preview.control_inputs]
         outside += [("placeholder", name) for name, _ in preview.placeholders]
-        return p.Previewed(
+        return p.ClonePreview(
             line=self._line(command),
             ops=len(preview.ops),
             scopes=preview.scopes,
@@ -65,8 +69,8 @@ class CloneRequests:
             shared=_groups((state.kind, state.name) for state in preview.shared),
             stateful=_groups(preview.stateful),
             dropped=preview.dropped[:_MOST_NAMES],
-            held=tuple(self._state(state, shared) for state in states[:_MOST_HELD]),
-            held_total=len(states),
+            states=tuple(self._state(state, shared) for state in states[:_MOST_HELD]),
+            states_total=len(states),
         )
 
     def _command(self, form: p.Form, variables: Modes) -> Clone:
@@ -95,11 +99,11 @@ class CloneRequests:
         everything = self._preview(self._command(dataclasses.replace(form, variables="own", others=()), "own"))
         return tuple(state for state in everything.new if state.kind != _FOR_ONE_STEP)
 
-    def _state(self, state: State, shared: Collection[str]) -> p.Held:
+    def _state(self, state: State, shared: Collection[str]) -> p.PartState:
         """A state with what a variable's op says of it."""
         op = Op(self._editor.index, self._editor.index.op(state.name))
         shape = op.attr("shape") if state.kind == "variable" else None
-        return p.Held(
+        return p.PartState(
             name=state.name,
             kind=state.kind,
             dtype=str(op.attr("dtype", "")) if state.kind == "variable" else "",
@@ -108,7 +112,7 @@ class CloneRequests:
         )
 
     def _offer(self, form: p.Form, refusal: GraphEditError) -> Literal["", "loop", "conditional"]:
-        """What the chosen ops take a part of, when a clone of all of it works."""
+        """The larger part that contains the chosen ops, if a clone of it works."""
         part = self._editor.selection
         whole = part.whole() if part is not None and isinstance(refusal, NotClonable) else part
         if part is None or whole is None or whole == part:
@@ -162,7 +166,12 @@ def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) ->
 
 
 def summary(preview: Preview, init: p.Init) -> str:
-    """What a clone did."""
+    """The sentence about a clone.
+
+    Args:
+        preview: What the clone would do.
+        init: Which values the variables start from.
+    """
     times = len(preview.scopes)
     into = (
         f"{preview.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"

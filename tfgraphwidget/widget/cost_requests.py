@@ -27,10 +27,14 @@ class CostRequests:
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
-        self._known: tuple[tuple[object, ...], Mapping[str, Floats]] | None = None
+        self._cached_columns: tuple[tuple[object, ...], Mapping[str, Floats]] | None = None
 
-    def table(self, request: p.Costs) -> p.Costed:
-        """The first rows, sorted by a column, and the row of the current op or scope."""
+    def table(self, request: p.Costs) -> p.CostTable:
+        """The first rows, sorted by a column, and the row of the current op or scope.
+
+        Args:
+            request: Which costs, for which batch size.
+        """
         index, columns = self._editor.index, self._columns()
         if request.what == "scopes":
             names = [f"{name}/" for name in index.scopes.names[1:]]
@@ -49,17 +53,17 @@ class CostRequests:
         rows = tuple(p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row]) for row in top_rows)
         whole = {by: np.array([_total(column)]) for by, column in self._columns().items()}
         total = p.CostRow("", "", *_numbers(whole, 0), 0)
-        return p.Costed(rows, total, len(order), times, self._editor.core.coloring.batch_notice)
+        return p.CostTable(rows, total, len(order), times, self._editor.core.coloring.batch_notice)
 
     def _columns(self) -> Mapping[str, Floats]:
         """Each column, (ops,), NaN where it is unknown."""
         core = self._editor.core
         key = (self._editor.index, core.evaluator.measured)
-        if self._known is None or any(a is not b for a, b in zip(self._known[0], key, strict=True)):
+        if self._cached_columns is None or any(a is not b for a, b in zip(self._cached_columns[0], key, strict=True)):
             computing = _computing(self._editor.index)
             columns = core.coloring.cost_columns()
-            self._known = key, {by: np.where(computing, column, np.nan) for by, column in columns.items()}
-        return self._known[1]
+            self._cached_columns = key, {by: np.where(computing, column, np.nan) for by, column in columns.items()}
+        return self._cached_columns[1]
 
     def _scope_sums(self, column: Floats) -> Floats:
         """The sums over all ops in each scope, (scopes,); NaN where none is known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import Edits, Trainable, registry
@@ -16,11 +17,12 @@ from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edited_names import planned_names
 from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.protocol.replies import describe_stats, image, range_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Command
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
+_MAKING = ("insert", "replace")  # verbs after which the user looks at what they have made
+_MOST_REASONS = 3
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 
 
@@ -40,11 +44,35 @@ class EditRequests:
         self._editor, self._namespace = editor, namespace
         self._offers: dict[str, Command] = {}
         self._difference: Difference | None = None
-        self._before: Any = None
+        self._before: object = None
         self._of: GraphIndex | None = None
 
-    def apply(self, request: p.Change) -> str:
-        """Make the edit; what was done, in a sentence or more. Raises GraphEditError."""
+    def apply(self, request: p.Change) -> tuple[str, str]:
+        """Make the edit; what was done, in a sentence or more, and the op that was made. Raises GraphEditError.
+
+        Args:
+            request: The edit of a form of the panel.
+        """
+        report = self._call(request)()
+        if not isinstance(report, Edits):
+            return f"Only {names_text(report.ops)} can be trained now.", ""
+        return in_page_words(summary(report)), report.added[-1] if request.verb in _MAKING and report.added else ""
+
+    def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
+        """What the edit would do; a refusal is an answer too.
+
+        Args:
+            request: The form of the panel, as it is filled in.
+        """
+        try:
+            report = self._editor.core.executor.preview_edit(self._call(request))
+        except GraphEditError as refusal:
+            return p.PreviewedEdit(in_page_words(refusal.in_words), str(getattr(refusal, "argument", "")))
+        count, notes = planned_text(report), [in_page_words(note) for note in planned_notes(report)]
+        return p.PreviewedEdit(text=count, notes=tuple(notes), names=planned_names(self._editor.index, report))
+
+    def _call(self, request: p.Call) -> Callable[[], Any]:
+        """The call that a request describes, bound to its arguments. Raises GraphEditError."""
         method = getattr(self._editor, request.verb)
         keys = {
             key: self._namespace.value(value) if key in request.variables else parsed_value(value)
@@ -56,10 +84,9 @@ class EditRequests:
         except TypeError as error:
             why = f"{request.verb.replace('_', ' ').capitalize()} cannot be done like that: {error}; reload the page."
             raise GraphEditError(why) from None
-        report = method(*call.args, **call.kwargs)
-        return summary(report) if isinstance(report, Edits) else f"Only {names_text(report.ops)} can be trained now."
+        return partial(method, *call.args, **call.kwargs)
 
-    def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[object, ...]:
+    def _what(self, request: p.Call, signature: inspect.Signature) -> tuple[object, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
         parts = request.what
         registration = registry.registration_of(request.verb)
@@ -68,7 +95,8 @@ class EditRequests:
         if parts:
             return (parts[0] if len(parts) == 1 else parts,)
         first = next(iter(signature.parameters.values()))
-        return (self._selection(),) if first.default is inspect.Parameter.empty else ()
+        needs_selection = first.default is inspect.Parameter.empty and first.name not in request.keys
+        return (self._selection(),) if needs_selection else ()
 
     def _selection(self) -> Selection:
         if self._editor.selection is None:
@@ -76,15 +104,23 @@ class EditRequests:
         return self._editor.selection
 
     def apply_fix(self, line: str) -> str:
-        """Apply a fix that a refusal offered."""
+        """Apply a fix that a refusal offered.
+
+        Args:
+            line: The line of code.
+        """
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
         return summary(self._editor.edit(self._offers[line]))
 
-    def refusal_reply(self, error: GraphEditError) -> p.Refused:
-        """The reply for a refusal, with a button for each way out, which stands for the line of Python."""
+    def refusal_reply(self, error: GraphEditError) -> p.Refusal:
+        """The reply for a refusal, with a button for each way out, which stands for the line of Python.
+
+        Args:
+            error: The refusal.
+        """
         argument = str(getattr(error, "argument", ""))
-        return p.Refused(in_page_words(error.in_words), error.ops, self.offer(*error.mends), argument)
+        return p.Refusal(in_page_words(error.in_words), error.ops, self.offer(*error.mends), argument)
 
     def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
@@ -123,14 +159,19 @@ class EditRequests:
             text = f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}"
             yield Remove(unused if len(unused) > 1 else unused[0]), text, None
 
-    def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
-        """Where a tensor may be dropped, and why not elsewhere."""
+    def targets(self, request: p.Targets, scene: scenes.Scene) -> p.RewireTargets:
+        """The targets on which a tensor may be dropped, and the reasons why not elsewhere.
+
+        Args:
+            request: The edit, and what the pointer is on.
+            scene: The scene.
+        """
         index = self._editor.index
         name, port = split_tensor(request.tensor)
         source = index.op(name)
         outputs = tuple(f"{index.names[source]}:{at}" for at in range(len(index.dtypes(source))))
         if port is None and len(outputs) != 1:
-            return p.Targeted("", outputs, "", (), ())
+            return p.RewireTargets("", outputs, "", (), ())
         tensor = source, port or 0
         if request.op:
             reader = index.op(request.op)
@@ -139,20 +180,35 @@ class EditRequests:
                 p.Slot(f"{index.names[op]}:{at}", in_page_words(why_not(index, tensor, reader, k)))
                 for k, (op, at) in enumerate(read)
             )
-            return p.Targeted(request.tensor, outputs, request.op, (), tuple(slots))
+            return p.RewireTargets(request.tensor, outputs, request.op, (), tuple(slots))
         drawn_ops = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
         reasons_by_op = refusals(index, tensor, sorted(index.ids[name] for name in drawn_ops if name in index.ids))
         reasons = tuple((index.names[op], why) for op, why in reasons_by_op.items())
-        return p.Targeted(f"{index.names[source]}:{tensor[1]}", outputs, "", reasons, ())
+        return p.RewireTargets(f"{index.names[source]}:{tensor[1]}", outputs, "", reasons, ())
 
     # What the drawing shows of it
 
     def compare(self, *, show: bool, before: object = None) -> None:
-        """Show what differs from another graph, or from this one as it was opened; or no differences."""
+        """Show what differs from another graph, or from this one as it was opened; or no differences.
+
+        Args:
+            show: Whether to show the difference.
+            before: What the current graph is compared with.
+        """
         self._difference = self._editor.diff(before) if show else None
         self._before = before if show else None
         self._of = self._editor.index
         self._editor.difference = self._difference
+
+    def optimize(self) -> str:
+        """Compare with what TensorFlow's graph optimizer makes of the graph; what it did, in a sentence or two."""
+        result, index = self._editor.optimized(), self._editor.index
+        self.compare(show=True, before=result.editor)
+        counts = {
+            what: sum(len(getattr(each, what)) for each in result.passes) for what in ("folded", "fused", "removed")
+        }
+        text = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing folded or removed"
+        return f"TensorFlow's graph optimizer makes {len(result.editor.index):,} ops of {len(index):,}: {text}."
 
     def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
@@ -174,12 +230,29 @@ class EditRequests:
         names = {"added": difference.added, "removed": difference.removed, "changed": tuple(changed)}
         return tuple(p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops)
 
-    def probe(self, name: str, feeds: dict[str, object]) -> None:
-        """Run the graph and look at what an op gives, or the selected ones."""
-        self._editor.probe(name or self._selection(), feeds)
+    def probe(self, name: str, feeds: dict[str, object]) -> str:
+        """Run the graph for the outputs of an op, or of the selected ones; what was found, in a sentence.
+
+        Args:
+            name: The name of the op; None for the selected ones.
+            feeds: Values by the name of the tensor.
+        """
+        probe = self._editor.probe(name or self._selection(), feeds)
+        outputs = [stats for stats in probe.values() if stats.shape is not None]
+        if len(outputs) == 1:
+            (stats,) = outputs
+            value = range_text(stats) or describe_stats(stats).value
+            return f"{stats.name}: {stats.dtype} {stats.shape}, {value.removeprefix('= ')}."
+        bad = sum(1 for stats in outputs if stats.nans or stats.infs)
+        about = f"{bad:,} of them with NaN or infinity" if bad else "all finite"
+        return f"The values of {len(outputs):,} tensors, {about}; point at a box or a line to read them."
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
-        """The fields of a Paint that differences and probes decide."""
+        """The fields of a Paint that differences and probes decide.
+
+        Args:
+            scene: The scene.
+        """
         difference, index = self._editor.difference, scene.index
         fields: dict[str, Any] = {}
         if difference is not None:
@@ -195,23 +268,28 @@ class EditRequests:
             fields |= scenes.value_texts(scene, {op: range_text(stats) for op, stats in alone.items()})
         return fields
 
-    def probe_text(self, tensor: str) -> p.Seen | None:
-        """What the last probe found of a tensor."""
+    def probe_text(self, tensor: str) -> p.TensorValue | None:
+        """The result of the last probe for a tensor."""
         outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
         stats = next((stats for stats in outputs if stats.name == tensor), None)
         return None if stats is None else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
-    """The dtype and the static shape of a tensor: "float32 (None, 4)"."""
+    """The dtype and the static shape of a tensor: "float32 (None, 4)".
+
+    Args:
+        index: The graph.
+        tensor: The name of the tensor.
+    """
     op, port = split_tensor(tensor)
     number = index.op(op)
     dtype, shape = index.dtypes(number)[port or 0], index.shape(number, port or 0)
     return f"{dtype} {shape_text(shape)}".strip()
 
 
-def parsed_value(text: str) -> Any:
-    """What a person means by the text of a field: a Python literal, or else the text itself.
+def parsed_value(text: str) -> object:
+    """The value of the text of a field: a Python literal, or else the text itself.
 
     >>> parsed_value("[1, None]"), parsed_value("true"), parsed_value("float32")
     ([1, None], True, 'float32')
@@ -224,7 +302,11 @@ def parsed_value(text: str) -> Any:
 
 
 def summary(report: Edits) -> str:
-    """What an edit did, in one line."""
+    """The sentence about an edit, in one line.
+
+    Args:
+        report: What the edit did.
+    """
     first, *more = str(report).splitlines()
     count = len(report.shapes[:5]) + (len(report.shapes) > 5)
     shapes, rest = more[:count], more[count:]
@@ -233,6 +315,42 @@ def summary(report: Edits) -> str:
     sentences = [f"{first[:1].upper()}{first[1:]}."]
     sentences += [f"Shapes: {', '.join(shapes)}."] if shapes else []
     return " ".join([*sentences, *rest])
+
+
+def planned_text(report: Edits) -> str:
+    """How much an edit would change, in a sentence.
+
+    Args:
+        report: What it would do.
+
+    >>> planned_text(Edits(added=("a",), removed=("b", "c")))
+    'Adds 1 op, removes 2.'
+    """
+    counts = [("adds", report.added), ("removes", report.removed), ("changes", report.changed)]
+    if report.renamed:
+        counts = [("renames", tuple(new for _, new in report.renamed))]
+    parts = [f"{verb} {len(names):,}" for verb, names in counts if names]
+    if not parts:
+        return "Changes no op of this graph."
+    first = f"{parts[0]} op{'s' * (not parts[0].endswith(' 1'))}"
+    text = ", ".join([first, *parts[1:]])
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def planned_notes(report: Edits) -> Iterator[str]:
+    """What else an edit would do: which matches of a pattern it replaces, and its notes.
+
+    Args:
+        report: What it would do.
+    """
+    if report.replaced or report.skipped:
+        matches, skipped = len(report.replaced) + len(report.skipped), len(report.skipped)
+        left = f", {skipped:,} not" if skipped else ""
+        yield f"{matches:,} match{'es' * (matches != 1)}, {len(report.replaced):,} replaceable{left}."
+    yield from (f"Not {each.why}" for each in report.skipped[:_MOST_REASONS])
+    if len(report.skipped) > _MOST_REASONS:
+        yield f"And {len(report.skipped) - _MOST_REASONS:,} more are not replaced."
+    yield from report.notes
 
 
 def renamed_prefixes(renamed: Iterable[tuple[str, str]], index: GraphIndex) -> tuple[tuple[str, str], ...]:
@@ -262,6 +380,10 @@ def renamed_prefixes(renamed: Iterable[tuple[str, str]], index: GraphIndex) -> t
 
 def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
     """The name that an op, or a scope with its slash, has after a rename.
+
+    Args:
+        name: The name of an op, or of a scope with its slash.
+        renamed: Pairs of old and new names.
 
     >>> [by_new_name(name, [("net", "web")]) for name in ("net/w", "net/", "nets")]
     ['web/w', 'web/', 'nets']

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tfgraphwidget.errors import GraphEditError
 
 if TYPE_CHECKING:
-    from tfgraphwidget.edits import History
+    from tfgraphwidget.edits import Edits, History
     from tfgraphwidget.graph import GraphIndex
 
 _MOST = 500  # boxes that a drawing marks
@@ -39,6 +39,17 @@ def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, .
         names = [renamed.get(name, name) for name in names]
     edited = dict.fromkeys(name for name in names if name in index.ids)
     return tuple(_with_whole_scopes(index.names, edited))[:_MOST]
+
+
+def planned_names(index: GraphIndex, report: Edits) -> tuple[str, ...]:
+    """The ops that an edit would remove or change, as `edited_names` has those that it has changed.
+
+    Args:
+        index: The graph.
+        report: What the edit would do.
+    """
+    planned = dict.fromkeys(name for name in (*report.removed, *report.changed) if name in index.ids)
+    return tuple(_with_whole_scopes(index.names, planned))[:_MOST]
 
 
 def _with_whole_scopes(names: Iterable[str], edited: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget.graph import FunctionRef, control_flow
 from tfgraphwidget.naming import split_tensor
@@ -28,41 +28,49 @@ class Inspector:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
 
-    def inspect(self, name: str, seen_of: Callable[[str], p.Seen | None]) -> p.Inspected:
-        """The wiring of an op or a scope; `seen_of` is what the last probe found of a tensor. Raises UnknownName."""
+    def inspect(self, name: str, value_of: Callable[[str], p.TensorValue | None]) -> p.InspectReply:
+        """The wiring of an op or a scope; `value_of` is what the last probe found of a tensor. Raises UnknownName.
+
+        Args:
+            name: The name of an op or a scope.
+            value_of: Finds what was last seen of a tensor's values; None for nothing.
+        """
         description = self._editor.inspect(name)
         first = description.outputs[0].shape if description.op_type and description.outputs else ""
-        return p.Inspected(
+        return p.InspectReply(
             name=description.name,
             op_type=description.op_type,
             device=description.device,
             ops=description.ops,
             variables=description.variables,
             inputs=tuple(map(_tensor, description.inputs[:_MOST_NAMES])),
-            outputs=tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in description.outputs[:_MOST_NAMES]),
+            outputs=tuple(_tensor(tensor, value_of(tensor.name)) for tensor in description.outputs[:_MOST_NAMES]),
             control_inputs=description.control_inputs[:_MOST_NAMES],
             attributes=tuple(p.Attribute(each.name, each.text, each.settable) for each in description.attributes),
             shape=first,
             value=description.constant,
-            doors=tuple(map(self._function, description.functions)),
-            around=tuple(map(_around, description.frames)),
+            called_functions=tuple(map(self._function, description.functions)),
+            contexts=tuple(map(_context, description.frames)),
         )
 
-    def _function(self, reference: FunctionRef) -> p.Door:
+    def _function(self, reference: FunctionRef) -> p.CalledFunction:
         definition = self._editor.index.extras.function(reference.function)
-        return p.Door(
+        return p.CalledFunction(
             reference.label, reference.function, len(definition.signature.input_arg) + len(definition.node_def)
         )
 
-    def examine(self, name: str) -> p.Examined:
+    def examine(self, name: str) -> p.ExamineReply:
         """The value, documentation and origin of an op; of a scope the value of its variable, and little else.
 
         Raises UnknownName. Nothing in the graph or the session changes by it.
+
+        Args:
+            name: The name of an op or a scope.
         """
         description = self._editor.inspect(name)
         stats, docs = description.value, description.documentation
         images = () if stats is None or stats.value is None else pixels.gray_images(stats.value)
-        return p.Examined(
+        return p.ExamineReply(
             name=description.name,
             value=None if stats is None else describe_stats(stats),
             why=in_page_words(description.why_no_value),
@@ -75,7 +83,7 @@ class Inspector:
         )
 
     def legend(self) -> p.Legend | None:
-        """What the colors of the drawing mean."""
+        """The legend of the drawing."""
         legend = self._editor.legend
         if legend is None:
             return None
@@ -88,10 +96,10 @@ def _boundary(tensors: Iterable[str]) -> tuple[p.Tensor, ...]:
     return tuple(p.Tensor(name, "", "", (split_tensor(name)[0],)) for name in list(tensors)[:_MOST_NAMES])
 
 
-def _tensor(facts: TensorDescription, value: p.Seen | None = None) -> p.Tensor:
+def _tensor(facts: TensorDescription, value: p.TensorValue | None = None) -> p.Tensor:
     return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], value)
 
 
-def _around(frame: control_flow.Loop | control_flow.Conditional) -> p.Around:
-    kind: Any = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
-    return p.Around(kind, frame.name, len(frame.ops))
+def _context(frame: control_flow.Loop | control_flow.Conditional) -> p.ControlFlowContext:
+    kind: Literal["while loop", "conditional"] = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
+    return p.ControlFlowContext(kind, frame.name, len(frame.ops))

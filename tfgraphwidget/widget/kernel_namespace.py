@@ -20,7 +20,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import InvalidArgument, UnknownName
 from tfgraphwidget.naming import did_you_mean
 
-Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
+Namespace = MutableMapping[Any, object]  # globals()[1] = 2 is possible
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
 _MRO = type.__dict__["__mro__"].__get__
@@ -44,7 +44,11 @@ def user_namespace() -> Namespace:
 
 
 def graph_kind(thing: object) -> str:
-    """The kind of graph that an object holds, in TensorFlow's words; "" for none."""
+    """The kind of graph that an object holds, in TensorFlow's words; "" for none.
+
+    Args:
+        thing: Any object.
+    """
     return next((kind for cls in _MRO(type(thing)) if (kind := _KINDS.get(_qualified_name(cls)))), "")
 
 
@@ -58,7 +62,11 @@ def _qualified_name(cls: type) -> str:
 
 
 def graphs_in(namespace: Namespace) -> Iterator[tuple[str, Any, str]]:
-    """(name, object, kind) of each variable that holds a graph."""
+    """(name, object, kind) of each variable that holds a graph.
+
+    Args:
+        namespace: The variables of the kernel by name.
+    """
     for name, thing in list(namespace.items()):
         if isinstance(name, str) and not name.startswith("_") and (kind := graph_kind(thing)):
             yield name, thing, kind
@@ -80,8 +88,12 @@ class KernelNamespace:
         """The names of variables that can be fed, the newest first."""
         return tuple(name for name, value in self._variables() if _is_array(value))[::-1]
 
-    def value(self, name: str) -> Any:
-        """The value of a variable. Raises UnknownName."""
+    def value(self, name: str) -> object:
+        """The value of a variable. Raises UnknownName.
+
+        Args:
+            name: The name of the variable.
+        """
         variables = self._read()
         if name not in variables:
             names = [
@@ -93,7 +105,11 @@ class KernelNamespace:
         return variables[name]
 
     def free_name(self, preferred_name: str) -> str:
-        """A name that no variable has: the wanted one, or with a number."""
+        """A name that no variable has: the wanted one, or with a number.
+
+        Args:
+            preferred_name: The name to start from.
+        """
         variables = self._read()
         name = (
             preferred_name
@@ -121,7 +137,7 @@ class KernelNamespace:
             raise InvalidArgument("name", f"The notebook has a variable {name!r}; choose another name, or replace it.")
         variables[name] = value
 
-    def _variables(self) -> Iterator[tuple[str, Any]]:
+    def _variables(self) -> Iterator[tuple[str, object]]:
         for name, value in list(self._read().items()):
             if isinstance(name, str) and not name.startswith("_"):
                 yield name, value
@@ -136,7 +152,7 @@ def first_line(function: object) -> str:
 
 
 def _hidden_names() -> frozenset[str]:
-    """What IPython itself puts into the namespace: exit, quit, get_ipython."""
+    """The names that IPython itself puts into the namespace: exit, quit, get_ipython."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return frozenset() if shell is None else frozenset(shell.user_ns_hidden)

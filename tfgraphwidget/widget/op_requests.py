@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Replace, registry
 from tfgraphwidget.errors import NothingTo
@@ -17,6 +17,7 @@ from tfgraphwidget.sources import (
     op_types,
     parameters,
 )
+from tfgraphwidget.tf_types import OpsLike
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace, first_line
 
@@ -33,10 +34,13 @@ class OpRequests:
     def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
         self._editor, self._namespace = editor, namespace
 
-    def palette(self, request: p.Palette) -> p.Listed:
+    def palette(self, request: p.Palette) -> p.OpTypeList:
         """The op types and functions with a text in their names or summaries.
 
         Functions of the notebook and types that take the tensors come first, then names that begin with the text.
+
+        Args:
+            request: The typed text and how many entries to list.
         """
         text = request.text.strip().lower()
         common = _common(request.verb) if text == "" else ()
@@ -60,19 +64,24 @@ class OpRequests:
             ranked.append(((place, *_rank(name, text, is_fit=is_fit)), p.OpType(name, "op type", summary, fits=is_fit)))
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
-        return p.Listed(tuple(map(_with_summary, first)), len(ranked))
+        return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked))
 
-    def describe(self, request: p.Describe) -> p.Described:
-        """What the form of an op type or a function asks for. Raises GraphEditError for an unknown one."""
+    def describe(self, request: p.Describe) -> p.FormReply:
+        """The fields of the form of an op type or a function. Raises GraphEditError for an unknown one.
+
+        Args:
+            request: An op type, or a Python function of the kernel.
+        """
         dtypes = self._dtypes(request.verb, request.what)
-        function: Any = self._namespace.value(request.name) if request.function else request.name
+        function: object = request.name
         if request.function:
+            function = self._namespace.value(request.name)
             summary, options = first_line(function), function_parameters(function, max(len(dtypes), 1))
         else:
             docs = documentation(request.name, definition_of(request.name))
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
-        scope = self._editor.core.arguments.free_scope_for(function, self._beside(request.verb, request.what))
-        return p.Described(request.name, summary, tuple(map(_parameter, options)), scope)
+        scope = self._editor.core.arguments.free_name_for(function, self._beside(request.verb, request.what))
+        return p.FormReply(request.name, summary, tuple(map(_parameter, options)), scope)
 
     def _beside(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The ops, or the tensor, that new ops follow or replace."""
@@ -81,7 +90,7 @@ class OpRequests:
             return tuple(map(arguments.output, what))
         return arguments.ops_of(arguments.part(self._part(what), ops=True))
 
-    def _part(self, what: tuple[str, ...]) -> object:
+    def _part(self, what: tuple[str, ...]) -> OpsLike:
         if what:
             return what[0] if len(what) == 1 else what
         if self._editor.selection is None:

@@ -34,8 +34,12 @@ class OtherGraphs:
         self._dropped: dict[str, bytes] = {}
         self._arriving = bytearray()
 
-    def upload(self, request: p.Upload) -> p.Uploaded:
-        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of order."""
+    def upload(self, request: p.Upload) -> p.UploadReply:
+        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of order.
+
+        Args:
+            request: A part of a file.
+        """
         if request.size > _MOST_BYTES:
             raise GraphEditError(
                 f"{request.name} has {format_size(request.size)}, and a page sends {format_size(_MOST_BYTES)} at most; "
@@ -53,11 +57,11 @@ class OtherGraphs:
         self._arriving += piece
         received = len(self._arriving)
         if received < request.size:
-            return p.Uploaded(received, "")
+            return p.UploadReply(received, "")
         uploads = {name: data for name, data in self._dropped.items() if name != request.name}
         self._dropped = dict([*uploads.items(), (request.name, bytes(self._arriving))][-_KEPT:])
         self._arriving = bytearray()
-        return p.Uploaded(received, request.name)
+        return p.UploadReply(received, request.name)
 
     def names(self) -> p.Sources:
         """The variables of the notebook that hold another graph than this one."""
@@ -69,6 +73,9 @@ class OtherGraphs:
         """The inputs of another graph, each with the tensor of this one that may be read in its place.
 
         Raises UnknownName, and what opening it raises.
+
+        Args:
+            name: The name of the other graph.
         """
         thing, session = self._find(name)
         core = getattr(thing, "core", None)  # of an editor
@@ -89,7 +96,11 @@ class OtherGraphs:
         return p.Joints(tuple(joints), self._editor.free_scope(Path(name).stem if "." in name else name))
 
     def add(self, request: p.Add) -> tuple[str, str]:
-        """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError."""
+        """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError.
+
+        Args:
+            request: The other graph and how it is connected.
+        """
         source, session = self._find(request.source)
         pairs = dict(zip(request.inputs, request.tensors, strict=False))
         connect = {tensor: other_tensor for tensor, other_tensor in pairs.items() if other_tensor}
@@ -98,8 +109,8 @@ class OtherGraphs:
         suffix = f", {len(connect)} of its inputs joined" if connect else ""
         return f"Added {len(report.ops):,} ops as {copy.scope!r}{suffix}.", self._editor.reveal(copy.scope)
 
-    def comparable(self, name: str) -> Any:
-        """What a file or variable name stands for, as `editor.diff` takes it. Raises UnknownName."""
+    def comparable(self, name: str) -> object:
+        """The object that a file or variable name means, as `editor.diff` takes it. Raises UnknownName."""
         return self._find(name)[0]
 
     def _find(self, name: str) -> tuple[Any, Any]:

@@ -1,11 +1,17 @@
 r"""Refusals as a page says them: the controls that do what Python would write.
 
+A refusal is written once, for Python. `_WORDS`, `_CHOICES` and `CONTROLS` have its ways out in the words of the page;
+what the page has no control for is left to a cell. `tests/widget/test_refusals.py` reads all refusals of the package:
+none reaches the page with Python in it, and all controls that one names are there.
+
 >>> in_page_words('Variable \'w\' has no value; clone with init="initial" or init="none".')
 "Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
 >>> in_page_words("'f' is a result of the function; let another op give it first: editor.replace.")
 "'f' is a result of the function; let another op give it first: Replace."
 >>> in_page_words("There is no session to run it in; give tgw.edit(graph, session=session).")
 'There is no session to run it in; open the graph with its session in a cell.'
+>>> in_page_words("The name is a pattern; write editor.where(lambda op: …).")
+'The name is a pattern; a cell of the notebook can do it.'
 """
 
 from __future__ import annotations
@@ -28,13 +34,34 @@ _CHOICES = {
     "shared": "'shared with original'",
 }
 _FIELDS = {"init": "Values", "variables": "Variables"}
-_CHOICE = re.compile(r"""(clone with |use |or )?\b(init|variables)=["']?(\w+)["']?(?: or \2=["'](\w+)["'])?""")
+_CHOICE = re.compile(
+    r"""(clone with |use |or )?\b(init|variables)=["'](\w+)["'](?! is not| cannot be)(?: or \2=["'](\w+)["'])?"""
+)
+CONTROLS = {
+    "add": "Add a model …",
+    "clone": "Clone",
+    "color_by": "Color by",
+    "compare": "Compare with …",
+    "connect": "drag from the dot below an op",
+    "cost": "the tab Costs",
+    "detach": "Detach",
+    "edits": "Export",
+    "leave": "leave the function in the path above the drawing",
+    "measure": "Measure time",
+    "probe": "Values",
+    "reroute": "drag from the dot below an op",
+    "save": "Export",
+}
+"""The control of a method; that of an edit with a button is in its registration, see `control`."""
 _WORDS = (
     (r"give tgw\.edit\(graph, session=session\)", "open the graph with its session in a cell"),
-    (r"call tgw\.edit\(graph, session=new_session\)", "open the graph with it in a cell"),
     (r"give replace=\{[^}]*\}(?:, or placeholders=True)?|placeholders=True", "choose 'New placeholders for inputs'"),
     (rf"(?:; |, |: )?\b(?:such as|or|call|write)? ?\beditor\.(?:edit|refresh){_CALL}", "; refresh the graph"),
+    (r"open a new one and call tgw\.edit\(graph, session=new_session\)", "open the graph with a new one in a cell"),
+    (r"open it with its checkpoint: tgw\.edit\(path, checkpoint='[^']*'\)", "open it with its checkpoint in a cell"),
     (r"\btf\.(cast|reshape) it\b", r"\1 it"),
+    (r"editor\.(?:function|module)\(\) is the edited (?:one|function|model)", "Export saves the edited one"),
+    (r"\b(?:call|write) editor\.measure\b", "use editor.measure"),
     (r"leave (\w+)=\S* out\b|leave it out of (\w+)=", r"leave \1\2 empty"),
     (r"\bby k=", "by its number"),
     (r"give \w+ values? too: feeds=\{[^}]*\}", "give it a value"),
@@ -54,8 +81,8 @@ def in_page_words(why: str) -> str:
     for pattern, words in _WORDS:
         why = re.sub(pattern, words, why)
     why = _CHOICE.sub(_choice, why)
-    why = re.sub(rf"\beditor\.(\w+)(?:{_CALL})?", _control, why)
-    why = re.sub(r"^(\w+)=(?=\S+ (?:is|names|are)\b)", r"\1 ", why)
+    why = re.sub(rf"\beditor\.(\w+)(?:{_CALL})?", lambda match: control(match[1]) or match[0], why)
+    why = re.sub(r"^(\w+)=(?=\S+ (?:is|names|are|cannot)\b)", r"\1 ", why)
     if not PYTHON.search(why):
         return why
     # A way out of which nothing else is known to the page.
@@ -74,8 +101,15 @@ def _choice(match: re.Match[str]) -> str:
     return f"{way}choose {options} under {_FIELDS[match[2]]}" if match[1] else options
 
 
-def _control(match: re.Match[str]) -> str:
-    """The button of a verb; of a verb without one its name."""
-    registered = registry.registration_of(match[1])
+def control(verb: str) -> str:
+    """The control of the page that does what a method of the editor does; "" if it has none.
+
+    Args:
+        verb: The name of the method.
+
+    Returns:
+        What the control says.
+    """
+    registered = registry.registration_of(verb)
     button = registered.button if registered is not None else None
-    return button.name if button else match[1].replace("_", " ").capitalize()
+    return button.name if button else CONTROLS.get(verb, "")

@@ -20,19 +20,28 @@ _SLIMMEST = 1_000.0
 _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
 
-def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, list[bytes]]:
-    """A picture with a name for its file; GraphEditError for one that is too large for a browser, and as below."""
+def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureReply, list[bytes]]:
+    """A picture with a name for its file; GraphEditError for one that is too large for a browser, and as below.
+
+    Args:
+        editor: The editor.
+        request: Which picture, with which colors.
+    """
     data = picture_file(editor, request)
     if len(data) > _MOST_BYTES:
         raise GraphEditError(
             f"This picture is larger than a browser takes; call editor.save('graph.{request.suffix}') in a cell."
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
-    return p.Pictured(f"{title}.{request.suffix}"), [data]
+    return p.PictureReply(f"{title}.{request.suffix}"), [data]
 
 
 def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
     """Draw the graph, or an area of the drawing, as an SVG, PNG or PDF file.
+
+    Args:
+        editor: The editor.
+        request: Which picture, with which colors.
 
     Raises:
         GraphEditError: For an area that no screen can show, colors that are none.

@@ -62,40 +62,56 @@ class RequestHandler:
         self.revision = 0
 
     def snapshot(self) -> EditorSnapshot:
-        """What is shown and selected now, to be put back when a request is canceled."""
+        """The present view and selection, to be restored when a request is canceled."""
         return EditorSnapshot(self._core, self._edits, self._selections)
 
     def handle(self, request: p.Request) -> Answer:
-        """The reply and its buffers; raises GraphEditError for a refusal."""
+        """The reply and its buffers; raises GraphEditError for a refusal.
+
+        Args:
+            request: The message of the page.
+        """
         match request:
             case p.Inspect(name):
                 return self._inspector.inspect(name, self._edits.probe_text), []
             case p.Search():
                 return search(self._editor, request), []
-            case p.Preview():
-                return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
-            case p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs():
+            case (
+                p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs() | p.Preview() | p.PreviewEdit()
+                | p.Like()
+            ):  # fmt: skip
                 return self._form(request), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
             case (
-                p.FindEdited() | p.ListFormats() | p.Export() | p.Download() | p.Foresee() | p.Picture() | p.Ping()
-                | p.Script() | p.Names() | p.Inputs() | p.Upload() | p.Crossings()
+                p.FindEditOps() | p.ListFormats() | p.Export() | p.Download() | p.PrefetchScene() | p.Picture()
+                | p.Ping() | p.Script() | p.Names() | p.Inputs() | p.Upload() | p.Crossings()
             ):  # fmt: skip
                 return self._without_state(request)
-            case p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Measure() | p.Colour():
-                self._choose(request)
-                return self._painting()
+            case (
+                p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Optimize() | p.Probe() | p.Measure()
+                | p.Colour()
+            ):  # fmt: skip
+                return self._painting(self._choose(request))
             case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
                 return self._apply_edit(request)
             case _:
                 return self._change_view(request)
 
-    def _form(self, request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs) -> p.Reply:
-        """What a form or a table lists and asks for."""
+    def _form(
+        self,
+        request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs | p.Preview | p.PreviewEdit | p.Like,
+    ) -> p.Reply:
+        """The reply for a form, with its preview, or for a table."""
         match request:
+            case p.Preview():
+                return self._clones.preview(request)
+            case p.PreviewEdit():
+                return self._edits.preview(request)
+            case p.Like(names):
+                return self._selections.like(names)
             case p.Palette():
                 return self._ops.palette(request)
             case p.Describe():
@@ -109,8 +125,8 @@ class RequestHandler:
 
     def _without_state(self, request: p.Question) -> Answer:
         match request:
-            case p.FindEdited(step):
-                return p.EditedNames(edited_names(self._editor.index, self._editor.history, step)), []
+            case p.FindEditOps(step):
+                return p.EditOps(edited_names(self._editor.index, self._editor.history, step)), []
             case p.ListFormats() | p.Export() | p.Download():
                 return self._export(request)
             case p.Names():
@@ -122,12 +138,12 @@ class RequestHandler:
             case p.Crossings(side, name):
                 return self._selections.crossings(side, name), []
             case p.Script():
-                return p.Scripted(self._editor.code()), []
-            case p.Foresee(scope):
+                return p.ScriptReply(self._editor.code()), []
+            case p.PrefetchScene(scope):
                 return self._foreseen(scope)
             case p.Picture():
                 return picture_reply(self._editor, request)
-        return p.There(self.revision), []
+        return p.Pong(self.revision), []
 
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
@@ -136,19 +152,22 @@ class RequestHandler:
                 try:
                     saved = exporter.save(kind, path, replace=replace, colors=colors)
                 except FileExists as existing:
-                    return p.Exported(exists=existing.why), []
-                return p.Exported(str(saved.path), saved.relative, saved.about), []
+                    return p.ExportReply(exists=existing.why), []
+                return p.ExportReply(str(saved.path), saved.relative, saved.about), []
             case p.Download(kind):
                 name, data, about = exporter.download(kind)
-                return p.Downloaded(name, about), [data]
+                return p.DownloadReply(name, about), [data]
         return p.Formats(tuple(exporter.formats()), str(exporter.folder)), []
 
-    def _choose(self, request: p.Choose) -> None:
+    def _choose(self, request: p.Choose) -> str:
+        """Change what is marked in the drawing; what is to be said of it."""
         match request:
             case p.Compare(show, source):
                 self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
+            case p.Optimize():
+                return self._edits.optimize()
             case p.Probe(name, feeds):
-                self._edits.probe(name, self._values.values(feeds, name))
+                return self._edits.probe(name, self._values.values(feeds, name))
             case p.Measure(feeds):
                 self._editor.measure(None, self._values.values(feeds, None))
             case p.Colour(by):
@@ -161,8 +180,9 @@ class RequestHandler:
                 self._selections.select(verb, ops, scopes)
             case p.Derive(verb):
                 self._selections.derive(verb)
+        return ""
 
-    def _change_view(self, request: p.Look) -> Answer:
+    def _change_view(self, request: p.ViewRequest) -> Answer:
         editor = self._editor
         match request:
             case p.Toggle(scope, deep, stamp):
@@ -171,7 +191,7 @@ class RequestHandler:
                 return self._drawing(stamp=stamp)
             case p.Reveal(name):
                 return self._drawing(focus=editor.reveal(name))
-            case p.Gather():
+            case p.SelectMatching():
                 return self._drawing() if select_matching(editor, request) else self._painting()
             case p.Enter(op, label):
                 editor.enter(op, label)
@@ -191,14 +211,14 @@ class RequestHandler:
         if view.aspect is None and aspect > 0:
             view.aspect = max(aspect, _TALLEST) if aspect < _NARROW else ROOT_ASPECT
 
-    def _arrange(self, request: p.Look) -> None:
+    def _arrange(self, request: p.ViewRequest) -> None:
         editor = self._editor
         match request:
-            case p.Unfold(everything):
+            case p.ExpandAll(everything):
                 (editor.open_all if everything else editor.close_all)()
             case p.Hide(verb, names):
                 self._hide(verb, names)
-            case p.Turn(direction):
+            case p.SetDirection(direction):
                 editor.direction = direction
             case p.Pin(name, x, y):
                 editor.pin(name, x, y)
@@ -216,17 +236,23 @@ class RequestHandler:
 
     def _apply_edit(self, request: p.Edit) -> Answer:
         """The reply to an edit, with what the panels show of it: one message, and one revision for other views."""
+        focus = new_op = ""
         with self._core.listeners.collect():
-            text, focus = self._edit(request)
+            if isinstance(request, p.Change):
+                text, new_op = self._edits.apply(request)
+            else:
+                text, focus = self._edit(request)
             self._edits.update_difference()
         renamed = renamed_prefixes(self._core.executor.renamed, self._editor.index)
+        if new_op and request.inspected:  # the inspector goes on with it
+            renamed = ((request.inspected, new_op), *renamed)
         name, inspected = by_new_name(request.inspected, renamed), None
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
-        return self._drawing(focus=focus, edited=p.Edited(text, renamed, inspected))
+        return self._drawing(focus=focus, edited=p.EditReport(text, renamed, inspected))
 
-    def _edit(self, request: p.Edit) -> tuple[str, str]:
+    def _edit(self, request: p.Clone | p.Add | p.Mend | p.Undo | p.Redo | p.Jump) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""
         editor = self._editor
         match request:
@@ -234,8 +260,6 @@ class RequestHandler:
                 return self._clone(request)
             case p.Add():
                 return self._others.add(request)
-            case p.Change():
-                return self._edits.apply(request), ""
             case p.Mend(line):
                 return self._edits.apply_fix(line), ""
             case p.Undo():
@@ -254,20 +278,21 @@ class RequestHandler:
     def _clone(self, request: p.Clone) -> tuple[str, str]:
         copies = self._core.executor.clone(self._clones.command(request))
         first = copies[0] if isinstance(copies, list) else copies
+        assert hasattr(first, "report")  # the page clones into no other function: what that gives has none
         text = summary(first.report, request.init)
         if isinstance(first, Copy):
             return text, self._editor.reveal(first.scope)
         # The clone of a function's body stands in no graph.
-        return f'{text} It can be called: editor.copies["{first.scope}"].', ""
+        return f"{text} It is a module, which is not drawn; History has the line that makes it in a cell.", ""
 
     def _foreseen(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)
         if scene is None:
-            return p.Foreseen(), []
+            return p.NextScene(), []
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
-        return p.Foreseen(_stamp(scene), _fields(fields)), [data]
+        return p.NextScene(_stamp(scene), _fields(fields)), [data]
 
-    def _drawing(self, focus: str = "", stamp: str = "", edited: p.Edited | None = None) -> Answer:
+    def _drawing(self, focus: str = "", stamp: str = "", edited: p.EditReport | None = None) -> Answer:
         editor = self._editor
         self._edits.update_difference()
         self._scene = scene = editor.scene()
@@ -275,13 +300,14 @@ class RequestHandler:
         if stamp and stamp == _stamp(scene):
             return self._painting()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
-        return p.Drawn(self._state(), _fields(fields), focus, edited), [data]
+        return p.SceneReply(self._state(), _fields(fields), focus, edited), [data]
 
-    def _painting(self) -> Answer:
+    def _painting(self, text: str = "") -> Answer:
         if self._scene is None or self._scene.index is not self._editor.index:
-            return self._drawing()  # other cells have added ops since
+            # Other cells have added ops since.
+            return self._drawing(edited=p.EditReport(text, (), None) if text else None)
         fields, data = scenes.to_bytes(self._paint(self._scene))
-        return p.Painted(self._state(), _fields(fields)), [data]
+        return p.SelectionReply(self._state(), _fields(fields), text), [data]
 
     def _paint(self, scene: scenes.Scene) -> scenes.Arrays:
         return {**self._core.paint(scene).arrays(), **self._edits.paint(scene)}

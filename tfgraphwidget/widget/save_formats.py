@@ -86,7 +86,12 @@ def find_save_format(name: object) -> SaveFormat | None:
 
 
 def check_name(name: str, kind: SaveFormat) -> str:
-    """The name; GraphEditError when it has the suffix of another format."""
+    """The name; GraphEditError when it has the suffix of another format.
+
+    Args:
+        name: The name of the file.
+        kind: The format.
+    """
     path = PurePath(name)
     ending = path.suffix.lower()
     others = [each.label for each in _ALL if each.suffix == ending != kind.suffix]
@@ -127,7 +132,11 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
 
 
 def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
-    """The outputs that a frozen graph keeps where none are marked: those without consumers. None where some are."""
+    """The outputs that a frozen graph keeps where none are marked: those without consumers. None where some are.
+
+    Args:
+        editor: The editor.
+    """
     if editor.core.executor.in_function or editor.outputs or editor.signatures:
         return None
     try:
@@ -175,7 +184,11 @@ def is_saved_model(path: Path) -> bool:
 
 
 def output_stem(path: Path) -> str:
-    """The beginning of proposed file names: for a SavedModel, the directory's name."""
+    """The beginning of proposed file names: for a SavedModel, the directory's name.
+
+    Args:
+        path: The path of the file that was opened.
+    """
     if path.stem == "saved_model" and is_saved_model(path):
         return path.parent.name or path.stem
     return path.name if path.is_dir() else path.stem

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfgraphwidget.errors import NoPath, NothingTo
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError, NoPath, NothingTo
 from tfgraphwidget.graph import pairs, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
+from tfgraphwidget.widget.page_words import in_page_words
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.graph import Selection
+    from tfgraphwidget.graph import GraphIndex, Mask, Selection
 
 
 class SelectionRequests:
-    """What is selected, from what a person has clicked."""
+    """The requests that change the selection."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
@@ -50,23 +53,39 @@ class SelectionRequests:
             return None if old is None else old - new
         return new if old is None or verb == "set" else old | new
 
-    def crossings(self, side: p.Side, name: str) -> p.Crossed:
+    def like(self, names: tuple[str, ...]) -> p.Likeness:
+        """The pattern of some items, or of the selection. Raises GraphEditError where they make none.
+
+        Args:
+            names: The names of ops, and with a slash at the end of scopes and groups; () for the selection.
+        """
+        ops = tuple(name for name in names if not name.endswith("/"))
+        part = self._combine("set", ops, tuple(name for name in names if name.endswith("/")))
+        return p.Likeness(str(self._editor.like(part)))
+
+    def crossings(self, side: p.Side, name: str) -> p.BoundaryTensors:
         """The tensors by which values enter or leave an item. Raises UnknownName.
 
-        Those are proposed that the forward computation reads, not only gradients.
+        Those are proposed that the forward computation reads, not only gradients and summaries; they come first.
+
+        Args:
+            side: The inputs or the outputs of the selection.
+            name: The name of an op, a scope or a group.
         """
         editor, names = self._editor, self._crossing(side, name)
         index, view = editor.index, editor.core.view
         boundary_tensors = editor.inputs if side == "inputs" else editor.outputs
         proposed = set(names)
-        if side == "outputs" and (training := view.outline.op_part).any():
-            inside = self._select_item(name).mask
+        if side == "outputs":
+            forward = _forward_ops(index, view.outline.op_part > 0) & ~self._select_item(name).mask
             readers = {tensor: traversal.readers_of(index, pairs(index, [tensor])) for tensor in names}
-            forward = {tensor for tensor, ops in readers.items() if (~inside[ops] & (training[ops] == 0)).any()}
-            proposed = forward or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
-        return p.Crossed(
+            read = {tensor for tensor, ops in readers.items() if forward[ops].any()}
+            proposed = read or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
+        ordered = sorted(names, key=lambda each: each not in proposed)
+        return p.BoundaryTensors(
             tuple(
-                p.Crossing(each, tensor_type(index, each), each in boundary_tensors, each in proposed) for each in names
+                p.BoundaryTensor(each, tensor_type(index, each), each in boundary_tensors, each in proposed)
+                for each in ordered
             )
         )
 
@@ -95,7 +114,7 @@ class SelectionRequests:
         editor.core.listeners.notify()
 
     def _crossing(self, side: p.Side, name: str) -> tuple[str, ...]:
-        """What a boundary names so that it takes an item in: see `protocol.Mark`."""
+        """The tensors of a boundary that includes an item: see `protocol.Mark`."""
         item = self._select_item(name)
         if not name.endswith("/"):
             return (name,) if side == "outputs" else item.ends[0] or (name,)
@@ -112,7 +131,11 @@ class SelectionRequests:
         return selection
 
     def derive(self, verb: str) -> None:
-        """Make a new selection from the present one."""
+        """Make a new selection from the present one.
+
+        Args:
+            verb: "clear", "boundary", "path", "shortest", "invert", "scope", or the name of a method of `Selection`.
+        """
         editor, old = self._editor, self._editor.selection
         if verb == "clear":
             editor.selection = None
@@ -140,7 +163,7 @@ class SelectionRequests:
                 editor.selection = getattr(old, verb)()
 
     def _select_path(self, ends: Selection, *, every: bool) -> Selection:
-        """What lies on the way from the one selected op to the other, whichever comes first."""
+        """The ops on paths from one selected op to the other, whichever comes first."""
         if len(ends) != 2:
             raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")
         a, b = ends.ops
@@ -153,19 +176,62 @@ class SelectionRequests:
 
 MOST_HITS = 1_000
 """What a list can show, and the drawing mark."""
+_MOST_MATCHES = 10_000
+_MOST_REASONS = 5
 
 
-def search(editor: GraphEditor, request: p.Search) -> p.Found:
-    """The first ops that fit a query, the nearest first, and how many there are in how many scopes."""
+def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
+    """The first ops that fit a query, the nearest first, and how many there are in how many scopes.
+
+    Args:
+        editor: The editor.
+        request: The query.
+    """
+    pattern = query.pattern_in(request.text)
+    if pattern:
+        return _search_pattern(editor, pattern, request.limit)
     index = editor.index
     ops, why = query.search(index, request.text)
     some = ops[: max(0, min(request.limit, MOST_HITS))]
     scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
-    return p.Found(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(ops), why, len(scopes))
+    return p.SearchReply(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(ops), why, len(scopes))
 
 
-def select_matching(editor: GraphEditor, request: p.Gather) -> bool:
-    """Select, hide or show only what a query finds; whether the drawing is another now. Raises GraphEditError."""
+def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchReply:
+    """The matches of a pattern, each by the op of its first output."""
+    try:
+        matches = editor.match(pattern, limit=_MOST_MATCHES)
+    except GraphEditError as error:
+        return p.SearchReply((), 0, in_page_words(error.in_words))
+    index, listed = editor.index, matches[: max(0, min(limit, MOST_HITS))]
+    first_ops = [match.results[0][0] for match in matches]
+    scopes = {index.names[op][: -len(last_part(index.names[op]))] for op in first_ops}
+    reasons = [f"{str(match.outputs[0])!r}: {match.why}." for match in matches if match.why]
+    summary = p.PatternMatches(
+        text=pattern,
+        names=tuple(matches.pattern.names),
+        inputs=tuple(map(str, matches[0].inputs)) if matches else (),
+        ops=tuple(match.ops for match in listed),
+        replaceable=len(matches) - len(reasons),
+        reasons=tuple(map(in_page_words, reasons[:_MOST_REASONS])),
+        near=tuple(p.NearMatch(near.ops[0], near.difference) for near in matches.near[:_MOST_REASONS] if near.ops),
+    )
+    hits = tuple(p.Hit(index.names[op], index.types[op]) for op in first_ops[: len(listed)])
+    why = (
+        f"The search stops at {_MOST_MATCHES:,} matches; name a scope, or more of the structure"
+        if matches.is_cut
+        else ""
+    )
+    return p.SearchReply(hits, len(matches), why, len(scopes), summary)
+
+
+def select_matching(editor: GraphEditor, request: p.SelectMatching) -> bool:
+    """Select, hide or show only what a query finds; whether the drawing is another now. Raises GraphEditError.
+
+    Args:
+        editor: The editor.
+        request: The query and what to do with its matches.
+    """
     ops, old = editor.find(request.text), editor.selection
     match request.use:
         case "hide":
@@ -177,3 +243,13 @@ def select_matching(editor: GraphEditor, request: p.Gather) -> bool:
         case "select":
             editor.selection = ops
     return request.use in ("hide", "only")
+
+
+def _forward_ops(index: GraphIndex, training: Mask) -> Mask:
+    """The ops that lead to another end than training and summaries."""
+    summary = np.array(["Summary" in op_type for op_type in index.types], dtype=bool)
+    left_out = training | summary
+    leads_on = np.zeros(len(index), dtype=bool)
+    leads_on[index.consumers.owner[~training[index.consumers.values]]] = True
+    ends = np.flatnonzero(~left_out & ~leads_on)
+    return traversal.backward(index, ends.tolist(), within=~left_out, controls=False)

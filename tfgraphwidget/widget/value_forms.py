@@ -29,14 +29,18 @@ class ValueForms:
         self._last: dict[str, p.Feed] = {}
 
     def form(self, request: p.Feedable) -> p.Feeds:
-        """The placeholders that must be fed, each with what was fed last or a proposal."""
+        """The placeholders that must be fed, each with what was fed last or a proposal.
+
+        Args:
+            request: The tensors to run.
+        """
         tensors = None if request.measure else self._tensors(request.name)
         names = self._editor.core.evaluator.placeholders(tensors)
         fields = (p.FeedField(name, *self._texts(name), self._last.get(name, self._proposal(name))) for name in names)
         is_known = all(name in self._last for name in names)
         return p.Feeds(tuple(fields), self._namespace.arrays()[:_MOST_NAMES], is_known)
 
-    def values(self, feeds: tuple[p.Feed, ...], name: str | None) -> dict[str, Any]:
+    def values(self, feeds: tuple[p.Feed, ...], name: str | None) -> dict[str, object]:
         """The values of a form by tensor, and for other placeholders those that were fed last.
 
         Args:
@@ -53,14 +57,18 @@ class ValueForms:
         self._last |= feeds_by_tensor
         return values
 
-    def assign(self, request: p.Assign) -> p.Assigned:
-        """Make a value a variable, or propose a name. Raises InvalidArgument for a name that is taken."""
+    def assign(self, request: p.Assign) -> p.VariableReply:
+        """Make a value a variable, or propose a name. Raises InvalidArgument for a name that is taken.
+
+        Args:
+            request: The variable and its new value.
+        """
         if not request.variable:
             name = identifier(last_part(split_tensor(request.name.rstrip("/"))[0])) or "value"
-            return p.Assigned(self._namespace.free_name(name), "", "")
+            return p.VariableReply(self._namespace.free_name(name), "", "")
         value = self._known_value(request.name)
         self._namespace.assign(request.variable, value, overwrite=request.overwrite)
-        return p.Assigned(request.variable, str(value.dtype), str(value.shape))
+        return p.VariableReply(request.variable, str(value.dtype), str(value.shape))
 
     def _known_value(self, name: str) -> Any:
         """The value of a tensor of the last run, else the current one of a variable or constant."""
@@ -97,7 +105,7 @@ class ValueForms:
     def _value(self, feed: p.Feed) -> Any:
         dtype, static = self._spec(feed.tensor)
         if feed.kind == "variable":
-            value: Any = np.asarray(self._namespace.value(feed.source))
+            value = np.asarray(self._namespace.value(feed.source))
         elif feed.kind == "file":
             value = _from_file(feed)
         else:
@@ -134,7 +142,7 @@ def _check_shape(feed: p.Feed, shape: tuple[int, ...], static: Shape) -> None:
         )
 
 
-def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> object:
+def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     """Zeros, ones or random numbers."""
     kind = tf_protos.numpy_dtype(dtype)
     if dtype == "string":
@@ -153,7 +161,7 @@ def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> object:
     return random.uniform(feed.low, feed.high, shape).astype(kind)
 
 
-def _from_file(feed: p.Feed) -> object:
+def _from_file(feed: p.Feed) -> Any:
     try:
         return np.load(parse_path(feed.source, "file"), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

@@ -17,6 +17,7 @@ from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import listen
 from tfgraphwidget.widget import protocol
+from tfgraphwidget.widget.delivery import Delivery
 from tfgraphwidget.widget.exporter import Exporter
 from tfgraphwidget.widget.main_thread import run_on_main_thread
 from tfgraphwidget.widget.protocol import codec
@@ -55,6 +56,7 @@ class GraphWidget(anywidget.AnyWidget):
         super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
         self._editor = editor
         self._handler = RequestHandler(editor, exporter)
+        self._delivery = Delivery(self)
         editor.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()
@@ -83,7 +85,7 @@ class GraphWidget(anywidget.AnyWidget):
         self.revision = self._handler.revision = self.revision + 1
 
     def _receive(self, _: object, message: object, __: object) -> None:
-        """Answer one message of the browser with exactly one reply, when its turn comes."""
+        """Answer one message of the browser with exactly one reply, when its turn comes; one sent again, once."""
         identifier = message.get("id") if isinstance(message, dict) else None
         number = identifier if codec.is_whole(identifier) else -1
         run_on_main_thread(
@@ -95,12 +97,13 @@ class GraphWidget(anywidget.AnyWidget):
         replied = False
         try:
             with Cancelling() as cancelling:
-                reply, buffers = self._reply(cancelling, number, message)
-                self.send(codec.encode(number, reply), buffers)
+                if not self._delivery.repeat(number, message):
+                    reply, buffers = self._reply(cancelling, number, message)
+                    self._delivery.reply(number, message, codec.encode(number, reply), buffers)
                 replied = True
         except KeyboardInterrupt:  # in the moment before Cancelling is there, or behind it
             if not replied:
-                self.send(codec.encode(number, protocol.Refused(_CANCELLED, ())))
+                self._delivery.reply(number, message, codec.encode(number, protocol.Refusal(_CANCELLED, ())), [])
 
     def _reply(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         try:
@@ -111,7 +114,7 @@ class GraphWidget(anywidget.AnyWidget):
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             self.log.exception("tfgraphwidget: a request failed")
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
-            return protocol.Refused(why, ()), []
+            return protocol.Refusal(why, ()), []
 
     def _answer_or_refuse(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         """The reply, or a refusal if the user cancels the request."""
@@ -122,10 +125,10 @@ class GraphWidget(anywidget.AnyWidget):
         except KeyboardInterrupt:
             unchanged = snapshot.restore()
             self._editor.core.listeners.notify()  # they may have heard of what was put back
-            return protocol.Refused(_CANCELLED if unchanged else _DONE, ()), []
+            return protocol.Refusal(_CANCELLED if unchanged else _DONE, ()), []
 
     def _progress_sender(self, number: int) -> Callable[[str, int, int], None]:
-        """What sends the progress of a request, if it takes long enough to be worth a word, and not too often."""
+        """Return a function that sends the progress of a request that takes long, at intervals."""
         last = time.monotonic()
 
         def tell(what: str, done: int, total: int) -> None:

@@ -1,17 +1,17 @@
 // User actions: each changes the store or sends a request. Requests that change something run one after another.
 import type {
+  BoundaryTensor,
   CloneRequest,
   ColourRequest,
-  Crossing,
-  GatherRequest,
+  ExpandAllRequest,
   HideRequest,
-  Inspected,
+  InspectReply,
   PictureRequest,
   PinRequest,
+  SelectMatchingRequest,
   SelectRequest,
+  SetDirectionRequest,
   State,
-  TurnRequest,
-  UnfoldRequest,
   UnpinRequest,
 } from "../protocol/messages";
 import { at, BADGE, isScope, keyOf } from "../protocol/scene";
@@ -20,6 +20,7 @@ import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
 import type { SceneTarget } from "../state/reply-handler";
 import { RequestQueue } from "../state/request-queue";
+import { firstLimit } from "../state/search-results";
 import { bringForward, type Mode, type Status, type Store, type Tool } from "../state/store";
 import { Edits } from "./edits";
 import { Exports } from "./exports";
@@ -33,11 +34,11 @@ export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs" | "insp
 /** Requests that change the view only. */
 export type ViewRequest =
   | ColourRequest
-  | GatherRequest
+  | SelectMatchingRequest
   | HideRequest
   | PinRequest
-  | TurnRequest
-  | UnfoldRequest
+  | SetDirectionRequest
+  | ExpandAllRequest
   | UnpinRequest;
 
 const HITS = 50;
@@ -94,9 +95,9 @@ export class Actions {
     let shown: State | null = null;
     await this.#queue.enqueue(
       () => {
-        const seen = deep ? "" : this.#prefetch.show(scope, { anchor });
-        shown = seen ? this.#store.value.state : null;
-        return { type: "toggle", scope, deep, seen };
+        const stamp = deep ? "" : this.#prefetch.show(scope, { anchor });
+        shown = stamp ? this.#store.value.state : null;
+        return { type: "toggle", scope, deep, stamp };
       },
       { anchor },
     );
@@ -109,7 +110,7 @@ export class Actions {
   /** Change the view: coloring, hiding, pins, direction, open scopes. */
   changeView(request: ViewRequest): Promise<void> {
     // A whole new layout is shown whole.
-    const fit = request.type === "unfold" || request.type === "turn" || isUnpinAll(request);
+    const fit = request.type === "expand_all" || request.type === "set_direction" || isUnpinAll(request);
     return this.#queue.enqueue(() => request, { fit });
   }
 
@@ -141,10 +142,10 @@ export class Actions {
     });
   }
 
-  /** Bring an op, tensor or scope into view and into the inspector. */
-  async reveal(name: string): Promise<void> {
-    const answer = await this.#queue.reply(() => ({ type: "reveal", name }));
-    if (answer?.type !== "drawn") return;
+  /** Bring an op, tensor or scope into view and into the inspector; and `others` with it, if there is room. */
+  async reveal(name: string, others: readonly string[] = []): Promise<void> {
+    const answer = await this.#queue.reply(() => ({ type: "reveal", name }), { others });
+    if (answer?.type !== "scene_reply") return;
     await this.inspect(name.replace(/^\^/, "").replace(/:\d+$/, ""));
   }
 
@@ -166,9 +167,9 @@ export class Actions {
   }
 
   /** What the inspector would show of an op or scope; null if there is no reply. */
-  async describe(key: string): Promise<Inspected | null> {
+  async describe(key: string): Promise<InspectReply | null> {
     const answer = await this.#queue.query({ type: "inspect", name: key });
-    return answer?.type === "inspected" ? answer : null;
+    return answer?.type === "inspect_reply" ? answer : null;
   }
 
   /** Request further details of the inspected op: value, documentation, creation. */
@@ -176,7 +177,7 @@ export class Actions {
     this.#examining.abort();
     this.#examining = new AbortController();
     const answer = await this.#queue.queryOrNull({ type: "examine", name }, this.#examining.signal);
-    if (answer?.type === "examined") this.#queue.accept(answer);
+    if (answer?.type === "examine_reply") this.#queue.accept(answer);
   }
 
   /** Find ops, at most `limit`; a new query starts at its first hit. */
@@ -185,8 +186,22 @@ export class Actions {
     this.#searching = new AbortController();
     this.#store.set(query === this.#store.value.query ? {} : { query, hit: -1 });
     const text = query.trim();
-    if (text === "") this.#store.set({ found: null, hitNames: [] });
+    if (text === "") this.#store.set({ found: null, hitNames: [], hitOps: [] });
     else await this.#queue.send({ type: "search", text, limit }, this.#searching.signal);
+  }
+
+  /**
+   * Find what has the structure of some items, or of the selection if `names` is empty: their pattern becomes the query.
+   * `otherwise` is the query for items that make no pattern.
+   */
+  async findLike(names: readonly string[], otherwise = ""): Promise<void> {
+    const answer = await this.#queue.query({ type: "like", names: [...names] });
+    if (answer?.type === "likeness") {
+      const query = `pattern:${answer.pattern}`;
+      return this.search(query, firstLimit(query));
+    }
+    if (otherwise) return this.search(otherwise);
+    if (answer) this.#queue.accept(answer);
   }
 
   setMode(mode: Mode): void {
@@ -257,7 +272,7 @@ export class Actions {
     const name = keyOf(scene, item);
     if (!isScope(at(scene.kind, item))) return this.#mark(side, name);
     const answer = await this.#queue.reply(() => ({ type: "crossings", side, name }));
-    if (answer?.type !== "crossed") return;
+    if (answer?.type !== "boundary_tensors") return;
     const marked = namesOf(answer.tensors.filter((tensor) => tensor.marked));
     const proposed = namesOf(answer.tensors.filter((tensor) => tensor.proposed));
     if (marked.length > 0) await this.#mark(side, name, marked);
@@ -295,7 +310,8 @@ export class Actions {
   async clone(form: CloneForm): Promise<boolean> {
     const edit = () => ({ type: "clone" as const, ...this.#boundary(), ...form });
     const isDone = (await this.#queue.edit(edit)) !== null;
-    if (isDone) this.setMode("look");
+    if (isDone)
+      this.#store.set({ mode: "look", ...(this.#store.value.isDrawer ? { panelOpen: false } : {}) });
     return isDone;
   }
 
@@ -323,7 +339,7 @@ export class Actions {
     bringForward(this.#store, "clone");
     const answer = await this.#queue.reply(() => ({ type: "mark", side, name, tensors }));
     const { inputs, outputs } = this.#boundary();
-    if (answer?.type !== "refused" && inputs.length > 0 && outputs.length > 0) this.setMode("look");
+    if (answer?.type !== "refusal" && inputs.length > 0 && outputs.length > 0) this.setMode("look");
   }
 
   #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
@@ -332,7 +348,7 @@ export class Actions {
   }
 }
 
-function namesOf(crossings: readonly Crossing[]): string[] {
+function namesOf(crossings: readonly BoundaryTensor[]): string[] {
   return crossings.map(({ tensor }) => tensor);
 }
 

@@ -7,9 +7,10 @@ import type {
   Hit,
   Joints,
   PaletteRequest,
+  PreviewedEdit,
   Request,
+  RewireTargets,
   Source,
-  Targeted,
 } from "../protocol/messages";
 import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
@@ -18,6 +19,14 @@ import { bringForward, type Store } from "../state/store";
 export type ChangeVerb = ChangeRequest["verb"];
 /** Arguments by name, as Python expressions; see `quote`. */
 export type Options = Readonly<Record<string, string>>;
+
+/** The arguments of `Edits.change`. */
+export interface EditCall {
+  readonly verb: ChangeVerb;
+  readonly what: readonly string[];
+  readonly options: Options;
+  readonly variables?: readonly string[];
+}
 
 const HITS = 20;
 /** Bytes of a file in a message, a multiple of 3; in base64 it is shorter than the longest text of a request. */
@@ -61,6 +70,28 @@ export class Edits {
     return (await this.#queue.edit(edit)) !== null;
   }
 
+  /** What `change` would do with the same arguments; null if there is no reply. */
+  async previewChange(call: EditCall): Promise<PreviewedEdit | null> {
+    const { verb, what, options, variables = [] } = call;
+    const [keys, values] = [Object.keys(options), Object.values(options)];
+    const request = { verb, what: [...what], keys, values, variables: [...variables] };
+    const answer = await this.#queue.run({ type: "preview_edit", ...request });
+    return answer?.type === "previewed_edit" ? answer : null;
+  }
+
+  /** Mark ops and scopes in the drawing that a preview is about; none with []. */
+  markPreviewed(names: readonly string[]): void {
+    this.#store.set({ edited: names });
+  }
+
+  /** Show in what the graph differs from the one that TensorFlow's optimizer makes of it; resolves to whether it is. */
+  async optimize(): Promise<boolean> {
+    const answer = await this.#queue.reply(() => ({ type: "optimize" }));
+    if (answer?.type !== "selection_reply") return false;
+    bringForward(this.#store, "history");
+    return true;
+  }
+
   /** Apply a suggested fix. */
   mend(line: string): Promise<unknown> {
     return this.#queue.edit(() => ({ type: "mend", line }));
@@ -90,7 +121,7 @@ export class Edits {
   /** Show the differences from another graph; resolves to whether it could be compared. */
   async compareWith(source: string): Promise<boolean> {
     const answer = await this.#queue.reply(() => ({ type: "compare", show: true, source }));
-    if (answer?.type === "refused") return false;
+    if (answer?.type === "refusal") return false;
     bringForward(this.#store, "history");
     return true;
   }
@@ -120,19 +151,22 @@ export class Edits {
       const bytes = new Uint8Array(await file.slice(start, start + PIECE).arrayBuffer());
       const data = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
       const answer = await this.#queue.reply(() => ({ type: "upload", name, data, start, size }));
-      if (answer?.type !== "uploaded") return null;
+      if (answer?.type !== "upload_reply") return null;
       if (answer.source) return answer.source;
     }
   }
 
   /** Run the graph and show the outputs of an op, or of the selected ops; resolves to whether it ran. */
   async probe(name = "", feeds: Feed[] = []): Promise<boolean> {
-    return (await this.#queue.reply(() => ({ type: "probe", name, feeds })))?.type === "painted";
+    const answer = await this.#queue.reply(() => ({ type: "probe", name, feeds }));
+    if (answer?.type !== "selection_reply") return false;
+    if (name !== "") this.#store.set({ tab: "op" });
+    return true;
   }
 
   /** Run the graph and measure the time of each op; resolves to whether it ran. */
   async measure(feeds: Feed[] = []): Promise<boolean> {
-    return (await this.#queue.reply(() => ({ type: "measure", feeds })))?.type === "painted";
+    return (await this.#queue.reply(() => ({ type: "measure", feeds })))?.type === "selection_reply";
   }
 
   /** The placeholders that need a value; null if refused, which is shown. */
@@ -142,22 +176,22 @@ export class Edits {
 
   /** Make a value a variable of the notebook; `variable` "" proposes a name. */
   assign(name: string, variable = "", overwrite = false) {
-    return this.#ask({ type: "assign", name, variable, overwrite }, "assigned");
+    return this.#ask({ type: "assign", name, variable, overwrite }, "variable_reply");
   }
 
   /** Op types and functions of the notebook that fit a text. */
   palette(request: Omit<PaletteRequest, "type">) {
-    return this.#ask({ type: "palette", ...request }, "listed");
+    return this.#ask({ type: "palette", ...request }, "op_type_list");
   }
 
   /** The parameters of an op type or of a function of the notebook. */
   describe(request: Omit<DescribeRequest, "type">) {
-    return this.#ask({ type: "describe", ...request }, "described");
+    return this.#ask({ type: "describe", ...request }, "form_reply");
   }
 
   /** The table of costs. */
   costs(request: Omit<CostsRequest, "type">) {
-    return this.#ask({ type: "costs", ...request }, "costed");
+    return this.#ask({ type: "costs", ...request }, "cost_table");
   }
 
   /** Ask outside the queue; null if refused, which is shown. */
@@ -172,9 +206,9 @@ export class Edits {
   }
 
   /** The possible targets of a tensor; null if refused, which is shown. */
-  async targets(tensor: string, op = ""): Promise<Targeted | null> {
+  async targets(tensor: string, op = ""): Promise<RewireTargets | null> {
     const answer = await this.#queue.query({ type: "targets", tensor, op });
-    if (answer?.type === "targeted") return answer;
+    if (answer?.type === "rewire_targets") return answer;
     if (answer) this.#queue.accept(answer);
     return null;
   }
@@ -182,7 +216,7 @@ export class Edits {
   /** All edits as a Python script; null if refused, which is shown. */
   async script(): Promise<string | null> {
     const answer = await this.#queue.query({ type: "script" });
-    if (answer?.type === "scripted") return answer.text;
+    if (answer?.type === "script_reply") return answer.text;
     if (answer) this.#queue.accept(answer);
     return null;
   }
@@ -190,13 +224,13 @@ export class Edits {
   /** Mark what an edit of the history changed, by its number from 1; 0 marks nothing. */
   async showEdited(step: number): Promise<void> {
     this.#shown = step;
-    const answer = step > 0 ? await this.#queue.query({ type: "findedited", step }) : null;
-    if (this.#shown === step) this.#store.set({ edited: answer?.type === "editednames" ? answer.names : [] });
+    const answer = step > 0 ? await this.#queue.query({ type: "find_edit_ops", step }) : null;
+    if (this.#shown === step) this.#store.set({ edited: answer?.type === "edit_ops" ? answer.names : [] });
   }
 
   /** Ops with the text in their name or type. */
   async complete(text: string): Promise<readonly Hit[]> {
     const answer = await this.#queue.query({ type: "search", text, limit: HITS });
-    return answer?.type === "found" ? answer.hits : [];
+    return answer?.type === "search_reply" ? answer.hits : [];
   }
 }

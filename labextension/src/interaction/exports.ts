@@ -1,5 +1,5 @@
 // Saves the graph in a folder of the kernel, or downloads it.
-import type { Exported, Formats, SaveFormat } from "../protocol/messages";
+import type { ExportReply, Formats, SaveFormat } from "../protocol/messages";
 import type { RequestQueue } from "../state/request-queue";
 import type { Status, Store } from "../state/store";
 import { download } from "./download";
@@ -25,7 +25,7 @@ export class Exports {
 
   /** The formats in which the graph can be saved; null if refused, which is shown. */
   async formats(): Promise<Formats | null> {
-    const answer = await this.#queue.run({ type: "listformats" });
+    const answer = await this.#queue.run({ type: "list_formats" });
     if (answer?.type === "formats") return answer;
     if (answer) this.#queue.accept(answer);
     return null;
@@ -40,8 +40,8 @@ export class Exports {
     colors: string[],
   ): Promise<Outcome> {
     const answer = await this.#queue.run({ type: "export", format: format.kind, path, replace, colors });
-    if (answer?.type === "refused") return { done: false, why: answer.why };
-    if (answer?.type !== "exported") return { done: false };
+    if (answer?.type === "refusal") return { done: false, why: answer.why };
+    if (answer?.type !== "export_reply") return { done: false };
     if (answer.exists) return { done: false, exists: answer.exists };
     this.#store.set({ status: this.#savedStatus(answer, from) });
     return { done: true };
@@ -50,15 +50,15 @@ export class Exports {
   /** Download the graph as one file. */
   async download(format: SaveFormat): Promise<Outcome> {
     const answer = await this.#queue.run({ type: "download", format: format.kind });
-    if (answer?.type === "refused") return { done: false, why: answer.why };
-    if (answer?.type !== "downloaded") return { done: false };
+    if (answer?.type === "refusal") return { done: false, why: answer.why };
+    if (answer?.type !== "download_reply") return { done: false };
     download(answer.name, answer.buffer);
     this.#store.set({ status: { kind: "notice", text: answer.about } });
     return { done: true };
   }
 
   /** The sentence, with buttons that open the file and copy its path. */
-  #savedStatus({ about, path, relative }: Exported, from: Element): Status {
+  #savedStatus({ about, path, relative }: ExportReply, from: Element): Status {
     // A path elsewhere on the disk of the kernel may not be one of the application's.
     const open = (ask: boolean) => !relative.startsWith("/") && openFile(from, relative, ask);
     const copy = () => void this.#copy(path);

@@ -172,12 +172,12 @@ export const GROUPS: readonly Group[] = [
       {
         keys: ["E"],
         what: "Expand all scopes",
-        act: ({ actions }) => actions.changeView({ type: "unfold", everything: true }),
+        act: ({ actions }) => actions.changeView({ type: "expand_all", everything: true }),
       },
       {
         keys: ["C"],
         what: "Collapse all scopes",
-        act: ({ actions }) => actions.changeView({ type: "unfold", everything: false }),
+        act: ({ actions }) => actions.changeView({ type: "expand_all", everything: false }),
       },
       { keys: ["D"], what: "Toggle direction: down or right", kernel: true, act: flipDirection },
       { keys: ["U"], what: "Reset layout, or unpin the current item", kernel: true, act: unpin },
@@ -353,7 +353,7 @@ function zoomBy(factor: number) {
 
 function flipDirection({ store, actions }: KeyContext): unknown {
   const direction = store.value.state?.direction === "right" ? "down" : "right";
-  return actions.changeView({ type: "turn", direction });
+  return actions.changeView({ type: "set_direction", direction });
 }
 
 /** Unpin the current item if it is pinned, else all. */

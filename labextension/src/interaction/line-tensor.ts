@@ -1,5 +1,5 @@
 // The tensor that runs along a line of the drawing, also where the line is only the part of its way to a scope's border.
-import type { Inspected } from "../protocol/messages";
+import type { InspectReply } from "../protocol/messages";
 import { at, isScope, keyOf, type Scene } from "../protocol/scene";
 
 /** A tensor, and the ops and scopes at the end of the line that read it; none where all of them are. */
@@ -8,7 +8,7 @@ export interface LineTensor {
   readonly only: readonly string[];
 }
 
-type Describe = (key: string) => Promise<Inspected | null>;
+type Describe = (key: string) => Promise<InspectReply | null>;
 
 /** Null where several tensors run along a line, or it is between closed scopes. */
 export async function lineTensor(scene: Scene, edge: number, describe: Describe): Promise<LineTensor | null> {

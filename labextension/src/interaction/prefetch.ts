@@ -13,6 +13,8 @@ const REST = 60;
 const IDLE = 300;
 /** The kernel does not prefetch drawings with more boxes. */
 const MOST = 2500;
+/** Milliseconds to the kernel and back from which on nothing is prefetched: a slow connection is left to the user. */
+const FAR = 100;
 
 /** The drawing with a scope open; null if it was requested and is not available, or no longer valid. */
 type PrefetchedScene = { readonly stamp: string; readonly scene: Scene; readonly paint: Paint } | null;
@@ -61,7 +63,7 @@ export class Prefetch {
     this.#asks = true;
     this.#isNew = false;
     this.#known.set(scope, null);
-    const answer = await this.#queue.query({ type: "foresee", scope }).catch(() => null);
+    const answer = await this.#queue.query({ type: "prefetch_scene", scope }).catch(() => null);
     this.#asks = false;
     const now = this.#store.value;
     if (now.scene === scene && now.paint === paint) this.#known.set(scope, decodeForeseen(answer));
@@ -73,6 +75,7 @@ export class Prefetch {
     const { scene, hover, picked, pending, drawn, kernelGone, connecting, state } = this.#store.value;
     if (this.#asks || pending > 0 || !drawn || kernelGone || connecting || !scene || scene.length > MOST)
       return "";
+    if (this.#queue.latency > FAR) return "";
     const item = [hover, scene.byKey.get(picked) ?? 0].find((one) => scene.kind[one] === CLOSED);
     const near = this.#isNew && scene.names[item ?? 0];
     if (near && !this.#known.get(near)) return near;
@@ -81,7 +84,7 @@ export class Prefetch {
 }
 
 function decodeForeseen(answer: Answer | null): PrefetchedScene {
-  if (answer?.type !== "foreseen" || !answer.stamp) return null;
+  if (answer?.type !== "next_scene" || !answer.stamp) return null;
   const { stamp, fields, buffer } = answer;
   const scene = decodeScene(fields, buffer);
   return { stamp, scene, paint: decodePaint(fields, buffer, scene.length) };

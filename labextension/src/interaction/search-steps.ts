@@ -1,5 +1,5 @@
 // Steps from one search hit to the next, and uses all hits at once.
-import type { GatherRequest } from "../protocol/messages";
+import type { SelectMatchingRequest } from "../protocol/messages";
 import { canHaveMore, MOST } from "../state/search-results";
 import { bringForward, type Store } from "../state/store";
 
@@ -7,8 +7,8 @@ interface SearchContext {
   readonly store: Store;
   readonly actions: {
     search(text: string, limit?: number): Promise<void>;
-    reveal(name: string): Promise<void>;
-    changeView(message: GatherRequest): Promise<void>;
+    reveal(name: string, others?: readonly string[]): Promise<void>;
+    changeView(message: SelectMatchingRequest): Promise<void>;
   };
 }
 
@@ -27,7 +27,7 @@ export async function goToHit({ store, actions }: SearchContext, place: number):
   if (name === undefined) return;
   store.set({ hit: place });
   bringForward(store, "op");
-  await actions.reveal(name);
+  await actions.reveal(name, store.value.hitOps[place]);
 }
 
 /** Ask for as many hits as can be shown. */
@@ -37,7 +37,10 @@ export async function loadMore({ store, actions }: SearchContext): Promise<void>
 }
 
 /** Select, hide or show only all hits, also those that are not in the list. */
-export function useAllHits({ store, actions }: SearchContext, use: GatherRequest["use"]): Promise<void> {
+export function useAllHits(
+  { store, actions }: SearchContext,
+  use: SelectMatchingRequest["use"],
+): Promise<void> {
   if (use === "select" || use === "add") bringForward(store, "clone");
-  return actions.changeView({ type: "gather", text: store.value.query.trim(), use });
+  return actions.changeView({ type: "select_matching", text: store.value.query.trim(), use });
 }

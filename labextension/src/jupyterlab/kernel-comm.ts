@@ -17,6 +17,8 @@ const NO_PYTHON = "This kernel does not run Python; TensorFlow graphs need a Pyt
 const AGAIN = 100;
 /** Milliseconds until an idle kernel that has not replied is asked again. */
 const UNHEARD = 500;
+/** Milliseconds that replies may arrive after the connection is back, until requests are sent again. */
+const GRACE = 1000;
 
 /** A request of tfgraphwidget/jupyterlab/comm_handler.py, without its id. */
 export interface KernelRequest extends JSONObject {
@@ -142,6 +144,7 @@ class CommClient implements KernelComm {
     comm.onClose = () => this.#end();
     kernel.statusChanged.connect(this.#onKernelStatus);
     kernel.disposed.connect(this.#onKernelStatus);
+    kernel.connectionStatusChanged.connect(this.#onConnectionStatus);
     kernel.iopubMessage.connect(this.#onIopubMessage);
   }
 
@@ -200,6 +203,15 @@ class CommClient implements KernelComm {
     if (isKernelGone(this.#kernel)) this.#end();
   };
 
+  /** Requests, or their replies, may have been lost with the connection; the kernel handles each once. */
+  readonly #onConnectionStatus = (_: unknown, status: Kernel.ConnectionStatus): void => {
+    if (status !== "connected") return;
+    const earlier = this.#client.pending;
+    setTimeout(() => {
+      for (const pending of this.#open ? earlier : []) this.#client.repeat(pending);
+    }, GRACE);
+  };
+
   readonly #onIopubMessage = (_: unknown, said: KernelMessage.IIOPubMessage): void => {
     if (this.#isAnother(this.#kernel, said)) void this.#onRestart();
   };
@@ -214,6 +226,7 @@ class CommClient implements KernelComm {
     this.#open = false;
     this.#kernel.statusChanged.disconnect(this.#onKernelStatus);
     this.#kernel.disposed.disconnect(this.#onKernelStatus);
+    this.#kernel.connectionStatusChanged.disconnect(this.#onConnectionStatus);
     this.#kernel.iopubMessage.disconnect(this.#onIopubMessage);
     this.#client.rejectAll(new KernelGone("The kernel ended before it answered."));
     for (const callback of this.#gone) callback(isRenewed);
@@ -227,7 +240,7 @@ class CommClient implements KernelComm {
       return;
     }
     const pending = this.#client.receive(message);
-    if (message.type === "refused") {
+    if (message.type === "refusal") {
       const kind = String(message["error"]);
       pending?.reject(Object.assign(new RefusedError(String(message["why"])), { kind }));
     } else pending?.resolve(message);

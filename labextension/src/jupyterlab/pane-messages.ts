@@ -86,5 +86,5 @@ export function choiceMessage(
 function lostEditsText(edits: number): string {
   if (!edits) return "";
   const them = edits === 1 ? "The edit made in it is" : `The ${edits} edits made in it are`;
-  return ` ${them} gone too; cells inserted from this panel, or with what editor.code() gave, do them again.`;
+  return ` ${them} gone too; cells inserted from this panel do them again.`;
 }

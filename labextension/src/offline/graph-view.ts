@@ -1,5 +1,5 @@
 // One graph of a page, with its selection and open scopes. Python twin: tfgraphwidget/editor/graph_view.py.
-import type { Drawn, HideRequest, Reply, Request, State } from "../protocol/messages";
+import type { HideRequest, Reply, Request, SceneReply, State } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Answer } from "../rpc/model-channel";
 import { compose } from "./compose";
@@ -48,7 +48,7 @@ export class OfflineGraphView {
   /** A function that an op calls, without a label the first one; throws a Refusal. */
   calledFunction(name: string, label: string): { title: string; room: number } {
     const op = this.#graph.op(name);
-    const ways = this.#data.head.doors.filter(([caller]) => caller === op);
+    const ways = this.#data.head.called_functions.filter(([caller]) => caller === op);
     const way = ways.find(([, each]) => label === "" || each === label);
     if (op < 0 || !way)
       throw new Refusal(`"${name.slice(0, 60)}" calls no function that one could go into in this page.`);
@@ -65,7 +65,7 @@ export class OfflineGraphView {
       case "toggle":
         this.#toggle(request.scope, request.deep);
         return this.#drawnReply();
-      case "unfold":
+      case "expand_all":
         this.#opened.fill(request.everything ? 1 : 0);
         return this.#drawnReply();
       case "reveal":
@@ -87,7 +87,7 @@ export class OfflineGraphView {
         return this.#select(applySelect(this.#graph, this.#chosen, request));
       case "derive":
         return this.#select(deriveSelection(this.#graph, this.#chosen, request.verb));
-      case "gather":
+      case "select_matching":
         return this.#gather(request.text, request.use);
       case "boundary":
         // Nothing can be marked without a kernel; what was marked can be put away.
@@ -173,7 +173,13 @@ export class OfflineGraphView {
     const fields = new Fields();
     addScene(fields, this.#drawing, this.#tables);
     addPaint(fields, this.#drawing, this.#graph, this.#paintInput());
-    const reply: Drawn = { type: "drawn", state: this.#state(), fields: fields.fields, focus, edited: null };
+    const reply: SceneReply = {
+      type: "scene_reply",
+      state: this.#state(),
+      fields: fields.fields,
+      focus,
+      edited: null,
+    };
     return { ...reply, buffer: fields.buffer };
   }
 
@@ -181,7 +187,13 @@ export class OfflineGraphView {
     if (!this.#drawing) return this.#drawnReply();
     const fields = new Fields();
     addPaint(fields, this.#drawing, this.#graph, this.#paintInput());
-    return { type: "painted", state: this.#state(), fields: fields.fields, buffer: fields.buffer };
+    return {
+      type: "selection_reply",
+      state: this.#state(),
+      fields: fields.fields,
+      text: "",
+      buffer: fields.buffer,
+    };
   }
 
   #paintInput() {
@@ -251,6 +263,6 @@ const NO_EDITS: Pick<
 };
 
 /** A reply without numbers. */
-export function withoutBuffer(reply: Exclude<Reply, { type: "drawn" | "painted" }>): Answer {
+export function withoutBuffer(reply: Exclude<Reply, { type: "scene_reply" | "selection_reply" }>): Answer {
   return { ...reply, buffer: NOTHING };
 }

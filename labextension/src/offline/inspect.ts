@@ -1,5 +1,5 @@
 // The inspector's replies for an op or scope. Python twins: tfgraphwidget/widget/inspector.py.
-import type { Examined, Inspected, Tensor } from "../protocol/messages";
+import type { ExamineReply, InspectReply, Tensor } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Graph } from "./graph";
 import { Refusal } from "./refusal";
@@ -7,7 +7,7 @@ import { Refusal } from "./refusal";
 /** Of consumers, control inputs, tensors at a scope's border: what a panel can show. */
 const MOST = 200;
 
-export function inspect(graph: Graph, name: string): Inspected {
+export function inspect(graph: Graph, name: string): InspectReply {
   const op = graph.op(name);
   if (op >= 0) return ofOp(graph, op);
   const node = graph.node(name);
@@ -16,11 +16,11 @@ export function inspect(graph: Graph, name: string): Inspected {
 }
 
 /** What TensorFlow says of the op's type; values and where it was made are known to a kernel only. */
-export function examine(graph: Graph, name: string): Examined {
+export function examine(graph: Graph, name: string): ExamineReply {
   const op = graph.op(name);
   const docs = op < 0 ? undefined : graph.data.page.docs[graph.type(op)];
   return {
-    type: "examined",
+    type: "examine_reply",
     name: op < 0 ? name : (graph.names[op] ?? ""),
     value: null,
     why: "",
@@ -34,13 +34,13 @@ export function examine(graph: Graph, name: string): Examined {
 }
 
 /** The signatures of the functions that an op calls; for an argument or result, that of the current function. */
-function signatureOf({ data: { head } }: Graph, name: string, op: number): Examined["signature"] {
-  const called = head.doors.flatMap(([caller, , , , , , lines]) => (caller === op ? lines : []));
+function signatureOf({ data: { head } }: Graph, name: string, op: number): ExamineReply["signature"] {
+  const called = head.called_functions.flatMap(([caller, , , , , , lines]) => (caller === op ? lines : []));
   const isEnd = op < 0 ? name.replace("/", "") === "" : head.ends.includes(op);
   return [...called, ...(isEnd ? head.signature : [])];
 }
 
-function ofOp(graph: Graph, op: number): Inspected {
+function ofOp(graph: Graph, op: number): InspectReply {
   const name = graph.names[op] ?? "";
   const inputs = graph
     .inputs(op)
@@ -48,7 +48,7 @@ function ofOp(graph: Graph, op: number): Inspected {
   const consumers = consumersByPort(graph, op);
   const outputs = graph.outputs(op).map((_, port) => tensor(graph, op, port, consumers.get(port) ?? []));
   return {
-    type: "inspected",
+    type: "inspect_reply",
     name,
     op_type: graph.type(op),
     device: graph.data.text("op_device", op),
@@ -63,10 +63,10 @@ function ofOp(graph: Graph, op: number): Inspected {
     attributes: graph.attributes(op).map(({ name: each, text }) => ({ name: each, text, settable: false })),
     shape: "",
     value: "",
-    doors: graph.data.head.doors.flatMap(([caller, label, called, ops]) =>
+    called_functions: graph.data.head.called_functions.flatMap(([caller, label, called, ops]) =>
       caller === op ? [{ label, function: called, ops }] : [],
     ),
-    around: [],
+    contexts: [],
   };
 }
 
@@ -78,7 +78,7 @@ function tensor(graph: Graph, op: number, port: number, peers: string[]): Tensor
     dtype: text("output_dtype"),
     shape: text("output_shape"),
     peers: peers.slice(0, MOST),
-    seen: null,
+    value: null,
   };
 }
 
@@ -95,7 +95,7 @@ function consumersByPort(graph: Graph, op: number): Map<number, string[]> {
   return found;
 }
 
-function ofScope(graph: Graph, node: number, name: string): Inspected {
+function ofScope(graph: Graph, node: number, name: string): InspectReply {
   const { data } = graph;
   const inside = graph.inside(node);
   const [inputs, outputs] = [new Set<string>(), new Set<string>()];
@@ -107,10 +107,10 @@ function ofScope(graph: Graph, node: number, name: string): Inspected {
   const named = (tensors: Set<string>) =>
     [...tensors].slice(0, MOST).map((each): Tensor => {
       const peer = each.replace(/:\d+$/, "");
-      return { name: each, dtype: "", shape: "", peers: [peer], seen: null };
+      return { name: each, dtype: "", shape: "", peers: [peer], value: null };
     });
   return {
-    type: "inspected",
+    type: "inspect_reply",
     name,
     op_type: "",
     device: "",
@@ -122,7 +122,7 @@ function ofScope(graph: Graph, node: number, name: string): Inspected {
     attributes: [],
     shape: "",
     value: "",
-    doors: [],
-    around: [],
+    called_functions: [],
+    contexts: [],
   };
 }

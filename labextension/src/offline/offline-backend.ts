@@ -33,7 +33,7 @@ export class OfflineBackend {
       return this.#reply(request);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return withoutBuffer({ type: "refused", why: error.message, ops: [], mends: [], argument: "" });
+      return withoutBuffer({ type: "refusal", why: error.message, ops: [], mends: [], argument: "" });
     }
   }
 

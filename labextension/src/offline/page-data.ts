@@ -58,7 +58,7 @@ export interface GraphHead {
   readonly outputs: readonly string[];
   readonly notices: readonly string[];
   readonly legends: readonly Legend[];
-  readonly doors: readonly CalledFunction[];
+  readonly called_functions: readonly CalledFunction[];
   /** Arguments and results of a function, and the ops that represent them. */
   readonly signature: Line[];
   readonly ends: readonly number[];

@@ -29,9 +29,11 @@ export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: 
     items.map(({ op, node }) => (op >= 0 ? (marks.ops.get(op) ?? 0) : at(marks.nodes, node))),
   );
   for (const name of ["fresh", "differs", "probed", "unused"]) to.add(name, "u1", none);
+  const isNumber = (data.head.legends[painted.way]?.high ?? "") !== "";
   const read = (what: "tint" | "note") =>
     items.map(({ kind, row }) => {
-      if (painted.way < 0 || kind === OPEN) return 0;
+      // An open scope has no color, and as its note only a number.
+      if (painted.way < 0 || (kind === OPEN && (row < 0 || what === "tint" || !isNumber))) return 0;
       return at(data.column(`${kind === BADGE ? "badge" : "child"}_${what}_${painted.way}`), row);
     });
   to.add("tint", "u1", read("tint"));

@@ -50,6 +50,8 @@ function termOf(text: string): [Term, number] {
     const plain = key === "name" && kind === "plain" ? value.replace(/:\d+$/, "") : value;
     return [{ key, value: plain, kind, negated }, from + written[0].length + length];
   }
+  if (key === "pattern")
+    throw new Refusal("A saved page does not match patterns; open the graph in a notebook for that.");
   const word = /^\S+/.exec(rest)?.[0] ?? rest;
   if (written && !/:\d+$/.test(word))
     throw new Refusal(

@@ -2,4 +2,4 @@
 /** A request cannot be fulfilled; the message is a sentence for the user. */
 export class Refusal extends Error {}
 
-export const NO_KERNEL = "This page has no kernel; open the graph with tgw.edit(…) to change it.";
+export const NO_KERNEL = "This page has no kernel; open the graph in a notebook to change it.";

@@ -1,5 +1,5 @@
 // Finds the ops of a page that match a query. Python twin: tfgraphwidget/graph/query_terms.py.
-import type { Found } from "../protocol/messages";
+import type { SearchReply } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Graph } from "./graph";
 import { foldCase, matcherOf, matchesShape, meantValues, parse, patternOf, type Term } from "./query";
@@ -38,17 +38,24 @@ export function findOps(graph: Graph, text: string): { ops: number[]; isCut: boo
 }
 
 /** The reply to a search: at most `limit` hits, and how many there are. */
-export function searchReply(graph: Graph, text: string, limit: number): Found {
+export function searchReply(graph: Graph, text: string, limit: number): SearchReply {
   try {
     const { ops, isCut } = findOps(graph, text);
     const name = (op: number) => graph.names[op] ?? "";
     const scopes = new Set(ops.map((op) => name(op).slice(0, name(op).lastIndexOf("/") + 1)));
     const some = ops.slice(0, Math.max(0, Math.min(limit, MOST)));
     const hits = some.map((op) => ({ name: name(op), type: graph.type(op) }));
-    return { type: "found", hits, total: ops.length, why: isCut ? CUT : "", scopes: scopes.size };
+    return {
+      type: "search_reply",
+      hits,
+      total: ops.length,
+      why: isCut ? CUT : "",
+      scopes: scopes.size,
+      matches: null,
+    };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { type: "found", hits: [], total: 0, why: error.message, scopes: 0 };
+    return { type: "search_reply", hits: [], total: 0, why: error.message, scopes: 0, matches: null };
   }
 }
 

@@ -22,7 +22,7 @@ export interface Entry {
   ops: number;
 }
 
-/** What the colors mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit). */
+/** The legend of colors: categories as `entries`, or a ramp from `low` to `high` (texts with their unit). */
 export interface Legend {
   by: string;
   entries: Entry[];
@@ -31,7 +31,7 @@ export interface Legend {
   notice: string;
 }
 
-/** What the panel shows beside the drawing. */
+/** The state of the panel. */
 export interface State {
   revision: number;
   path: string[];
@@ -62,8 +62,8 @@ export interface State {
   pinned: number;
 }
 
-/** What a tensor was when the graph was run, in words: all of it when it is small, else its range. */
-export interface Seen {
+/** The value of a tensor in the last run, in words: all of it if it is small, else its range. */
+export interface TensorValue {
   dtype: string;
   shape: string;
   value: string;
@@ -84,18 +84,18 @@ export interface Tensor {
   dtype: string;
   shape: string;
   peers: string[];
-  seen: Seen | null;
+  value: TensorValue | null;
 }
 
 /** A function that an op calls; `label` is what the op uses it as: "body", "cond", "f", "branches[1]". */
-export interface Door {
+export interface CalledFunction {
   label: string;
   function: string;
   ops: number;
 }
 
 /** A v1 while loop or conditional around an op: what to call it, and how many ops it has. */
-export interface Around {
+export interface ControlFlowContext {
   kind: "while loop" | "conditional";
   name: string;
   ops: number;
@@ -115,7 +115,7 @@ export interface Hit {
 }
 
 /** One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" … */
-export interface Held {
+export interface PartState {
   name: string;
   kind: string;
   dtype: string;
@@ -144,11 +144,11 @@ export interface Offer {
   on: boolean | null;
 }
 
-/** What an edit has done: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes. */
-export interface Edited {
+/** The result of an edit: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes. */
+export interface EditReport {
   text: string;
   renamed: [string, string][];
-  inspected: Omit<Inspected, "type"> | null;
+  inspected: Omit<InspectReply, "type"> | null;
 }
 
 /** An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there. */
@@ -189,7 +189,7 @@ export interface FeedField {
   feed: Feed;
 }
 
-/** What an op costs, or a scope, whose name ends with a slash; -1 where it is unknown. `time` is in µs. */
+/** The costs of an op, or of a scope, whose name ends with a slash; -1 if unknown. `time` is in µs. */
 export interface CostRow {
   name: string;
   type: string;
@@ -201,7 +201,7 @@ export interface CostRow {
 }
 
 /** A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed. */
-export interface Crossing {
+export interface BoundaryTensor {
   tensor: string;
   about: string;
   marked: boolean;
@@ -219,6 +219,23 @@ export interface Joint {
   input: string;
   about: string;
   tensor: string;
+}
+
+/** A place at which a pattern almost fits: an op of it, and in what it differs. */
+export interface NearMatch {
+  op: string;
+  difference: string;
+}
+
+/** The matches of a pattern: of each hit all `ops`, how many hits are `replaceable`, and reasons why others are not. */
+export interface PatternMatches {
+  text: string;
+  names: string[];
+  inputs: string[];
+  ops: string[][];
+  replaceable: number;
+  reasons: string[];
+  near: NearMatch[];
 }
 
 /** One argument that the form of a button asks for. */
@@ -246,6 +263,8 @@ export interface EditButton {
   output?: boolean;
   fields?: FormField[];
   options?: [string, string][];
+  group?: string;
+  keywords?: string;
 }
 
 /** A format to save in: its label, its suffix, and a sentence on it. */
@@ -271,12 +290,12 @@ export interface ToggleRequest {
   type: "toggle";
   scope: string;
   deep: boolean;
-  seen: string;
+  stamp: string;
 }
 
 /** Open every scope and group, or close them all. */
-export interface UnfoldRequest {
-  type: "unfold";
+export interface ExpandAllRequest {
+  type: "expand_all";
   everything: boolean;
 }
 
@@ -312,15 +331,15 @@ export interface HideRequest {
 }
 
 /** Select all ops that fit a query, add them to the selection, hide them, or show only them. */
-export interface GatherRequest {
-  type: "gather";
+export interface SelectMatchingRequest {
+  type: "select_matching";
   text: string;
   use: "select" | "add" | "hide" | "only";
 }
 
 /** Lay out so that tensors flow down or to the right. */
-export interface TurnRequest {
-  type: "turn";
+export interface SetDirectionRequest {
+  type: "set_direction";
   direction: "down" | "right";
 }
 
@@ -372,6 +391,11 @@ export interface CompareRequest {
   type: "compare";
   show: boolean;
   source: string;
+}
+
+/** Show in what the graph that TensorFlow's graph optimizer makes of this one differs from it. */
+export interface OptimizeRequest {
+  type: "optimize";
 }
 
 /** Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do. */
@@ -437,8 +461,8 @@ export interface CostsRequest {
 }
 
 /** Send the drawing as it will be once a closed scope or group is opened; nothing changes. */
-export interface ForeseeRequest {
-  type: "foresee";
+export interface PrefetchSceneRequest {
+  type: "prefetch_scene";
   scope: string;
 }
 
@@ -482,7 +506,13 @@ export interface SearchRequest {
   limit: number;
 }
 
-/** What `Clone` with the same fields would do; nothing changes. */
+/** The pattern of some ops, scopes and groups; of the selection if there are none: "find more like this". */
+export interface LikeRequest {
+  type: "like";
+  names: string[];
+}
+
+/** Preview `Clone` with the same fields; nothing changes. */
 export interface PreviewRequest {
   type: "preview";
   inputs: string[];
@@ -497,6 +527,16 @@ export interface PreviewRequest {
   device: string;
 }
 
+/** Preview `Change` with the same fields; nothing changes. */
+export interface PreviewEditRequest {
+  type: "preview_edit";
+  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_control_inputs" | "remove_devices" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
+  what: string[];
+  keys: string[];
+  values: string[];
+  variables: string[];
+}
+
 /** Which ops of the drawing cannot read a tensor, and why; of `op`, if one is named, which of its inputs can. */
 export interface TargetsRequest {
   type: "targets";
@@ -509,7 +549,7 @@ export interface ScriptRequest {
   type: "script";
 }
 
-/** What can be said of an op beyond its wiring: values, documentation, where it was made. */
+/** Ask for the facts about an op beyond its inputs and outputs: values, documentation, where it was made. */
 export interface ExamineRequest {
   type: "examine";
   name: string;
@@ -526,7 +566,7 @@ export interface PictureRequest {
 
 /** The formats in which the current graph can be saved. */
 export interface ListFormatsRequest {
-  type: "listformats";
+  type: "list_formats";
 }
 
 /** Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`. */
@@ -545,8 +585,8 @@ export interface DownloadRequest {
 }
 
 /** The ops that an edit of the history added or changed; `step` counts from 1. */
-export interface FindEditedRequest {
-  type: "findedited";
+export interface FindEditOpsRequest {
+  type: "find_edit_ops";
   step: number;
 }
 
@@ -593,11 +633,11 @@ export interface RedoRequest {
   inspected: string;
 }
 
-/** Edit the graph by the editor's method `verb`. */
+/** Edit the graph by a call. */
 export interface ChangeRequest {
   type: "change";
   inspected: string;
-  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap" | "trainable";
+  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_control_inputs" | "remove_devices" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
   what: string[];
   keys: string[];
   values: string[];
@@ -619,31 +659,32 @@ export interface JumpRequest {
 }
 
 /** A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone. */
-export interface Drawn {
-  type: "drawn";
+export interface SceneReply {
+  type: "scene_reply";
   state: State;
   fields: Field[];
   focus: string;
-  edited: Edited | null;
+  edited: EditReport | null;
 }
 
-/** Positions stay; only the fields of the selection changed. */
-export interface Painted {
-  type: "painted";
+/** Positions stay; only the fields of the selection changed. `text` says what a run has found. */
+export interface SelectionReply {
+  type: "selection_reply";
   state: State;
   fields: Field[];
+  text: string;
 }
 
 /** The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields where none is told. */
-export interface Foreseen {
-  type: "foreseen";
+export interface NextScene {
+  type: "next_scene";
   stamp: string;
   fields: Field[];
 }
 
-/** Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost. */
-export interface Inspected {
-  type: "inspected";
+/** Details of an op, or of a scope (then `op_type` is ""). `contexts` go from the innermost to the outermost. */
+export interface InspectReply {
+  type: "inspect_reply";
   name: string;
   op_type: string;
   device: string;
@@ -655,15 +696,15 @@ export interface Inspected {
   attributes: Attribute[];
   shape: string;
   value: string;
-  doors: Door[];
-  around: Around[];
+  called_functions: CalledFunction[];
+  contexts: ControlFlowContext[];
 }
 
-/** What can be said of an op beyond its wiring. */
-export interface Examined {
-  type: "examined";
+/** The facts about an op beyond its inputs and outputs. */
+export interface ExamineReply {
+  type: "examine_reply";
   name: string;
-  value: Seen | null;
+  value: TensorValue | null;
   why: string;
   images: Image[];
   summary: string;
@@ -674,24 +715,31 @@ export interface Examined {
 }
 
 /** The first hits, the nearest first; `total` counts all, in `scopes` name scopes. */
-export interface Found {
-  type: "found";
+export interface SearchReply {
+  type: "search_reply";
   hits: Hit[];
   total: number;
   why: string;
   scopes: number;
+  matches: PatternMatches | null;
+}
+
+/** The text of the pattern of some ops. */
+export interface Likeness {
+  type: "likeness";
+  pattern: string;
 }
 
 /** The first op types and functions that fit a text, the best first; `total` counts all. */
-export interface Listed {
-  type: "listed";
+export interface OpTypeList {
+  type: "op_type_list";
   types: OpType[];
   total: number;
 }
 
-/** What the form of an op type or a function asks for; `scope` is a free name for its ops. */
-export interface Described {
-  type: "described";
+/** The fields of the form of an op type or a function; `scope` is a free name for its ops. */
+export interface FormReply {
+  type: "form_reply";
   name: string;
   summary: string;
   parameters: Parameter[];
@@ -707,16 +755,16 @@ export interface Feeds {
 }
 
 /** A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed. */
-export interface Assigned {
-  type: "assigned";
+export interface VariableReply {
+  type: "variable_reply";
   variable: string;
   dtype: string;
   shape: string;
 }
 
 /** The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows. */
-export interface Costed {
-  type: "costed";
+export interface CostTable {
+  type: "cost_table";
   rows: CostRow[];
   total: CostRow;
   rows_total: number;
@@ -724,9 +772,9 @@ export interface Costed {
   notice: string;
 }
 
-/** What a clone would do, or the one sentence of its refusal. */
-export interface Previewed {
-  type: "previewed";
+/** The preview of a clone, or the one sentence of its refusal. */
+export interface ClonePreview {
+  type: "clone_preview";
   refusal: string;
   warned: string[];
   offer: "" | "loop" | "conditional";
@@ -738,13 +786,23 @@ export interface Previewed {
   shared: Group[];
   stateful: Group[];
   dropped: string[];
-  held: Held[];
-  held_total: number;
+  states: PartState[];
+  states_total: number;
+}
+
+/** The preview of an edit, or the one sentence of its refusal. */
+export interface PreviewedEdit {
+  type: "previewed_edit";
+  refusal: string;
+  argument: string;
+  text: string;
+  notes: string[];
+  names: string[];
 }
 
 /** The ops of the drawing that cannot read a tensor, each with the reason; and the inputs of one op. */
-export interface Targeted {
-  type: "targeted";
+export interface RewireTargets {
+  type: "rewire_targets";
   tensor: string;
   outputs: string[];
   op: string;
@@ -753,9 +811,9 @@ export interface Targeted {
 }
 
 /** The tensors that enter or leave a scope. */
-export interface Crossed {
-  type: "crossed";
-  tensors: Crossing[];
+export interface BoundaryTensors {
+  type: "boundary_tensors";
+  tensors: BoundaryTensor[];
 }
 
 /** The graphs of the notebook. */
@@ -772,21 +830,21 @@ export interface Joints {
 }
 
 /** How many bytes of a file have arrived; once all have, `source` names it as a graph. */
-export interface Uploaded {
-  type: "uploaded";
+export interface UploadReply {
+  type: "upload_reply";
   received: number;
   source: string;
 }
 
 /** A Python script. */
-export interface Scripted {
-  type: "scripted";
+export interface ScriptReply {
+  type: "script_reply";
   text: string;
 }
 
 /** A picture file; its bytes are the reply's buffer. */
-export interface Pictured {
-  type: "pictured";
+export interface PictureReply {
+  type: "picture_reply";
   name: string;
 }
 
@@ -798,8 +856,8 @@ export interface Formats {
 }
 
 /** A file that was saved, by its absolute path and that in the folder, and a sentence on it. */
-export interface Exported {
-  type: "exported";
+export interface ExportReply {
+  type: "export_reply";
   path: string;
   relative: string;
   about: string;
@@ -807,21 +865,21 @@ export interface Exported {
 }
 
 /** A file to download, whose bytes are the reply's buffer, and a sentence on it. */
-export interface Downloaded {
-  type: "downloaded";
+export interface DownloadReply {
+  type: "download_reply";
   name: string;
   about: string;
 }
 
 /** The ops and scopes ("net/") that an edit added or changed, by the names that they have now. */
-export interface EditedNames {
-  type: "editednames";
+export interface EditOps {
+  type: "edit_ops";
   names: string[];
 }
 
 /** Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead. */
-export interface Refused {
-  type: "refused";
+export interface Refusal {
+  type: "refusal";
   why: string;
   ops: string[];
   mends: Offer[];
@@ -829,8 +887,8 @@ export interface Refused {
 }
 
 /** The editor is there; the number of its state, as in State. */
-export interface There {
-  type: "there";
+export interface Pong {
+  type: "pong";
   revision: number;
 }
 
@@ -842,17 +900,25 @@ export interface Working {
   total: number;
 }
 
+/** A piece of a reply that is too large for one message; the piece's bytes are the buffer. */
+export interface Piece {
+  type: "piece";
+  nth: number;
+  of: number;
+  text: number;
+}
+
 export type Request =
   | OpenRequest
   | ToggleRequest
-  | UnfoldRequest
+  | ExpandAllRequest
   | RevealRequest
   | EnterRequest
   | LeaveRequest
   | RefreshRequest
   | HideRequest
-  | GatherRequest
-  | TurnRequest
+  | SelectMatchingRequest
+  | SetDirectionRequest
   | PinRequest
   | UnpinRequest
   | BoundaryRequest
@@ -860,6 +926,7 @@ export type Request =
   | SelectRequest
   | DeriveRequest
   | CompareRequest
+  | OptimizeRequest
   | ProbeRequest
   | MeasureRequest
   | ColourRequest
@@ -868,14 +935,16 @@ export type Request =
   | FeedableRequest
   | AssignRequest
   | CostsRequest
-  | ForeseeRequest
+  | PrefetchSceneRequest
   | CrossingsRequest
   | NamesRequest
   | InputsRequest
   | UploadRequest
   | InspectRequest
   | SearchRequest
+  | LikeRequest
   | PreviewRequest
+  | PreviewEditRequest
   | TargetsRequest
   | ScriptRequest
   | ExamineRequest
@@ -883,7 +952,7 @@ export type Request =
   | ListFormatsRequest
   | ExportRequest
   | DownloadRequest
-  | FindEditedRequest
+  | FindEditOpsRequest
   | PingRequest
   | CloneRequest
   | AddRequest
@@ -894,31 +963,33 @@ export type Request =
   | JumpRequest;
 
 export type Reply =
-  | Drawn
-  | Painted
-  | Foreseen
-  | Inspected
-  | Examined
-  | Found
-  | Listed
-  | Described
+  | SceneReply
+  | SelectionReply
+  | NextScene
+  | InspectReply
+  | ExamineReply
+  | SearchReply
+  | Likeness
+  | OpTypeList
+  | FormReply
   | Feeds
-  | Assigned
-  | Costed
-  | Previewed
-  | Targeted
-  | Crossed
+  | VariableReply
+  | CostTable
+  | ClonePreview
+  | PreviewedEdit
+  | RewireTargets
+  | BoundaryTensors
   | Sources
   | Joints
-  | Uploaded
-  | Scripted
-  | Pictured
+  | UploadReply
+  | ScriptReply
+  | PictureReply
   | Formats
-  | Exported
-  | Downloaded
-  | EditedNames
-  | Refused
-  | There;
+  | ExportReply
+  | DownloadReply
+  | EditOps
+  | Refusal
+  | Pong;
 
 /** The panel's buttons for edits, in their order. */
 export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] })[] = [
@@ -933,7 +1004,22 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
   {"verb": "trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
   {"verb": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
-  {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100},
-  {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110},
-  {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 120},
+  {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "group": "For inference", "keywords": "variables to constants convert_variables_to_constants"},
+  {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "group": "For inference", "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},
+  {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 120, "group": "For inference", "keywords": "fold_batch_norms fuse normalization"},
+  {"verb": "change_batch_size", "name": "Change batch size", "title": "Change the first dimension of all inputs", "on": "graph", "order": 130, "fields": [{"key": "size", "label": "Batch size", "initial": "None", "python": true, "hint": "None for any."}], "group": "For inference", "keywords": "input shape placeholder dynamic"},
+  {"verb": "fold_constants", "name": "Fold constants", "title": "Compute what depends on constants alone", "on": "graph", "order": 200, "fields": [{"key": "limit", "label": "Largest result", "initial": "102400", "python": true, "hint": "In bytes; a larger result is stored only if it is smaller than what it is computed from."}], "group": "Clean up", "keywords": "constant folding propagation"},
+  {"verb": "merge_duplicates", "name": "Merge duplicates", "title": "Keep one of ops that compute the same", "on": "graph", "order": 210, "group": "Clean up", "keywords": "merge_duplicate_nodes common subexpression elimination cse deduplicate"},
+  {"verb": "remove_identities", "name": "Remove identities", "title": "Let the consumers of each Identity read its input", "on": "graph", "order": 220, "fields": [{"key": "also", "label": "Also", "python": true, "optional": true, "hint": "A list of other op types: Assert, CheckNumerics, NoOp, PreventGradient, Snapshot, StopGradient."}], "group": "Clean up", "keywords": "remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization"},
+  {"verb": "remove_devices", "name": "Remove devices", "title": "Let TensorFlow place all ops", "on": "graph", "order": 230, "group": "Clean up", "keywords": "remove_device placement gpu cpu"},
+  {"verb": "sort", "name": "Sort ops", "title": "List each op of a file behind those that it reads", "on": "graph", "order": 240, "group": "Clean up", "keywords": "sort_by_execution_order topological"},
+  {"verb": "cast", "name": "Cast", "title": "Compute in half precision, with weights of half the size", "on": "graph", "order": 300, "fields": [{"key": "dtype", "label": "Dtype", "initial": "float16", "words": ["float16", "bfloat16"]}, {"key": "keep", "label": "Keep in float32", "python": true, "optional": true, "hint": "A list of ops, scopes or op types."}], "group": "Make smaller", "keywords": "float16 bfloat16 half mixed precision"},
+  {"verb": "round_weights", "name": "Round weights", "title": "Round weights to few values, so that the file compresses", "on": "graph", "order": 310, "fields": [{"key": "bits", "label": "Bits", "initial": "8", "python": true}, {"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "round_weights compress"},
+  {"verb": "quantize_weights", "name": "Quantize weights", "title": "Store weights as int8, with a scale and a zero point", "on": "graph", "order": 320, "fields": [{"key": "minimum", "label": "Smallest weight", "initial": "1024", "python": true, "hint": "In elements."}], "group": "Make smaller", "keywords": "quantize_weights int8"},
+  {"verb": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 400, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."}, {"key": "by", "label": "By", "hint": "Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."}, {"key": "into", "label": "Name scope", "optional": true}], "group": "Replace and rename", "keywords": "pattern rewrite find substitute"},
+  {"verb": "rename_type", "name": "Rename type", "title": "Make the ops of one type ops of another", "on": "graph", "order": 410, "fields": [{"key": "old", "label": "Type"}, {"key": "new", "label": "New type"}], "group": "Replace and rename", "keywords": "rename_op custom op"},
+  {"verb": "obfuscate_names", "name": "Obfuscate names", "title": "Rename all ops and scopes, for bug reports", "on": "graph", "order": 420, "fields": [{"key": "contents", "label": "Contents too", "initial": "False", "words": ["True", "False"], "python": true}], "group": "Replace and rename", "keywords": "obfuscate_names anonymize hide bug report"},
+  {"verb": "add_signature", "name": "Add signature", "title": "Let a saved model be called by the marked inputs and outputs", "on": "graph", "order": 500, "fields": [{"key": "name", "label": "Name", "initial": "serving_default", "hint": "Of the marked inputs and outputs"}], "group": "Signatures", "keywords": "signature_def serving_default"},
+  {"verb": "rename_signature", "name": "Rename signature", "title": "Change the name by which a saved model is called", "on": "graph", "order": 510, "fields": [{"key": "name", "label": "Name"}, {"key": "new", "label": "New name"}], "group": "Signatures", "keywords": "signature_def"},
+  {"verb": "remove_signature", "name": "Remove signature", "title": "A saved model has it no more; its ops stay", "on": "graph", "order": 520, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def"},
 ];

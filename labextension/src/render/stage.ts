@@ -18,8 +18,9 @@ import { type Anchor, type Arrival, destination, firstLook, selectedBox } from "
 import { CanvasRenderer } from "./canvas/canvas-renderer";
 import { HEADER } from "./canvas/far-labels";
 import type { Frame } from "./canvas/frame";
+import { matchFrames, NO_MATCHES } from "./canvas/match-frames";
 import { type Palette, readPalette, watchTheme } from "./canvas/palette";
-import { boundsOf, itemsInRegion, type Region, type RegionItems } from "./hit-testing/region";
+import { boundsOf, isWithin, itemsInRegion, type Region, type RegionItems } from "./hit-testing/region";
 import { nearestEdge } from "./hit-testing/scene-index";
 
 /** Moving more boxes than this would stutter. */
@@ -31,6 +32,8 @@ const MOVING_BUDGET = 6;
 const REST_BUDGET = 24;
 /** Milliseconds for which the first drawing waits for the size of the page. */
 const PATIENCE = 50;
+/** Pixels by which an item may move in an edit before the camera follows it. */
+const STILL = 24;
 /** Pixels beside an edge at which it is hit. */
 const EDGE_REACH = 5;
 
@@ -79,6 +82,8 @@ export class Stage {
         "edited",
         "controls",
         "hitNames",
+        "hitOps",
+        "hit",
       ],
       () => this.schedule(),
     );
@@ -102,6 +107,7 @@ export class Stage {
     const { scene: before, camera } = this.#store.value;
     const { graphEntry } = arrival;
     const alike = this.#placed && before && !graphEntry && scene.length <= TOO_MANY ? before : null;
+    const anchor = arrival.anchor ?? this.#anchorOf(scene, arrival);
     this.#store.set({ ...change, scene, hover: -1, hoverEdge: -1, drawn: false });
     if (!this.#placed) {
       this.#place();
@@ -111,7 +117,7 @@ export class Stage {
       ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
       : 0;
     const beside = isFresh === 1 ? selectedBox(scene, this.#store.value.paint) : undefined;
-    const to = destination(scene, camera, this.#viewport, { ...arrival, beside });
+    const to = destination(scene, camera, this.#viewport, { ...arrival, anchor, beside });
     // A change to another graph zooms in a little, or out on the way back; boxes do not move. An opened scope is in place
     // at once, and so is the camera: only boxes that were there before move.
     const from = graphEntry
@@ -215,6 +221,20 @@ export class Stage {
     return { key: keyOf(scene, item), screen: point ?? handle };
   }
 
+  /** Where the item in the inspector is on the screen, if an edit has moved it and nothing else is to be shown. */
+  #anchorOf(scene: Scene, { still, focus, fit }: Arrival): Anchor | undefined {
+    const { scene: shown, camera } = this.#store.value;
+    if (!still || focus || fit || !shown) return undefined;
+    const [before, after] = [shown.byKey.get(still.before), scene.byKey.get(still.after)];
+    if (!before || !after || at(scene.kind, after) === OPEN || at(shown.kind, before) === OPEN)
+      return undefined;
+    const screen = this.handle(before);
+    const isSeen = isWithin({ ...screen, width: 0, height: 0 }, { x: 0, y: 0, ...this.#viewport });
+    const there = handleOf(scene, after, camera, this.#viewport);
+    const isMoved = Math.hypot(there.x - screen.x, there.y - screen.y) > STILL;
+    return isSeen && isMoved ? { key: still.after, screen } : undefined;
+  }
+
   /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; on the canvas. */
   handle(item: number): Box {
     const { scene, camera } = this.#store.value;
@@ -316,6 +336,7 @@ export class Stage {
       hoverEdge,
       picked: scene.byKey.get(picked) ?? -1,
       controls,
+      match: this.#store.value.hitOps.length > 0 ? this.#store.value.hit + 1 : 0,
       ...this.#namedItems.items(scene, this.#store.value, this.#refused),
     };
   }
@@ -359,30 +380,45 @@ export class Stage {
 
 // The items named in messages: the same sets for the same messages, so that nothing is redrawn without need.
 
-type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits">;
+type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "matches">;
 type Refused = ReadonlyMap<string, string> | null;
 
 export class NamedItems {
   #by: readonly unknown[] = [];
-  #items: Items = { warned: new Set(), edited: new Set(), barred: new Set(), hits: new Set() };
+  #items: Items = {
+    warned: new Set(),
+    edited: new Set(),
+    barred: new Set(),
+    hits: new Set(),
+    matches: NO_MATCHES,
+  };
 
   /** `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected; `hitNames`: found. */
   items(
     scene: Scene,
-    { warned, edited, hitNames }: Pick<Screen, "warned" | "edited" | "hitNames">,
+    { warned, edited, hitNames, hitOps }: Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps">,
     refused: Refused,
   ): Items {
-    const by = [scene, warned, edited, refused, hitNames];
+    const by = [scene, warned, edited, refused, hitNames, hitOps];
     if (by.every((part, i) => part === this.#by[i])) return this.#items;
     this.#by = by;
     this.#items = {
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
       edited: new Set(edited.map((name) => visibleItem(scene, name))),
       barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
-      hits: new Set(hitNames.map((name) => visibleItem(scene, name))),
+      hits:
+        hitOps.length > 0
+          ? new Set(closedItems(scene, hitOps.flat()))
+          : new Set(hitNames.map((name) => visibleItem(scene, name))),
+      matches: matchFrames(scene, hitOps),
     };
     return this.#items;
   }
+}
+
+/** The ops and closed scopes that stand for some ops; those in a closed group have none. */
+function closedItems(scene: Scene, names: readonly string[]): number[] {
+  return names.map((name) => visibleItem(scene, name)).filter((item) => at(scene.kind, item) !== OPEN);
 }
 
 // The position of an item on the canvas, where it can be clicked.

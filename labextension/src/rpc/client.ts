@@ -28,10 +28,14 @@ const BEGUN = 5;
 export class PendingRequest<Reply> {
   /** Whether the kernel has begun with it. */
   begun = false;
+  /** Milliseconds until something of the kernel's arrived on it first; undefined before. */
+  delay: number | undefined;
   readonly reply: Promise<Reply>;
   readonly #type: string;
   readonly #options: RequestOptions;
   readonly #settled = new AbortController();
+  readonly #start = performance.now();
+  #heard = this.#start;
   #settle: { resolve(reply: Reply): void; reject(reason: Error): void } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -52,14 +56,21 @@ export class PendingRequest<Reply> {
     return this.#settled.signal;
   }
 
+  /** Milliseconds since something of the kernel's arrived on it, or since it was sent. */
+  get silence(): number {
+    return performance.now() - this.#heard;
+  }
+
   /** The kernel has begun, or reports progress. */
   report(progress: Progress): void {
+    this.#hear();
     this.begun = true;
     this.#wait(BEGUN);
     this.#options.onProgress?.(progress);
   }
 
   resolve(reply: Reply): void {
+    this.#hear();
     this.#end();
     this.#settle?.resolve(reply);
   }
@@ -67,6 +78,11 @@ export class PendingRequest<Reply> {
   reject(reason: Error): void {
     this.#end();
     this.#settle?.reject(reason);
+  }
+
+  #hear(): void {
+    this.#heard = performance.now();
+    this.delay ??= this.#heard - this.#start;
   }
 
   #wait(times: number): void {
@@ -83,10 +99,18 @@ export class PendingRequest<Reply> {
   }
 }
 
-/** Gives each request an id, and matches replies to requests. */
+/** How many requests are looked back on for the latency. */
+const RECENT = 8;
+
+/**
+ * Gives each request an id, and matches replies to requests. A request may be sent again with the same id, when it or its
+ * reply may be lost: the kernel handles it once.
+ */
 export class RpcClient<Reply> {
   readonly #send: (message: Message & { id: number }) => void;
   readonly #pending = new Map<number, PendingRequest<Reply>>();
+  readonly #sent = new WeakMap<PendingRequest<Reply>, Message & { id: number }>();
+  readonly #delays: number[] = [];
   #next: number;
 
   constructor(send: (message: Message & { id: number }) => void, firstId = 1) {
@@ -99,6 +123,11 @@ export class RpcClient<Reply> {
     return [...this.#pending.values()];
   }
 
+  /** Milliseconds that a message takes to the kernel and back, as far as is known: the least of the last requests. */
+  get latency(): number {
+    return this.#delays.length > 0 ? Math.min(...this.#delays) : 0;
+  }
+
   find(id: unknown): PendingRequest<Reply> | undefined {
     return typeof id === "number" ? this.#pending.get(id) : undefined;
   }
@@ -108,13 +137,25 @@ export class RpcClient<Reply> {
     const pending = new PendingRequest<Reply>(message.type, options);
     if (pending.settled.aborted) return pending;
     this.#pending.set(id, pending);
-    pending.settled.addEventListener("abort", () => this.#pending.delete(id));
+    this.#sent.set(pending, { ...message, id });
+    pending.settled.addEventListener("abort", () => {
+      this.#pending.delete(id);
+      if (pending.delay !== undefined) this.#delays.push(pending.delay);
+      if (this.#delays.length > RECENT) this.#delays.shift();
+    });
+    this.repeat(pending);
+    return pending;
+  }
+
+  /** Send a request, again if it was sent before; nothing if it has its reply. */
+  repeat(pending: PendingRequest<Reply>): void {
+    const message = this.#sent.get(pending);
+    if (!message || pending.settled.aborted) return;
     try {
-      this.#send({ ...message, id });
+      this.#send(message);
     } catch (error) {
       pending.reject(error instanceof Error ? error : new Error(String(error)));
     }
-    return pending;
   }
 
   /** The request to which a message is the reply; none for progress, which is passed on, and for replies to others. */

@@ -1,10 +1,19 @@
 // The channel of a widget: requests over its anywidget model. There is one per model, so that several views share it.
 //
 // Where the front end forwards it, the kernel reports when it begins a message ("busy") and when it has finished
-// ("idle"). A request that has finished without a reply means that the kernel was restarted. Colab's manager reports
-// "idle" when it has sent the message and never "busy", so "idle" counts only after "busy" of the same request.
-import type { Reply, Request } from "../protocol/messages";
-import { isMessage, KernelGone, type Message, type RequestOptions, RpcClient } from "./client";
+// ("idle"). A request that has finished without a reply is sent again; if that has none either, the kernel was restarted.
+// Colab's manager reports "idle" when it has sent the message and never "busy", so "idle" counts only after "busy" of the
+// same request. A connection that drops loses messages both ways: what has no reply is sent again when the kernel answers.
+import type { Piece, Reply, Request } from "../protocol/messages";
+import {
+  isMessage,
+  KernelGone,
+  type Message,
+  type PendingRequest,
+  type RequestOptions,
+  RpcClient,
+} from "./client";
+import { Pieces } from "./pieces";
 
 /** Jupyter's callbacks for the status messages of a request. */
 interface Callbacks {
@@ -28,6 +37,8 @@ export interface Channel {
   request(message: Request, options?: RequestOptions): Promise<Answer>;
   /** Call `listener` when the editor in the kernel is lost and when it is back; returns a function that stops it. */
   watch?(listener: (gone: boolean) => void): () => unknown;
+  /** Milliseconds that a message takes to the kernel and back, as far as is known. */
+  readonly latency?: number;
   close(): void;
 }
 
@@ -35,13 +46,18 @@ export interface Channel {
 const TIMEOUT = 120_000;
 /** Milliseconds that a reply may arrive after the status "idle" of its request. */
 const GRACE = 1000;
-/** Milliseconds until it is checked whether a request has reached the kernel. */
-const UNHEARD = 10_000;
-const LOST = "The request may not have reached the kernel: check the history, then try again.";
+/** Milliseconds without a sign of the kernel, until it is checked whether messages were lost. */
+const UNHEARD = 5_000;
+/** Milliseconds until a check is given up: a busy kernel is not asked more often. */
+const CHECK = 15_000;
 
 /** For exhaustive switches: the compiler reports a missing case; a newer kernel's message throws. */
 export function assertNever(value: never): never {
   throw new Error(`This page does not understand ${JSON.stringify(value)?.slice(0, 80)}; reload it.`);
+}
+
+function isPiece(message: Message): message is Message & Piece {
+  return message.type === "piece";
 }
 
 function viewOf(bytes: Bytes): DataView {
@@ -55,6 +71,8 @@ export class ModelChannel implements Channel {
   readonly #model: WidgetModel;
   readonly #client: RpcClient<Answer>;
   readonly #listeners = new Set<(gone: boolean) => void>();
+  readonly #pieces = new Pieces();
+  readonly #sent = new WeakSet<Message>();
   #gone = false;
   /** Whether a check is under way: a busy kernel is asked only once. */
   #asks = false;
@@ -69,21 +87,27 @@ export class ModelChannel implements Channel {
   request(message: Request, options: RequestOptions = {}): Promise<Answer> {
     const pending = this.#client.request(message, { timeout: TIMEOUT, ...options });
     if (pending.settled.aborted) return pending.reply;
-    const look = setInterval(() => pending.begun || this.#asks || this.check(), UNHEARD);
-    pending.settled.addEventListener("abort", () => clearInterval(look));
+    const look = setInterval(() => pending.silence < UNHEARD || this.#asks || this.check(), UNHEARD);
+    pending.settled.addEventListener("abort", () => {
+      clearInterval(look);
+      this.#pieces.drop(pending);
+    });
     return pending.reply;
   }
 
-  /** Check whether the editor exists; if it does, earlier requests that it has not begun were lost. */
+  get latency(): number {
+    return this.#client.latency;
+  }
+
+  /** Check whether the editor exists; earlier requests that it does not answer before were lost, or their replies. */
   async check(): Promise<void> {
     const earlier = this.#client.pending;
     this.#asks = true;
-    // A ping that was lost is sent again.
-    const reply = await this.request({ type: "ping" }, { timeout: 3 * UNHEARD }).catch(() => {});
+    const reply = await this.request({ type: "ping" }, { timeout: CHECK }).catch(() => {});
     this.#asks = false;
     if (!reply) return;
     setTimeout(() => {
-      for (const pending of earlier) if (!pending.begun) pending.reject(new Error(LOST));
+      for (const pending of earlier) this.#client.repeat(pending);
     }, GRACE);
   }
 
@@ -102,18 +126,35 @@ export class ModelChannel implements Channel {
     const pending = this.#client.receive(message);
     if (!pending) return;
     this.#setGone(false);
-    pending.resolve({ ...(message as Reply), buffer: viewOf(buffers?.[0] ?? new ArrayBuffer(0)) });
+    const buffer = viewOf(buffers?.[0] ?? new ArrayBuffer(0));
+    const reply = isPiece(message) ? this.#join(pending, message, buffer) : { ...(message as Reply), buffer };
+    if (reply) pending.resolve(reply);
   };
+
+  /** The whole reply with the last of its pieces; before, the progress is reported. */
+  #join(pending: PendingRequest<Answer>, piece: Piece, bytes: DataView): Answer | undefined {
+    const joined = this.#pieces.add(pending, piece, bytes);
+    if (joined) return { ...(JSON.parse(joined.text) as Reply), buffer: joined.buffer };
+    pending.report({ what: "Receiving", done: piece.nth + 1, total: piece.of });
+    return undefined;
+  }
 
   #send(message: Message & { id: number }): void {
     const pending = () => this.#client.find(message.id);
+    const isRepeated = this.#sent.has(message);
+    this.#sent.add(message);
     let isBegun = false;
     const status: Callbacks["iopub"]["status"] = ({ content: { execution_state: state } }) => {
       if (state === "busy") {
         isBegun = true;
         pending()?.report({ what: "Working", done: 0, total: 0 });
       }
-      if (state === "idle" && isBegun) setTimeout(() => pending() && this.#setGone(true), GRACE);
+      if (state === "idle" && isBegun) setTimeout(unanswered, GRACE);
+    };
+    const unanswered = () => {
+      const waiting = pending();
+      if (waiting && isRepeated) this.#setGone(true);
+      else if (waiting) this.#client.repeat(waiting);
     };
     try {
       // Jupyter reads these properties; marimo calls the function once the message is sent.

@@ -22,6 +22,7 @@ export function graphChange(
       details: null,
       found: null,
       hitNames: [],
+      hitOps: [],
       hit: -1,
       query: "",
       region: null,

@@ -1,5 +1,12 @@
 // Applies replies of the kernel to the store and the stage.
-import type { Drawn, Edited, Inspected, Offer, Painted, Refused } from "../protocol/messages";
+import type {
+  EditReport,
+  InspectReply,
+  Offer,
+  Refusal,
+  SceneReply,
+  SelectionReply,
+} from "../protocol/messages";
 import { decodePaint, decodeScene, type Scene } from "../protocol/scene";
 import type { Arrival } from "../render/camera/destination";
 import { type Answer, assertNever } from "../rpc/model-channel";
@@ -27,83 +34,87 @@ export class ReplyHandler {
   /** `isAsked`: whether the user caused the request, and so has read the previous refusal. */
   handle(answer: Answer, arrival: Arrival, isAsked = true): void {
     switch (answer.type) {
-      case "drawn":
+      case "scene_reply":
         this.#draw(answer, arrival, isAsked);
         break;
-      case "painted":
+      case "selection_reply":
         this.#paint(answer);
         break;
-      case "inspected":
+      case "inspect_reply":
         this.#store.set(this.#inspectionChange(answer));
         break;
-      case "examined":
+      case "examine_reply":
         this.#store.set({ examined: answer });
         break;
-      case "found":
+      case "search_reply":
         this.#store.set(foundChange(answer, this.#store.value));
         break;
-      case "previewed":
+      case "clone_preview":
         this.#store.set({ preview: answer, ...(answer.refusal ? { warned: answer.warned } : {}) });
         break;
-      case "refused":
+      case "refusal":
         this.#store.set({ status: refusalStatus(answer), warned: answer.ops });
         break;
-      case "foreseen":
-      case "targeted":
-      case "crossed":
+      case "next_scene":
+      case "rewire_targets":
+      case "boundary_tensors":
       case "sources":
       case "joints":
-      case "uploaded":
-      case "scripted":
-      case "pictured":
+      case "upload_reply":
+      case "script_reply":
+      case "picture_reply":
       case "formats":
-      case "exported":
-      case "downloaded":
-      case "editednames":
-      case "listed":
-      case "described":
+      case "export_reply":
+      case "download_reply":
+      case "edit_ops":
+      case "op_type_list":
+      case "form_reply":
       case "feeds":
-      case "assigned":
-      case "costed":
-      case "there":
+      case "variable_reply":
+      case "cost_table":
+      case "likeness":
+      case "previewed_edit":
+      case "pong":
         break; // the caller handles these
       default:
         assertNever(answer);
     }
   }
 
-  #draw(answer: Drawn & { buffer: DataView }, arrival: Arrival, isAsked: boolean): void {
+  #draw(answer: SceneReply & { buffer: DataView }, arrival: Arrival, isAsked: boolean): void {
     const scene = decodeScene(answer.fields, answer.buffer);
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
     const notice = isToRead ? {} : noticeChange(answer.edited?.text, answer.state.offers);
+    const before = this.#store.value.picked;
     const edited = answer.edited ? this.#editChange(answer.edited) : {};
     const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
-    this.#stage.show(scene, change, { ...arrival, focus: answer.focus, graphEntry: room?.entrance });
+    const still = edited.picked && before ? { before, after: edited.picked } : undefined;
+    this.#stage.show(scene, change, { still, ...arrival, focus: answer.focus, graphEntry: room?.entrance });
   }
 
-  /** The inspector after an edit: the same item by its new name, as the edit left it. */
-  #editChange({ renamed, inspected }: Edited): Partial<Screen> {
+  /** The inspector after an edit: the op that it has made, or the same item by its new name, as the edit left it. */
+  #editChange({ renamed, inspected }: EditReport): Partial<Screen> {
     const picked = newName(this.#store.value.picked, renamed);
     const isIt = inspected?.name === picked;
     return {
       picked,
-      ...(isIt && inspected ? this.#inspectionChange({ type: "inspected", ...inspected }) : {}),
+      ...(isIt && inspected ? this.#inspectionChange({ type: "inspect_reply", ...inspected }) : {}),
     };
   }
 
   /** An equal reply does not replace the elements, so that a user who reads them is not disturbed. */
-  #inspectionChange(details: Inspected): Partial<Screen> {
+  #inspectionChange(details: InspectReply): Partial<Screen> {
     return isSameInspection(details, this.#store.value.details) ? {} : { details };
   }
 
-  #paint(answer: Painted & { buffer: DataView }): void {
+  #paint(answer: SelectionReply & { buffer: DataView }): void {
     const { scene, state } = this.#store.value;
     const length = answer.fields.find((field) => field.name === "coverage")?.shape[0];
     if (scene?.length === length && scene && graphKey(state) === graphKey(answer.state)) {
       const paint = decodePaint(answer.fields, answer.buffer, scene.length);
-      this.#store.set({ state: answer.state, ...noticeChange(), paint, drawn: false });
+      this.#store.set({ state: answer.state, ...noticeChange(answer.text), paint, drawn: false });
     } else {
       // Another view has opened a scope or entered a function meanwhile: this paint belongs to a drawing that is not here.
       this.#store.set(noticeChange());
@@ -113,13 +124,13 @@ export class ReplyHandler {
 }
 
 /** Whether two replies are equal, except for the id and the empty buffer. */
-function isSameInspection(a: Inspected, b: Inspected | null): boolean {
-  const text = (said: Inspected | null) =>
+function isSameInspection(a: InspectReply, b: InspectReply | null): boolean {
+  const text = (said: InspectReply | null) =>
     JSON.stringify(said, (key, value) => (key === "id" || key === "buffer" ? undefined : value));
   return text(a) === text(b);
 }
 
-function refusalStatus({ why, mends, argument }: Refused): Status {
+function refusalStatus({ why, mends, argument }: Refusal): Status {
   return {
     kind: "refused",
     text: why,
@@ -129,7 +140,7 @@ function refusalStatus({ why, mends, argument }: Refused): Status {
 }
 
 /** The key of an op or scope after a rename; a pair for a scope is for all that is in it, too. */
-export function newName(key: string, renamed: Edited["renamed"]): string {
+export function newName(key: string, renamed: EditReport["renamed"]): string {
   const [old, name] = renamed.find(([before]) => `${key}/`.startsWith(`${before}/`)) ?? [key, key];
   return `${name}${key.slice(old.length)}`;
 }

@@ -1,5 +1,5 @@
 // Sends requests that change something one after another, so that each starts from the state after the previous one.
-import type { Edited, Request } from "../protocol/messages";
+import type { EditReport, Request } from "../protocol/messages";
 import type { Arrival } from "../render/camera/destination";
 import { KernelGone, type Progress } from "../rpc/client";
 import type { Answer, Channel } from "../rpc/model-channel";
@@ -38,6 +38,11 @@ export class RequestQueue {
     this.#replies = new ReplyHandler(store, stage, reopen);
   }
 
+  /** Milliseconds that a message takes to the kernel and back, as far as is known. */
+  get latency(): number {
+    return this.#channel.latency ?? 0;
+  }
+
   /** Abort all pending requests. */
   close(): void {
     this.#closed.abort();
@@ -67,12 +72,12 @@ export class RequestQueue {
   }
 
   /** Send an edit in the same order; resolves to what it has done, or to null if it was not made. */
-  async edit(request: () => EditBody | null): Promise<Edited | null> {
+  async edit(request: () => EditBody | null): Promise<EditReport | null> {
     const answer = await this.reply(() => {
       const body = request();
       return body && { ...body, inspected: this.#store.value.picking ? "" : this.#store.value.picked };
     });
-    return answer?.type === "drawn" ? answer.edited : null;
+    return answer?.type === "scene_reply" ? answer.edited : null;
   }
 
   /** Send a request at once; resolves to the reply, or to null if there is none, which is shown. */
@@ -91,7 +96,7 @@ export class RequestQueue {
 
   /** Whether a reply describes what is inspected; if not, it is requested. */
   #isInspected(answer: Answer | null): boolean {
-    const edited = answer?.type === "drawn" ? answer.edited : null;
+    const edited = answer?.type === "scene_reply" ? answer.edited : null;
     return edited?.inspected != null && edited.inspected.name === this.#store.value.picked;
   }
 
@@ -144,7 +149,7 @@ export class RequestQueue {
     if (picked === "" || picking) return;
     const gone = () => this.#store.set({ picked: "", details: null });
     await this.#request({ type: "inspect", name: picked }, signal, {
-      accept: (answer) => (answer.type === "inspected" ? this.#replies.handle(answer, {}) : gone()),
+      accept: (answer) => (answer.type === "inspect_reply" ? this.#replies.handle(answer, {}) : gone()),
       fail: gone,
     });
   }

@@ -1,5 +1,5 @@
 // Search results, grouped by scope.
-import type { Found, Hit } from "../protocol/messages";
+import type { Hit, PatternMatches, SearchReply } from "../protocol/messages";
 import type { Screen } from "./store";
 
 /** Number of hits requested while typing; and at the end of the list. */
@@ -29,25 +29,46 @@ function scopeOf(name: string): string {
 }
 
 /** The change of the store for a reply: the current hit stays current at its new position. */
-export function foundChange(found: Found, before: Screen): Pick<Screen, "found" | "hitNames" | "hit"> {
-  const hitNames = scopesOf(found.hits).flatMap(({ hits }) => hits.map(({ name }) => name));
+export function foundChange(
+  found: SearchReply,
+  before: Screen,
+): Pick<Screen, "found" | "hitNames" | "hitOps" | "hit"> {
+  const hits = scopesOf(found.hits).flatMap((scope) => scope.hits);
+  const opsOf = new Map(found.hits.map((hit, k) => [hit, found.matches?.ops[k] ?? []]));
+  const hitNames = hits.map(({ name }) => name);
+  const hitOps = found.matches ? hits.map((hit) => opsOf.get(hit) ?? []) : [];
   const here = before.hitNames[before.hit];
-  return { found, hitNames, hit: here === undefined ? -1 : hitNames.indexOf(here) };
+  return { found, hitNames, hitOps, hit: here === undefined ? -1 : hitNames.indexOf(here) };
+}
+
+/** How many hits of a query are requested while it is typed: of a pattern all that the drawing frames. */
+export function firstLimit(query: string): number {
+  return /^\s*pattern:/i.test(query) ? MOST : FIRST;
 }
 
 /** Whether there are more hits than were requested. */
-export function canHaveMore(found: Found | null): boolean {
+export function canHaveMore(found: SearchReply | null): boolean {
   return found !== null && found.hits.length < Math.min(found.total, MOST);
 }
 
 /** "37 found in 5 scopes", or the error in the query. */
-export function totalText(found: Found | null): string {
+export function totalText(found: SearchReply | null): string {
   if (!found) return "";
-  const { why, total, scopes, hits } = found;
+  const { why, total, scopes, hits, matches } = found;
   if (total === 0) return why || "No matches";
+  if (matches) return matchesText(found, matches);
   const where = scopes === 1 ? "one scope" : `${formatCount(scopes)} scopes`;
   const shown = hits.length < total ? `, the first ${formatCount(hits.length)} shown` : "";
   return [`${formatCount(total)} found in ${where}${shown}`, why].filter(Boolean).join(". ");
+}
+
+/** "96 matches in 94 scopes, 94 of them replaceable". */
+function matchesText({ total, scopes, hits, why }: SearchReply, { replaceable }: PatternMatches): string {
+  const few = replaceable === total ? "all replaceable" : `${formatCount(replaceable)} of them replaceable`;
+  const shown = hits.length < total ? `, the first ${formatCount(hits.length)} shown` : "";
+  const where = scopes === 1 ? "one scope" : `${formatCount(scopes)} scopes`;
+  const count = `${formatCount(total)} match${total === 1 ? "" : "es"}`;
+  return [`${count} in ${where}, ${few}${shown}`, why].filter(Boolean).join(". ");
 }
 
 /** "3 of 37"; before the first step the number of hits. */

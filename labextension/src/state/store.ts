@@ -1,5 +1,13 @@
 // The state of a view: the last state that Python sent, and what only the screen knows. Nothing here is synced.
-import type { Crossing, Examined, Found, Inspected, Offer, Previewed, State } from "../protocol/messages";
+import type {
+  BoundaryTensor,
+  ClonePreview,
+  ExamineReply,
+  InspectReply,
+  Offer,
+  SearchReply,
+  State,
+} from "../protocol/messages";
 import type { Paint, Scene } from "../protocol/scene";
 import type { Camera, Point } from "../render/camera/camera";
 import type { ItemMove } from "../render/gestures/move-item";
@@ -50,7 +58,7 @@ export interface Picking {
 export interface Ticking {
   readonly item: number;
   readonly side: "inputs" | "outputs";
-  readonly tensors: readonly Crossing[];
+  readonly tensors: readonly BoundaryTensor[];
   take(tensors: string[]): void;
 }
 
@@ -81,6 +89,8 @@ export interface Screen {
   /** The tensors to tick, see Ticking. */
   readonly ticking: Ticking | null;
   readonly panelOpen: boolean;
+  /** Whether the panel lies over the drawing, as in a narrow view. */
+  readonly isDrawer: boolean;
   /** The tab in front. */
   readonly tab: PanelTab;
   /** Whether control edges are drawn. */
@@ -89,16 +99,18 @@ export interface Screen {
   readonly minimap: boolean;
   /** Whether the help sheet is open. */
   readonly helping: boolean;
-  readonly details: Inspected | null;
+  readonly details: InspectReply | null;
   /** Further details of the inspected op, once received. */
-  readonly examined: Examined | null;
-  readonly found: Found | null;
+  readonly examined: ExamineReply | null;
+  readonly found: SearchReply | null;
   /** The names of the ops found, in the order of the list (search-results.ts). */
   readonly hitNames: readonly string[];
+  /** Of a pattern, the ops of each hit, in the same order; else none. */
+  readonly hitOps: readonly (readonly string[])[];
   /** The position of the current hit, or -1. */
   readonly hit: number;
   /** The last received preview of a clone. */
-  readonly preview: Previewed | null;
+  readonly preview: ClonePreview | null;
   /** Whether a newer preview has been requested. */
   readonly previewing: boolean;
   readonly query: string;
@@ -136,6 +148,7 @@ const EMPTY: Screen = {
   picking: null,
   ticking: null,
   panelOpen: true,
+  isDrawer: false,
   tab: "clone",
   controls: true,
   minimap: true,
@@ -144,6 +157,7 @@ const EMPTY: Screen = {
   examined: null,
   found: null,
   hitNames: [],
+  hitOps: [],
   hit: -1,
   preview: null,
   previewing: false,

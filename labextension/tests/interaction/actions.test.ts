@@ -37,7 +37,7 @@ describe("boundary", () => {
     "a scope (item %i) is marked by the one tensor that is proposed",
     async (item) => {
       const tensors = [crossing("a:0", false), crossing("b:0")];
-      const crossed = { type: "crossed" as const, tensors, buffer: NOTHING };
+      const crossed = { type: "boundary_tensors" as const, tensors, buffer: NOTHING };
       const { actions, sent } = await opened(crossed, painted({ outputs: ["b:0"] }, [0, 0, 0, 0, 0]));
       await actions.mark(item, "outputs");
       expect(sent.at(-1)).toMatchObject({ type: "mark", side: "outputs", tensors: ["b:0"] });
@@ -46,9 +46,9 @@ describe("boundary", () => {
 
   test("of several tensors of a scope the user ticks some, and a second click unmarks them", async () => {
     const { actions, sent, store } = await opened(
-      { type: "crossed", tensors: [crossing("a:0"), crossing("b:0")], buffer: NOTHING },
+      { type: "boundary_tensors", tensors: [crossing("a:0"), crossing("b:0")], buffer: NOTHING },
       painted({ inputs: ["a:0"] }, [0, 0, 0, 0, 0]),
-      { type: "crossed", tensors: [crossing("a:0", true, true), crossing("b:0")], buffer: NOTHING },
+      { type: "boundary_tensors", tensors: [crossing("a:0", true, true), crossing("b:0")], buffer: NOTHING },
       painted({}, [0, 0, 0, 0, 0]),
     );
     await actions.mark(CLOSED_SCOPE, "inputs");
@@ -120,7 +120,7 @@ describe("edits", () => {
     const { actions, sent } = await opened(drawn());
     await actions.toggle(CLOSED_SCOPE);
     await actions.toggle(INPUT);
-    expect(sent).toEqual([{ type: "toggle", scope: "net/dense", deep: false, seen: "" }]);
+    expect(sent).toEqual([{ type: "toggle", scope: "net/dense", deep: false, stamp: "" }]);
   });
 
   test("an edit that failed does not stop the next", async () => {
@@ -192,7 +192,15 @@ describe("looking", () => {
   });
 
   test("an emptied search field sends nothing and closes the list", async () => {
-    const found: Answer = { type: "found", hits: [], total: 0, why: "", scopes: 0, buffer: NOTHING };
+    const found: Answer = {
+      type: "search_reply",
+      hits: [],
+      total: 0,
+      why: "",
+      scopes: 0,
+      matches: null,
+      buffer: NOTHING,
+    };
     const { actions, sent, store } = await opened(found);
     await actions.search(" conv ");
     expect(sent).toEqual([{ type: "search", text: "conv", limit: 50 }]);

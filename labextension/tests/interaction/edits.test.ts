@@ -3,7 +3,7 @@ import { DragConnect, type MenuEntry, onlySlot } from "../../src/interaction/dra
 import { commandsFor, moveCommand, splitName } from "../../src/panels/controls/edit-commands";
 import { argumentsOf } from "../../src/panels/controls/edit-form";
 import { brokenText, rangeText } from "../../src/panels/inspector/value-summary";
-import type { Inspected, Seen, Targeted } from "../../src/protocol/messages";
+import type { InspectReply, RewireTargets, TensorValue } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";
 import { drawn, painted } from "../example-graph";
 import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, opened, refused } from "../kernel";
@@ -81,24 +81,24 @@ describe("forms", () => {
     });
   });
 
-  const op = (change: Partial<Inspected>): Inspected => ({
+  const op = (change: Partial<InspectReply>): InspectReply => ({
     name: "a/b",
     op_type: "Relu",
     device: "",
     ops: 1,
     variables: 0,
-    inputs: [{ name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], seen: null }],
-    outputs: [{ name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], seen: null }],
+    inputs: [{ name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], value: null }],
+    outputs: [{ name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], value: null }],
     control_inputs: [],
     attributes: [],
     shape: "(None, 3)",
     value: "",
-    doors: [],
-    around: [],
-    type: "inspected",
+    called_functions: [],
+    contexts: [],
+    type: "inspect_reply",
     ...change,
   });
-  const names = (details: Inspected) => commandsFor(details).map(({ verb }) => verb);
+  const names = (details: InspectReply) => commandsFor(details).map(({ verb }) => verb);
 
   test("an op gets the edits that make sense for it", () => {
     expect(names(op({}))).toEqual([
@@ -136,7 +136,7 @@ test("a rename edits the last part of a name, and its scope stays", () => {
 });
 
 test("a move keeps the last part of a name, and may leave all scopes", () => {
-  const command = moveCommand({ name: "a/b/relu/" } as Inspected);
+  const command = moveCommand({ name: "a/b/relu/" } as InspectReply);
   const [field] = command.fields ?? [];
   expect(command.what).toEqual(["a/b/relu/"]);
   expect(field).toMatchObject({ initial: "a/b" });
@@ -145,7 +145,7 @@ test("a move keeps the last part of a name, and may leave all scopes", () => {
 });
 
 describe("values", () => {
-  const seen: Seen = {
+  const seen: TensorValue = {
     dtype: "float32",
     shape: "(2, 3)",
     value: "",
@@ -172,8 +172,8 @@ describe("values", () => {
 });
 
 describe("dragging from a port", () => {
-  const told = (change: Partial<Targeted>): Targeted => ({
-    type: "targeted",
+  const told = (change: Partial<RewireTargets>): RewireTargets => ({
+    type: "rewire_targets",
     tensor: "input:0",
     outputs: ["input:0"],
     op: "",
@@ -183,7 +183,7 @@ describe("dragging from a port", () => {
   });
 
   /** Aiming above `item` of the made-up graph, with a kernel that answers from a list. */
-  async function aimed(item: number, ...answers: Targeted[]) {
+  async function aimed(item: number, ...answers: RewireTargets[]) {
     const { store, actions } = await opened();
     const change = vi.fn(async () => true);
     const targets = vi.fn(async () => answers.shift() ?? null);

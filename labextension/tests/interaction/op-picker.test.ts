@@ -37,8 +37,8 @@ describe("who asks for an op", () => {
   test("keeps it while scopes are opened on the way to the op", async () => {
     const { store, actions, sent } = await asked(drawn());
     await actions.inspectItem(CLOSED_SCOPE);
-    await actions.changeView({ type: "unfold", everything: true });
-    expect(sent).toEqual([{ type: "unfold", everything: true }]);
+    await actions.changeView({ type: "expand_all", everything: true });
+    expect(sent).toEqual([{ type: "expand_all", everything: true }]);
     expect(store.value.picking).not.toBeNull();
   });
 

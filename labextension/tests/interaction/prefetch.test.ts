@@ -9,7 +9,7 @@ const IDLE = 300;
 
 function foreseen(stamp = "abc"): Answer {
   const { fields, buffer } = drawn();
-  return { type: "foreseen", stamp, fields, buffer };
+  return { type: "next_scene", stamp, fields, buffer };
 }
 
 async function rested(): Promise<void> {
@@ -24,8 +24,8 @@ async function over(...answers: (Answer | Error)[]) {
   return made;
 }
 
-const ASKED = { type: "foresee", scope: "net/dense" };
-const toggled = (seen: string) => ({ type: "toggle", scope: "net/dense", deep: false, seen });
+const ASKED = { type: "prefetch_scene", scope: "net/dense" };
+const toggled = (stamp: string) => ({ type: "toggle", scope: "net/dense", deep: false, stamp });
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,6 +38,19 @@ describe("asking", () => {
       store.set({ hover });
       await rested();
     }
+    expect(sent).toEqual([ASKED]);
+  });
+
+  test("nothing is asked while the kernel is far away", async () => {
+    const { channel, sent, store } = await opened(foreseen());
+    channel.latency = 150;
+    store.set({ drawn: true, hover: CLOSED_SCOPE });
+    await rested();
+    expect(sent).toEqual([]);
+    channel.latency = 20;
+    store.set({ hover: -1 });
+    store.set({ hover: CLOSED_SCOPE });
+    await rested();
     expect(sent).toEqual([ASKED]);
   });
 
@@ -98,7 +111,7 @@ describe("asking", () => {
       hover: CLOSED_SCOPE,
     });
     for (let time = 0; time < 6; time += 1) await rested();
-    const asked = (scope: string) => ({ type: "foresee", scope });
+    const asked = (scope: string) => ({ type: "prefetch_scene", scope });
     expect(sent).toEqual([ASKED, asked("big"), asked("less")]);
     store.set({ scene: { ...scene }, drawn: false });
     store.set({ drawn: true });

@@ -12,6 +12,7 @@ class MadeUp {
   info: Promise<object> = Promise.resolve({ language_info: { name: "python" } });
   readonly statusChanged = new Signal<this, string>(this);
   readonly disposed = new Signal<this, void>(this);
+  readonly connectionStatusChanged = new Signal<this, string>(this);
   readonly iopubMessage = new Signal<this, { header: { session: string } }>(this);
   readonly clientId = "this page";
   readonly code: string[] = [];
@@ -101,11 +102,33 @@ test("long work tells how far it is to who has asked for that", async () => {
   expect(told).toEqual([10, 20]);
 });
 
+test("what has no reply is sent again, with the same id, when the connection is back", async () => {
+  vi.useFakeTimers();
+  try {
+    const kernel = new MadeUp();
+    const talk = await kernel.talk();
+    const [first, second] = [talk.request({ type: "choices" }), talk.request({ type: "kinds" })];
+    kernel.connectionStatusChanged.emit("connecting");
+    kernel.connectionStatusChanged.emit("connected");
+    kernel.say({ id: 1, type: "choices" });
+    await vi.advanceTimersByTimeAsync(1001);
+    expect(kernel.sent.map(({ id, type }) => [id, type])).toEqual([
+      [1, "choices"],
+      [2, "kinds"],
+      [2, "kinds"],
+    ]);
+    kernel.say({ id: 2, type: "kinds" });
+    expect(await Promise.all([first, second])).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a refusal rejects with its sentence and its kind", async () => {
   const kernel = new MadeUp();
   const talk = await kernel.talk();
   const asked = talk.request({ type: "open", name: "g" });
-  kernel.say({ id: 1, type: "refused", why: "There is no g.", error: "UnknownName" });
+  kernel.say({ id: 1, type: "refusal", why: "There is no g.", error: "UnknownName" });
   const error = await asked.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(RefusedError);
   expect(error).toMatchObject({ message: "There is no g.", kind: "UnknownName" });

@@ -46,7 +46,7 @@ function houseOf(golden: Golden): OfflineBackend {
 
 function answer(room: OfflineBackend, request: Request) {
   const reply = room.handle(request);
-  if (reply.type !== "drawn") throw new Error(`${request.type} was answered by ${reply.type}`);
+  if (reply.type !== "scene_reply") throw new Error(`${request.type} was answered by ${reply.type}`);
   return { ...reply, scene: decodeScene(reply.fields, reply.buffer) };
 }
 
@@ -152,24 +152,43 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     }
   });
 
+  test("has no line through a title, whatever is open", () => {
+    const data = dataOf(golden);
+    const pieces = new LayoutTables(data);
+    const nodes = data.head.nodes.length;
+    for (let seed = 0; seed < 60; seed++) {
+      const next = random(seed);
+      const share = next();
+      const opened = Uint8Array.from({ length: nodes }, () => (seed < 2 ? seed : next() < share ? 1 : 0));
+      const struck = (container: ComposedContainer): number[] =>
+        container.children.flatMap(({ node, open }) => {
+          if (!open) return [];
+          // The least width of a scope is that of its title and twice its padding.
+          const title = at(pieces.least, node) - 6;
+          return [...open.enterPorts.x.filter((x) => x < title), ...struck(open)];
+        });
+      expect([seed, ...(data.head.right ? [] : struck(compose(pieces, 0, opened)))]).toEqual([seed]);
+    }
+  });
+
   test("opens what is asked for, and closed again it is as before", () => {
     const room = houseOf(golden);
     const before = answer(room, { type: "open", aspect: 0 });
     const { names, kind, box } = before.scene;
     const item = names.findIndex((_, k) => kind[k] === 1);
     const scope = names[item] ?? "";
-    const opened = answer(room, { type: "toggle", scope, deep: false, seen: "" });
+    const opened = answer(room, { type: "toggle", scope, deep: false, stamp: "" });
     const there = opened.scene.byKey.get(`${scope}/`) ?? -1;
     expect(opened.scene.kind[there]).toBe(OPEN);
     expect([...opened.scene.parent].filter((parent) => parent === there).length).toBeGreaterThan(0);
     expect(opened.scene.length).toBeGreaterThan(names.length);
-    const closed = answer(room, { type: "toggle", scope, deep: false, seen: "" });
+    const closed = answer(room, { type: "toggle", scope, deep: false, stamp: "" });
     expect([...closed.scene.box]).toEqual([...box]);
   });
 
   test("draws every op once, or as badges, when everything is open", () => {
     const data = dataOf(golden);
-    const { scene } = answer(houseOf(golden), { type: "unfold", everything: true });
+    const { scene } = answer(houseOf(golden), { type: "expand_all", everything: true });
     const boxes = scene.names.filter((_, item) => scene.kind[item] === 0);
     expect(new Set(boxes).size).toBe(boxes.length);
     const drawn = new Set(scene.names);
@@ -198,19 +217,19 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     const name = data.head.names[deep] ?? "";
     const shown = answer(room, { type: "reveal", name });
     expect(shown.focus).toBe(name);
-    expect(room.handle({ type: "reveal", name: "nowhere/at/all" })).toMatchObject({ type: "refused" });
+    expect(room.handle({ type: "reveal", name: "nowhere/at/all" })).toMatchObject({ type: "refusal" });
   });
 
   test("says one sentence to whoever wants to change it", () => {
     const room = houseOf(golden);
     for (const request of [
       { type: "undo" },
-      { type: "turn", direction: "right" },
+      { type: "set_direction", direction: "right" },
       { type: "refresh" },
     ] as Request[])
       expect(room.handle(request)).toMatchObject({
-        type: "refused",
-        why: "This page has no kernel; open the graph with tgw.edit(…) to change it.",
+        type: "refusal",
+        why: "This page has no kernel; open the graph in a notebook to change it.",
       });
   });
 });
@@ -218,7 +237,7 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
 describe("the functions of a page", () => {
   const golden = GOLDEN.at(-1) as Golden;
   const data = dataOf(golden);
-  const [first, second] = data.head.doors.map(([op]) => data.head.names[op] ?? "");
+  const [first, second] = data.head.called_functions.map(([op]) => data.head.names[op] ?? "");
   const enter = (house: OfflineBackend, op = "", label = "") => answer(house, { type: "enter", op, label });
 
   test("are entered and left, each with what was open and chosen in it", () => {
@@ -251,7 +270,7 @@ describe("the functions of a page", () => {
   test("are told of where they are called, and in themselves", () => {
     const house = houseOf(golden);
     const call = house.handle({ type: "inspect", name: first ?? "" });
-    expect(call).toMatchObject({ doors: [{ label: "f", ops: expect.any(Number) }] });
+    expect(call).toMatchObject({ called_functions: [{ label: "f", ops: expect.any(Number) }] });
     const told = house.handle({ type: "examine", name: first ?? "" });
     expect(told).toMatchObject({ signature: [["argument", "x", "float32 (None, 3)"], {}, {}] });
     enter(house, first);
@@ -271,7 +290,7 @@ describe("the functions of a page", () => {
       [first ?? "", "nothing"],
     ] as const)
       expect(house.handle({ type: "enter", op, label })).toMatchObject({
-        type: "refused",
+        type: "refusal",
         why: expect.stringContaining("calls no function"),
       });
   });
@@ -324,23 +343,23 @@ describe("what a page finds and tells", () => {
   test("an op is told with its tensors, their readers and its documentation", () => {
     const room = houseOf(golden);
     const op = room.handle({ type: "inspect", name: "net/one/MatMul" });
-    if (op.type !== "inspected") throw new Error(op.type);
+    if (op.type !== "inspect_reply") throw new Error(op.type);
     expect(op.op_type).toBe("MatMul");
     expect(op.inputs.map(({ name }) => name)[0]).toBe("x:0");
     expect(op.outputs[0]?.peers).toEqual(["net/one/add"]);
     expect(op.attributes.map(({ name }) => name)).toContain("transpose_a");
     const more = room.handle({ type: "examine", name: "net/one/MatMul" });
-    expect(more).toMatchObject({ type: "examined", summary: expect.stringContaining("atri") });
+    expect(more).toMatchObject({ type: "examine_reply", summary: expect.stringContaining("atri") });
     const scope = room.handle({ type: "inspect", name: "net/one/" });
-    expect(scope).toMatchObject({ type: "inspected", op_type: "" });
+    expect(scope).toMatchObject({ type: "inspect_reply", op_type: "" });
   });
 
   test("a selection grows along the edges and is painted", () => {
     const room = houseOf(golden);
-    const scene = answer(room, { type: "unfold", everything: true }).scene;
+    const scene = answer(room, { type: "expand_all", everything: true }).scene;
     room.handle({ type: "select", verb: "set", ops: ["net/one/MatMul"], scopes: [] });
     const reply = room.handle({ type: "derive", verb: "downstream" });
-    if (reply.type !== "painted") throw new Error(reply.type);
+    if (reply.type !== "selection_reply") throw new Error(reply.type);
     const paint = decodePaint(reply.fields, reply.buffer, scene.length);
     expect(paint.coverage[scene.byKey.get("net/two/MatMul") ?? -1]).toBe(2);
     expect(paint.coverage[scene.byKey.get("x") ?? -1]).toBe(0);
@@ -356,7 +375,7 @@ describe("what is hidden in a page", () => {
 
   test("is not drawn, nor are its lines, until it is shown again", () => {
     const house = houseOf(golden);
-    const all = answer(house, { type: "unfold", everything: true });
+    const all = answer(house, { type: "expand_all", everything: true });
     const without = answer(house, { type: "hide", verb: "hide", names: ["net/two/MatMul"] });
     expect(without.state.hidden).toBe(1);
     expect(without.scene.names).not.toContain("net/two/MatMul");
@@ -372,7 +391,7 @@ describe("what is hidden in a page", () => {
 
   test("is all else when only a scope is to be shown", () => {
     const house = houseOf(golden);
-    answer(house, { type: "unfold", everything: true });
+    answer(house, { type: "expand_all", everything: true });
     const { scene, state } = answer(house, { type: "hide", verb: "only", names: ["net/one/"] });
     expect(scene.names.every((name) => name === "" || name === "net" || name.startsWith("net/one"))).toBe(
       true,
@@ -386,10 +405,10 @@ describe("what is hidden in a page", () => {
 
   test("can be the selection, or what was found", () => {
     const house = houseOf(golden);
-    answer(house, { type: "unfold", everything: true });
+    answer(house, { type: "expand_all", everything: true });
     house.handle({ type: "select", verb: "set", ops: ["x"], scopes: [] });
     expect(answer(house, { type: "hide", verb: "hide", names: [] }).scene.names).not.toContain("x");
-    const found = answer(house, { type: "gather", text: "type:MatMul", use: "only" });
+    const found = answer(house, { type: "select_matching", text: "type:MatMul", use: "only" });
     expect(found.scene.names.filter((name) => name.endsWith("MatMul"))).toEqual([
       "net/one/MatMul",
       "net/two/MatMul",

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { filterStates, optionsText, parseCopies, StateModes } from "../../src/panels/clone/clone-form";
 import { factsOf, headline, PreviewRequests, plural } from "../../src/panels/clone/clone-preview";
-import type { Held } from "../../src/protocol/messages";
+import type { PartState } from "../../src/protocol/messages";
 import { drawn, painted, plainForm, previewed } from "../example-graph";
 import { opened, openedOn, refused } from "../kernel";
 
@@ -172,7 +172,7 @@ describe("own or shared", () => {
 
   test("a long list is searched by name, kind or dtype", () => {
     const held = ["net/w", "net/table"].map(
-      (name, i): Held => ({
+      (name, i): PartState => ({
         name,
         kind: i ? "hash table" : "variable",
         dtype: i ? "" : "float32",

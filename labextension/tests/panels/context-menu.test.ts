@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import type { Actions } from "../../src/interaction/actions";
 import type { LineTensor } from "../../src/interaction/line-tensor";
-import { entriesFor, type MenuContext, titleOf } from "../../src/panels/context-menu/entries";
+import { entriesFor, type MenuContext, scopesLike, titleOf } from "../../src/panels/context-menu/entries";
 import { type Target, targetAt } from "../../src/panels/context-menu/target";
 import type { EditCommand } from "../../src/panels/controls/edit-form";
-import type { Inspected, State } from "../../src/protocol/messages";
+import type { InspectReply, State } from "../../src/protocol/messages";
 import { decodePaint, decodeScene, INPUT_MARK } from "../../src/protocol/scene";
 import type { Stage } from "../../src/render/stage";
 import { Store } from "../../src/state/store";
@@ -42,12 +42,12 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
   };
   const hit = (change: Partial<typeof NONE>) =>
     targetAt({ ...NONE, ...change }, scene, store.value.paint, store.value.state);
-  const texts = (target: Target, details: Inspected | null = null) =>
+  const texts = (target: Target, details: InspectReply | null = null) =>
     entriesFor(target, details, context).map((group) => group.map(({ text }) => text));
   const choose = async (
     target: Target,
     text: string,
-    details: Inspected | null = null,
+    details: InspectReply | null = null,
     line: LineTensor | null = null,
   ) => {
     await entriesFor(target, details, context, line)
@@ -59,21 +59,21 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
   return { store, scene, hit, texts, choose };
 }
 
-const relu = (change: Partial<Inspected> = {}): Inspected => ({
-  type: "inspected",
+const relu = (change: Partial<InspectReply> = {}): InspectReply => ({
+  type: "inspect_reply",
   name: "input",
   op_type: "Relu",
   device: "",
   ops: 1,
   variables: 0,
-  inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], seen: null }],
-  outputs: [{ name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], seen: null }],
+  inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], value: null }],
+  outputs: [{ name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], value: null }],
   control_inputs: [],
   attributes: [],
   shape: "(2)",
   value: "",
-  doors: [],
-  around: [],
+  called_functions: [],
+  contexts: [],
   ...change,
 });
 
@@ -110,6 +110,7 @@ describe("what a menu lists", () => {
       ["Bypass", "Replace …", "Insert after …", "Rename …", "Move to scope …", "Remove"],
       ["Upstream", "Downstream", "Hide"],
       ["Copy name", "Copy tensor name", "Values"],
+      ["Find more like this"],
     ]);
     expect(texts(target, relu({ op_type: "NoOp", inputs: [], outputs: [] }))[1]).toEqual([
       "Rename …",
@@ -134,7 +135,12 @@ describe("what a menu lists", () => {
       "Hide",
       "Copy name",
       "Copy tensor name",
+      "Find more like this",
     ]);
+  });
+
+  test("more scopes are found by a name with other numbers", () => {
+    expect(scopesLike("net/block_1/unit.12")).toBe("/(^|/)unit\\.\\d+(/|$)/");
   });
 
   test("no Clone where the graph cannot be cloned", () => {
@@ -194,5 +200,5 @@ describe("what an entry does", () => {
 });
 
 function tensor(peers: string[]) {
-  return { name: "input:0", dtype: "float32", shape: "(2)", peers, seen: null };
+  return { name: "input:0", dtype: "float32", shape: "(2)", peers, value: null };
 }

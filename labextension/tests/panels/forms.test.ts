@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { lineTensor } from "../../src/interaction/line-tensor";
 import { costText } from "../../src/panels/costs/cost-table";
 import { problemOf } from "../../src/panels/forms/parameter-field";
-import type { Inspected, Parameter } from "../../src/protocol/messages";
+import type { InspectReply, Parameter } from "../../src/protocol/messages";
 import { CLOSED, OP, OPEN, type Scene } from "../../src/protocol/scene";
 
 const parameter = (change: Partial<Parameter>): Parameter => ({
@@ -77,14 +77,14 @@ describe("the tensor of a line", () => {
       source: Int32Array.from([source]),
       target: Int32Array.from([target]),
     }) as unknown as Scene;
-  const tensor = (name: string, peers: string[]) => ({ name, dtype: "", shape: "", peers, seen: null });
-  const known: Record<string, Partial<Inspected>> = {
+  const tensor = (name: string, peers: string[]) => ({ name, dtype: "", shape: "", peers, value: null });
+  const known: Record<string, Partial<InspectReply>> = {
     in: { outputs: [tensor("in:0", ["net/a", "box/c"])] },
     "net/a": { inputs: [tensor("in:0", ["in"])], outputs: [tensor("net/a:0", ["net/b"])] },
     "net/b": { inputs: [tensor("net/a:0", ["net/a"])], outputs: [tensor("net/b:0", ["out"])] },
     out: { inputs: [tensor("net/b:0", ["net/b"])] },
   };
-  const asked = async (key: string) => known[key] as Inspected;
+  const asked = async (key: string) => known[key] as InspectReply;
   test.each([
     [3, 4, "net/a:0", ["net/b"]],
     [1, 2, "in:0", ["net"]],

@@ -2,15 +2,15 @@
 import { describe, expect, test, vi } from "vitest";
 import { examinedKey, isAbout } from "../../src/panels/inspector/op-details";
 import { rgba, scaleOf } from "../../src/panels/inspector/preview";
-import type { Examined, Inspected } from "../../src/protocol/messages";
+import type { ExamineReply, InspectReply } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";
 import { newName } from "../../src/state/reply-handler";
 import { drawn, painted, plainForm } from "../example-graph";
 import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, opened, refused } from "../kernel";
 
-function inspected(name: string, change: Partial<Inspected> = {}): Inspected & { buffer: DataView } {
+function inspected(name: string, change: Partial<InspectReply> = {}): InspectReply & { buffer: DataView } {
   return {
-    type: "inspected",
+    type: "inspect_reply",
     name,
     op_type: "Placeholder",
     device: "",
@@ -22,8 +22,8 @@ function inspected(name: string, change: Partial<Inspected> = {}): Inspected & {
     attributes: [],
     shape: "",
     value: "",
-    doors: [],
-    around: [],
+    called_functions: [],
+    contexts: [],
     ...change,
     buffer: NOTHING,
   };
@@ -38,7 +38,7 @@ async function looking(...answers: (Answer | Error)[]) {
 }
 
 test("after a new drawing it is asked again, once", async () => {
-  const peers = [{ name: "input:0", dtype: "float32", shape: "[]", peers: ["late"], seen: null }];
+  const peers = [{ name: "input:0", dtype: "float32", shape: "[]", peers: ["late"], value: null }];
   const { actions, sent, store } = await looking(
     drawn({ revision: 2 }),
     inspected("input", { outputs: peers }),
@@ -98,9 +98,9 @@ test("who reveals an op looks at that one, not first again at the last", async (
   expect(store.value.details?.name).toBe("net");
 });
 
-function examined(name: string, change: Partial<Examined> = {}): Answer {
+function examined(name: string, change: Partial<ExamineReply> = {}): Answer {
   return {
-    type: "examined",
+    type: "examine_reply",
     name,
     value: null,
     why: "",
@@ -146,8 +146,8 @@ describe("what there is to say beyond the wiring", () => {
   });
 
   test("is shown with the op that it is about only", () => {
-    const about = (name: string) => ({ ...examined(name), type: "examined" }) as Examined;
-    const details = { ...inspected("input"), type: "inspected" } as Inspected;
+    const about = (name: string) => ({ ...examined(name), type: "examine_reply" }) as ExamineReply;
+    const details = { ...inspected("input"), type: "inspect_reply" } as InspectReply;
     expect(isAbout(about("input"), details)).toBe(true);
     expect(isAbout(about("net"), details)).toBe(false);
     expect(isAbout(about("net"), null)).toBe(false);
@@ -173,7 +173,7 @@ describe("previews", () => {
 
 describe("after an edit", () => {
   const peers = (...names: string[]) => [
-    { name: "input:0", dtype: "float32", shape: "[]", peers: names, seen: null },
+    { name: "input:0", dtype: "float32", shape: "[]", peers: names, value: null },
   ];
 
   test("a click on Clone costs one request: the reply has what the inspector shows", async () => {

@@ -4,7 +4,7 @@ import { meaningsAt, meaningsIn, meaningsOfEdge } from "../../src/panels/control
 import { CLOSED, OP, OPEN, type Paint, type Scene } from "../../src/protocol/scene";
 import { decoded, drawnOf, type Picture, pictures } from "../render/recorder";
 
-const NONE = { picked: "", hitNames: [], warned: [], edited: [], controls: true };
+const NONE = { picked: "", hitNames: [], hitOps: [], warned: [], edited: [], controls: true };
 
 /** The drawing without any mark: each field that draws one is empty. */
 function plain(): { scene: Scene; paint: Paint } {
@@ -106,11 +106,20 @@ test("a mark under the pointer says what the legend says", () => {
   const box = { x: 100, y: 100, width: 80, height: 40 };
   const group = { ...scene, ...asClosed, members: each(scene.members, 8) };
   const at = (x: number, y: number) => meaningsAt(group, paint, closed, { box, point: { x, y }, zoom: 1 });
-  expect(at(176, 100)).toEqual(["×8 on a box: a group of so many alike."]);
+  expect(at(176, 100)).toEqual(["×8 on a box: a group of 8 siblings."]);
   expect(at(140, 143)).toEqual(["Stacked box: a closed scope; double-click it to open it."]);
   expect(at(140, 120)).toEqual([]);
   const legend = meaningsIn(group, paint, NONE);
   expect(legend).toEqual(expect.arrayContaining([...at(176, 100), ...at(140, 143)]));
   const dashed = { ...scene, tensors: each(scene.tensors, 0) };
   expect(meaningsOfEdge(dashed, paint, 0)).toEqual(["Dashed line: control inputs only."]);
+});
+
+test("a mark with a number is explained with a number that is in the drawing", () => {
+  const groups = { ...scene, ...asClosed, members: each(scene.members, 176) };
+  expect(meaningsIn(groups, paint, NONE)).toContain("×176 on a box: a group of 176 siblings.");
+  const bundles = { ...scene, tensors: scene.tensors.map((_, edge) => edge + 2) };
+  const most = scene.edges + 1;
+  expect(meaningsIn(bundles, paint, NONE)).toContain(`×${most} on a line: ${most} tensors.`);
+  expect(meaningsOfEdge(bundles, paint, 0)).toContain("×2 on a line: 2 tensors.");
 });

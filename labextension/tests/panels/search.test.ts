@@ -2,19 +2,31 @@ import { describe, expect, test } from "vitest";
 import { goToHit, stepHit, useAllHits } from "../../src/interaction/search-steps";
 import { boldParts, wordsOf } from "../../src/panels/search/hit-list";
 import { EXAMPLES } from "../../src/panels/search/query-help";
-import type { Found } from "../../src/protocol/messages";
+import type { SearchReply } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";
-import { FIRST, foundChange, MOST, placeText, scopesOf, totalText } from "../../src/state/search-results";
+import {
+  FIRST,
+  firstLimit,
+  foundChange,
+  MOST,
+  placeText,
+  scopesOf,
+  totalText,
+} from "../../src/state/search-results";
 import { Store } from "../../src/state/store";
 import { drawn, state } from "../example-graph";
 import { NOTHING, opened } from "../kernel";
 
-const found = (names: readonly string[], change: Partial<Found> = {}): Found & { buffer: DataView } => ({
-  type: "found",
+const found = (
+  names: readonly string[],
+  change: Partial<SearchReply> = {},
+): SearchReply & { buffer: DataView } => ({
+  type: "search_reply",
   hits: names.map((name) => ({ name, type: "Identity" })),
   total: names.length,
   why: "",
   scopes: 1,
+  matches: null,
   ...change,
   buffer: NOTHING,
 });
@@ -28,7 +40,7 @@ async function searched(answer: Answer, ...more: Answer[]) {
 }
 
 const inspected: Answer = {
-  type: "inspected",
+  type: "inspect_reply",
   name: "a",
   op_type: "Identity",
   device: "",
@@ -40,8 +52,8 @@ const inspected: Answer = {
   attributes: [],
   shape: "",
   value: "",
-  doors: [],
-  around: [],
+  called_functions: [],
+  contexts: [],
   buffer: NOTHING,
 };
 const shown = (times: number): Answer[] =>
@@ -63,6 +75,18 @@ describe("the list", () => {
       hitNames: ["s/a", "s/c", "b"],
       hit: -1,
     });
+  });
+
+  test("of a pattern has the ops of each match in the order of the list", () => {
+    const matches = { text: "A(B)", names: [], inputs: [], replaceable: 2, reasons: [], near: [] };
+    const ops = [["s/a", "s/b"], ["b"], ["s/c", "s/d"]];
+    const answer = found(["s/a", "b", "s/c"], { matches: { ...matches, ops }, scopes: 2 });
+    expect(foundChange(answer, new Store().value)).toMatchObject({
+      hitNames: ["s/a", "s/c", "b"],
+      hitOps: [["s/a", "s/b"], ["s/c", "s/d"], ["b"]],
+    });
+    expect(totalText(answer)).toBe("3 matches in 2 scopes, 2 of them replaceable");
+    expect([firstLimit("pattern:A(B)"), firstLimit("type:A")]).toEqual([MOST, FIRST]);
   });
 
   test("that grows keeps the place one has come to", () => {
@@ -138,7 +162,7 @@ describe("stepping", () => {
 test("all that was found goes by its query, also what the list does not hold", async () => {
   const parts = await searched(found(["a"], { total: 5000 }), drawn({ hidden: 5000 }));
   await useAllHits(parts, "hide");
-  expect(parts.sent).toEqual([{ type: "gather", text: "x", use: "hide" }]);
+  expect(parts.sent).toEqual([{ type: "select_matching", text: "x", use: "hide" }]);
   expect(parts.store.value.state).toEqual(state({ hidden: 5000 }));
 });
 
@@ -169,4 +193,25 @@ describe("what is bold", () => {
 test("each example of the syntax is there once, with what it finds", () => {
   expect(new Set(EXAMPLES.map(({ text }) => text)).size).toBe(EXAMPLES.length);
   for (const { what } of EXAMPLES) expect(what).not.toBe("");
+});
+
+describe("what is like some items", () => {
+  test("is found by their pattern, or else by the query for such items", async () => {
+    const { actions, store, sent } = await opened(
+      { type: "likeness", pattern: "Relu(x)", buffer: NOTHING },
+      found(["a"]),
+      { type: "refusal", why: "no", ops: [], mends: [], argument: "", buffer: NOTHING },
+      found(["b"]),
+    );
+    sent.length = 0;
+    await actions.findLike(["net/relu"]);
+    expect(sent).toEqual([
+      { type: "like", names: ["net/relu"] },
+      { type: "search", text: "pattern:Relu(x)", limit: MOST },
+    ]);
+    expect(store.value.query).toBe("pattern:Relu(x)");
+    await actions.findLike(["x"], "type:Placeholder");
+    expect(store.value.query).toBe("type:Placeholder");
+    expect(store.value.status).toBeNull();
+  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decodeScene } from "../../src/protocol/scene";
-import { edgeLabelText, longestPiece, placeEdgeLabel } from "../../src/render/canvas/edge-labels";
+import { edgeLabelTexts, longestPiece, placeEdgeLabel } from "../../src/render/canvas/edge-labels";
 import { widthOf } from "../../src/render/canvas/edges";
 import { edgesAt } from "../../src/render/canvas/incident-edges";
 import { SceneIndex } from "../../src/render/hit-testing/scene-index";
@@ -29,9 +29,20 @@ const inscribe = (scene: ReturnType<typeof made>) =>
 describe("what is written on a line", () => {
   test("is its shape, or how many tensors it stands for, or nothing", () => {
     const way = [0, 0, 0, 90];
-    expect(edgeLabelText(made(way), 0)).toBe("1×100");
-    expect(edgeLabelText(made(way, { tensors: Uint32Array.from([12]) }), 0)).toBe("×12");
-    expect(edgeLabelText(made(way, { tensors: Uint32Array.from([0]) }), 0)).toBe("");
+    expect(edgeLabelTexts(made(way), 0)).toEqual(["1×100"]);
+    expect(edgeLabelTexts(made(way, { tensors: Uint32Array.from([12]) }), 0)).toEqual(["×12"]);
+    expect(edgeLabelTexts(made(way, { tensors: Uint32Array.from([0]) }), 0)).toEqual([]);
+  });
+
+  test("is the value of a run, the mean alone where the line is short", () => {
+    const values = ["", "mean 0.5, 0 … 1"];
+    const on = (way: readonly number[]) => {
+      const scene = made(way);
+      return placeEdgeLabel(scene, new SceneIndex(scene), 0, (text) => 0.6 * text.length, values)?.text;
+    };
+    expect(on([150, 60, 400, 60])).toBe("mean 0.5, 0 … 1");
+    expect(on([150, 60, 240, 60])).toBe("mean 0.5");
+    expect(on([150, 60, 190, 60])).toBeUndefined();
   });
 
   test("stands on the longest straight piece", () => {

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { decodeScene } from "../../src/protocol/scene";
-import { labelHeights, OccupiedCells, placeFarLabels } from "../../src/render/canvas/far-labels";
+import {
+  headerLines,
+  labelHeights,
+  OccupiedCells,
+  placeBesideLines,
+  placeFarLabels,
+} from "../../src/render/canvas/far-labels";
 import { NAMES, packed, sceneArrays, texts } from "../example-graph";
 
 function made(change: Parameters<typeof packed>[0] = {}) {
@@ -73,4 +79,36 @@ test("the label of a box is above its chips", () => {
     ]),
   });
   expect([...labelHeights(scene)]).toEqual([500, 30, 300, 45, 14]);
+});
+
+test("a name in a header is beside the lines that come in, in the first gap with room for it", () => {
+  const names = texts("name", ["", "input", "a_long_name", "net/dense", "net"]);
+  const postOf = (x: number, width: number) => {
+    const route = Float32Array.from([90, 50, 90, 100, x, 100, 120, 220, 100, 250]);
+    // biome-ignore format: one box per line
+    const box = Float32Array.from([
+      0, 0, 400, 500,
+      50, 20, 80, 30,
+      40, 100, width, 300,
+      60, 140, 120, 46,
+      60, 250, 80, 30,
+    ]);
+    const scene = made({ ...names, route, box, source: Int32Array.from([1, 2]) });
+    expect([...headerLines(scene)]).toEqual([[2, [x]]]);
+    const { x: middle = 0, text = "" } = placeFarLabels(scene, 0.7).get(2) ?? {};
+    const half = (text.length * 9 * 0.68) / 2 / 0.7;
+    return { text, from: middle - half, to: middle + half };
+  };
+  expect(postOf(300, 300).text).toBe("a_long_name");
+  expect(postOf(300, 300).from).toBeLessThan(60);
+  expect(postOf(100, 300).text).toBe("a_long_name"); // behind the line
+  expect(postOf(100, 300).from).toBeGreaterThan(100);
+  expect(postOf(120, 120).text).toContain("…");
+  expect(postOf(120, 120).to).toBeLessThan(120);
+});
+
+test("a number in a header is placed between the lines that come in", () => {
+  expect(placeBesideLines([], 50, 40, 4)).toBe(50);
+  expect(placeBesideLines([100], 50, 40, 4)).toBe(50);
+  expect(placeBesideLines([70, 100, 200], 50, 40, 4)).toBe(104);
 });

@@ -38,8 +38,8 @@ test("progress is passed on, and is not the reply", () => {
 test("a reply with another client's id, or with none, settles no request", () => {
   const { client } = connected();
   client.request({ type: "open" });
-  expect(client.receive({ id: 8, type: "drawn" })).toBeUndefined();
-  expect(client.receive({ type: "drawn" })).toBeUndefined();
+  expect(client.receive({ id: 8, type: "scene_reply" })).toBeUndefined();
+  expect(client.receive({ type: "scene_reply" })).toBeUndefined();
   expect(client.pending).toHaveLength(1);
 });
 

@@ -39,7 +39,7 @@ class FakeModel implements WidgetModel {
   }
 }
 
-const refused = { type: "refused", why: "no", ops: [] };
+const refused = { type: "refusal", why: "no", ops: [] };
 
 describe("channel", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -79,7 +79,7 @@ describe("channel", () => {
   test("messages for others, and what is no message, are ignored", async () => {
     const model = new FakeModel();
     const answer = openChannel(model).request({ type: "open", aspect: 0 });
-    for (const stray of [null, "text", {}, { id: "7", type: "refused" }, { ...refused, id: -1 }])
+    for (const stray of [null, "text", {}, { id: "7", type: "refusal" }, { ...refused, id: -1 }])
       model.answer(stray);
     model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
     expect(await answer).toMatchObject({ why: "mine" });
@@ -147,14 +147,17 @@ describe("channel", () => {
     channel.watch((gone) => heard.push(gone));
     const answer = channel.request({ type: "open", aspect: 0 });
     const failed = expect(answer).rejects.toThrow(KernelGone);
-    model.says("busy");
-    model.says("idle");
-    expect(heard).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1001);
+    for (const nth of [0, 1]) {
+      model.says("busy", nth);
+      model.says("idle", nth);
+      expect(heard).toEqual([]);
+      await vi.advanceTimersByTimeAsync(1001);
+    }
     await failed;
+    expect(model.sent[1]).toEqual(model.sent[0]); // the first reply might have been lost with the connection
     expect(heard).toEqual([true]);
     const check = channel.check();
-    model.answer({ type: "there", revision: 3, id: model.sent[1]?.id });
+    model.answer({ type: "pong", revision: 3, id: model.sent[2]?.id });
     await check;
     expect(heard).toEqual([true, false]);
   });
@@ -183,17 +186,42 @@ describe("channel", () => {
     await Promise.all(both);
   });
 
-  test("a busy kernel is not a lost one, but a request that never came there is", async () => {
+  test("a request that never reached the kernel is sent again, with the same id, when the kernel answers", async () => {
     const model = new FakeModel();
-    const channel = openChannel(model);
-    const answer = channel.request({ type: "undo", inspected: "" });
-    const failed = expect(answer).rejects.toThrow("may not have reached");
-    await vi.advanceTimersByTimeAsync(10_001);
+    const answer = openChannel(model).request({ type: "undo", inspected: "" });
+    await vi.advanceTimersByTimeAsync(5001);
     expect(model.sent.map(({ type }) => type)).toEqual(["undo", "ping"]);
-    await vi.advanceTimersByTimeAsync(20_000); // the cell goes on
-    model.answer({ type: "there", revision: 3, id: model.sent[1]?.id });
+    await vi.advanceTimersByTimeAsync(8_000); // the kernel runs a cell
+    model.answer({ type: "pong", revision: 3, id: model.sent[1]?.id });
     await vi.advanceTimersByTimeAsync(1001);
-    await failed;
+    expect(model.sent[2]).toEqual(model.sent[0]);
+    model.answer({ ...refused, id: model.sent[2]?.id, why: "mine" });
+    expect(await answer).toMatchObject({ why: "mine" });
+  });
+
+  test("a request is sent again if its reply was lost, also when the kernel had begun", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "undo", inspected: "" });
+    model.says("busy");
+    await vi.advanceTimersByTimeAsync(5001);
+    model.answer({ type: "pong", revision: 3, id: model.sent[1]?.id });
+    await vi.advanceTimersByTimeAsync(1001);
+    model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
+    expect(await answer).toMatchObject({ why: "mine" });
+    expect(model.sent.map(({ type }) => type)).toEqual(["undo", "ping", "undo"]);
+  });
+
+  test("a kernel that reports progress is not asked whether it is there", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "open", aspect: 0 });
+    const id = model.sent[0]?.id;
+    for (let done = 0; done < 10; done++) {
+      model.answer({ type: "working", id, what: "Drawing", done, total: 10 });
+      await vi.advanceTimersByTimeAsync(4000);
+    }
+    model.answer({ ...refused, id });
+    await answer;
+    expect(model.sent).toHaveLength(1);
   });
 
   test("a kernel that stays busy is asked whether it is there by one ping at a time", async () => {
@@ -203,14 +231,46 @@ describe("channel", () => {
       channel.request({ type: "undo", inspected: "" }),
       channel.request({ type: "redo", inspected: "" }),
     ];
-    await vi.advanceTimersByTimeAsync(35_000);
+    await vi.advanceTimersByTimeAsync(18_000);
     expect(model.sent.map(({ type }) => type)).toEqual(["undo", "redo", "ping"]);
-    await vi.advanceTimersByTimeAsync(20_000); // that one may have been lost itself
+    await vi.advanceTimersByTimeAsync(10_000); // that one may have been lost itself
     expect(model.sent.map(({ type }) => type)).toEqual(["undo", "redo", "ping", "ping"]);
     for (const { id, type } of model.sent) model.answer({ ...refused, id, why: type });
     expect(await Promise.all(answers)).toMatchObject([{ why: "undo" }, { why: "redo" }]);
     await vi.advanceTimersByTimeAsync(120_000);
     expect(model.sent).toHaveLength(4);
+  });
+
+  test("a reply in pieces is put together, in whatever order and however often they come", async () => {
+    const model = new FakeModel();
+    const progress = vi.fn();
+    const answer = openChannel(model).request({ type: "open", aspect: 0 }, { onProgress: progress });
+    const id = model.sent[0]?.id;
+    const text = new TextEncoder().encode(JSON.stringify({ ...refused, id, why: "größer" }));
+    const data = new Uint8Array([...text, 1, 2, 3]);
+    const piece = (nth: number, from: number, to: number) => () =>
+      model.answer({ type: "piece", id, nth, of: 3, text: text.length }, [data.slice(from, to).buffer]);
+    const [a, b, c] = [piece(0, 0, 9), piece(1, 9, text.length + 1), piece(2, text.length + 1, data.length)];
+    for (const send of [c, a, a, b]) send?.();
+    const { buffer, ...reply } = await answer;
+    expect(reply).toEqual({ ...refused, id, why: "größer" });
+    expect([0, 1, 2].map((at) => buffer.getUint8(at))).toEqual([1, 2, 3]);
+    expect(buffer.byteLength).toBe(3);
+    expect(progress.mock.calls[0]?.[0]).toEqual({ what: "Receiving", done: 3, total: 3 });
+  });
+
+  test("the latency is the least time in which one of the last requests was heard of", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    for (const [nth, delay] of [300, 150, 2000].entries()) {
+      const answer = channel.request({ type: "open", aspect: 0 });
+      await vi.advanceTimersByTimeAsync(delay);
+      model.says("busy", nth);
+      await vi.advanceTimersByTimeAsync(700); // the work itself
+      model.answer({ ...refused, id: model.sent[nth]?.id });
+      await answer;
+    }
+    expect(channel.latency).toBe(150);
   });
 
   test("who has stopped watching hears no more", async () => {

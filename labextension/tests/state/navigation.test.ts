@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { crumbsOf } from "../../src/panels/controls/breadcrumb";
 import { emptyText, unreadWarnings } from "../../src/panels/controls/messages";
 import { contextText, functionText } from "../../src/panels/inspector/inspector";
-import type { Found } from "../../src/protocol/messages";
+import type { SearchReply } from "../../src/protocol/messages";
 import { boxOf, decodeScene } from "../../src/protocol/scene";
 import { FARTHEST, fitBox } from "../../src/render/camera/camera";
 import { destination, firstLook } from "../../src/render/camera/destination";
@@ -21,7 +21,7 @@ describe("going in and out", () => {
     await actions.activate(INPUT);
     expect(sent).toEqual([
       { type: "enter", op: "net", label: "" },
-      { type: "toggle", scope: "net/dense", deep: false, seen: "" },
+      { type: "toggle", scope: "net/dense", deep: false, stamp: "" },
     ]);
   });
 
@@ -69,7 +69,14 @@ describe("going in and out", () => {
 
   test("what was picked and found stays behind", async () => {
     const { actions, store } = await opened(drawn({ path: INSIDE }));
-    const found = { type: "found", hits: [], total: 0, why: "", scopes: 0 } satisfies Found;
+    const found = {
+      type: "search_reply",
+      hits: [],
+      total: 0,
+      why: "",
+      scopes: 0,
+      matches: null,
+    } satisfies SearchReply;
     store.set({ picked: "input", found, picking: { ask: "?", take: () => undefined } });
     await actions.enter("net");
     expect(store.value).toMatchObject({ picked: "", details: null, found: null, picking: null });

@@ -1,12 +1,40 @@
-"""A hand whose clicks are counted."""
+"""A hand whose clicks are counted, and the jobs that issue 21 counts: `python -m tests.browser.jobs` prints them."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import Literal
 
 from playwright.sync_api import Locator, expect
 
 from tests.browser.hands import Widget
+from tests.browser.lab import ARTIFACTS
+
+COUNTS = ARTIFACTS / "counted.jsonl"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task of a user: what it took before issue 21, and the clicks and keys that it takes now."""
+
+    name: str
+    before: str
+    clicks: int
+    keys: int = 0
+
+
+CLONE = Job("Clone a scope", "8", 2, 1)
+REPLACE = Job("Replace an activation", "6, and a broken drawing", 3, 1)
+INSERT = Job("Insert an op, in its place", "3", 3)
+BYPASS = Job("Bypass a dropout in a training graph", "not possible", 1)
+SAVE = Job("Strip training and save frozen, in a notebook", "not possible", 4, 2)
+COSTS = Job("Find the most expensive layer, with its number", "1", 1)
+WEIGHTS = Job("Take the weights as an array", "not possible", 2)
+COMPARE = Job("Compare two models", "not possible", 3)
+JOIN = Job("Join two models", "not possible", 4)
+CLONE_BY_KEYS = Job("Clone a part by keys", "14 keys and 35 Tabs", 0, 10)
+JOBS = (CLONE, REPLACE, INSERT, BYPASS, SAVE, COSTS, WEIGHTS, COMPARE, JOIN, CLONE_BY_KEYS)
 
 
 class Hand:
@@ -15,6 +43,17 @@ class Hand:
     def __init__(self, widget: Widget) -> None:
         self.widget, self.page, self.root = widget, widget.page, widget.root
         self.clicks = self.keys = 0
+
+    def begin(self) -> None:
+        """Begin a job: count from 0."""
+        self.clicks = self.keys = 0
+
+    def done(self, job: Job) -> None:
+        """The job is done: it has taken as many clicks and keys as it may."""
+        assert (self.clicks, self.keys) == (job.clicks, job.keys), job.name
+        ARTIFACTS.mkdir(exist_ok=True)
+        with COUNTS.open("a") as file:
+            file.write(json.dumps([job.name, self.clicks, self.keys]) + "\n")
 
     @property
     def menu(self) -> Locator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
-from tests.browser.jobs.counted import Hand
+from tests.browser.jobs.counted import BYPASS, Hand
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
@@ -45,10 +45,10 @@ def test_a_dropout_that_trains_is_bypassed_with_one_click(page: Page, jupyter_se
     root.scroll_into_view_if_needed()
     hand = Hand(Widget(notebook, root))
     hand.click_at(*hand.widget.place("dropout"))
-    hand.clicks = 0  # it is in the inspector: one more does it
+    hand.begin()  # it is in the inspector: one more does it
     hand.click(root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Bypass"))
     assert hand.lines(1) == ['editor.bypass(what="dropout/", gradients=True)']
     expect(hand.widget.status).to_contain_text("Its gradients are bypassed")
-    assert hand.clicks == 1
+    hand.done(BYPASS)
     shoot(page, "bypass_dropout")
     assert notebook.kernel_eval("np.allclose(step(sess), wanted)") is True

@@ -7,7 +7,7 @@ import tensorflow as tf
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST, Widget
-from tests.browser.jobs.counted import Hand
+from tests.browser.jobs.counted import CLONE, REPLACE, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
@@ -59,6 +59,7 @@ def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     assert entries(hand) == [
         "Clone …", "Mark as input", "Mark as output", "Bypass", "Replace …", "Insert after …", "Rename …",
         "Move to scope …", "Remove", "Upstream", "Downstream", "Hide", "Copy name", "Copy tensor name", "Values",
+        "Find more like this",
     ]  # fmt: skip
     shoot(hand.page, "menu_op_light")
     hand.choose("Replace …")
@@ -70,13 +71,13 @@ def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     (line,) = hand.lines(1)
     assert line.endswith('editor.replace(what="one/act", by="Elu", into="one/Elu", remove=True)')
     expect(hand.menu).to_be_hidden()
-    assert hand.clicks == 3
+    hand.done(REPLACE)
 
 
 def test_a_scope_is_cloned_in_two_clicks_and_a_key(hand: Hand) -> None:
     hand.widget.click("two", double=True)  # a small graph is drawn with all scopes open
     hand.widget.settled()
-    hand.clicks = 0
+    hand.begin()
     hand.right_click("two")
     assert entries(hand)[:3] == ["Expand", "Expand all inside", "Clone …"]
     assert "Copy tensor name" not in entries(hand)
@@ -87,7 +88,7 @@ def test_a_scope_is_cloned_in_two_clicks_and_a_key(hand: Hand) -> None:
     (line,) = hand.lines(1)
     assert "editor.scope('two')" in line
     assert ".clone(" in line
-    assert hand.clicks + hand.keys == 3
+    hand.done(CLONE)
 
 
 def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
@@ -162,6 +163,13 @@ def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
     assert 'editor.insert(at="one/product:0"' in line
     assert 'only=["one/act"]' in line or 'only="one/act"' in line
     assert hand.clicks == 2
+
+    # Also where it begins, on the stack below a closed scope.
+    hand.widget.click("two", double=True)
+    hand.widget.settled()
+    place = hand.root.evaluate(AT_REST, "two")
+    hand.click_at(place["x"], place["y"] + place["height"] / 2 + 3, button="right")
+    expect(hand.menu).to_contain_text("Go to y")
 
 
 def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
-from tests.browser.jobs.counted import Hand
+from tests.browser.jobs.counted import COSTS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
@@ -46,9 +46,15 @@ def test_the_most_expensive_layer_is_one_click_away(page: Page, jupyter_server: 
     rows = table.locator("tbody tr")
     expect(rows.first).to_have_attribute("data-name", "conv3/Conv2D")
     expect(rows.first).to_contain_text("18.9M")
+    expect(rows.first).to_contain_text("66 %")
     expect(rows.nth(1)).to_have_attribute("data-name", "conv2/Conv2D")
     expect(table.locator("tfoot")).to_contain_text("28.8M")
-    assert hand.clicks == 1
+    hand.done(COSTS)
+    # A name has the whole width of the table, and of a longer one the end is shown.
+    name, row = rows.first.get_by_role("button").bounding_box(), rows.first.bounding_box()
+    assert name
+    assert row
+    assert name["width"] > 0.9 * row["width"]
     shoot(page, "costs_light")
 
     # A row shows its op in the drawing; what is selected there is the row that is marked.

@@ -8,7 +8,7 @@ import tensorflow as tf
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
-from tests.browser.jobs.counted import Hand
+from tests.browser.jobs.counted import COMPARE, JOIN, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
@@ -67,10 +67,10 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     expect(root.locator(".tgw-changes")).to_contain_text("1 op changed")
     hand.widget.settled()
     shoot(page, "other_difference_light")
-    assert hand.clicks == 3
+    hand.done(COMPARE)
 
     # Join the model of a file.
-    hand.clicks = 0
+    hand.begin()
     set_theme(page, dark=True)
     hand.widget.settled()
     hand.click_at(*corner, button="right")
@@ -84,7 +84,7 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.click(hand.menu.get_by_role("button", name="Add"))
     expect(hand.widget.status).to_contain_text("1 of its inputs joined")
     hand.widget.settled()
-    assert hand.clicks == 4
+    hand.done(JOIN)
     assert len(hand.lines(1)) == 1
     assert notebook.kernel_eval("list(editor.ops('head/classes').inputs)") == ["net/act:0"]
 

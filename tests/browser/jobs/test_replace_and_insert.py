@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST, Widget
-from tests.browser.jobs.counted import Hand
+from tests.browser.jobs.counted import INSERT, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
@@ -68,7 +68,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     assert hand.clicks == 3
 
     # By a function of the notebook, from the editable type in the inspector.
-    hand.widget.click("net/LeakyRelu/LeakyRelu")
+    hand.widget.click("net/LeakyRelu")
     hand.widget.settled()
     hand.clicks = 0
     hand.click(root.get_by_role("button", name="Replace by another op type"))
@@ -83,7 +83,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     assert notebook.kernel_eval("sess.run('y:0', {'x:0': [[-1.0, 0.0, 1.0]]}).tolist()") == [[1.0, 0.0, 1.0]]
 
     # Inserted on a line, with a name and a scope.
-    hand.clicks = 0
+    hand.begin()
     hand.right_click("y")
     hand.choose("Insert after …")
     name = hand.menu.get_by_role("textbox", name="Name")
@@ -92,7 +92,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     name.fill("result")
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     assert 'into="result"' in hand.lines(3)[2]
-    assert hand.clicks == 3
+    hand.done(INSERT)
 
 
 def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_server: JupyterServer) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from tests.browser.hands import Widget
-from tests.browser.jobs.counted import Hand
+from tests.browser.hands import AT_REST, Widget
+from tests.browser.jobs.counted import WEIGHTS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
@@ -22,6 +22,7 @@ with graph.as_default():
     w = v1.get_variable("w", initializer=np.arange(192, dtype=np.float32).reshape(64, 3), use_resource=True)
     h = tf.matmul(x, w, name="product")
     y = tf.square(tf.nn.relu(h, name="act"), name="y")
+    tf.add(h, tf.negative(tf.negative(y)), name="far")  # one line of it is short, one long
 sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
@@ -30,6 +31,53 @@ taken = "mine"
 editor = tgw.edit(graph, session=sess)
 editor.widget.height = 600
 """
+
+
+# What is written along upright lines from now on, and how many dots of the size of a value's are filled.
+RECORD = """() => {
+    Object.assign(window, { drawnTexts: [], drawnDots: 0 });
+    for (const { prototype } of [CanvasRenderingContext2D, OffscreenCanvasRenderingContext2D]) {
+        const { arc, fill, fillText, beginPath } = prototype;
+        let radius = 0;
+        prototype.beginPath = function () { radius = 0; return beginPath.call(this); };
+        prototype.arc = function (x, y, r, ...more) { radius = r; return arc.call(this, x, y, r, ...more); };
+        prototype.fill = function (...path) {
+            if (2.5 < radius && radius < 6) window.drawnDots++;
+            return fill.call(this, ...path);
+        };
+        prototype.fillText = function (text, ...place) {
+            if (this.getTransform().b !== 0) window.drawnTexts.push(text);
+            return fillText.call(this, text, ...place);
+        };
+    }
+}"""
+
+
+def values_are_on_the_lines(hand: Hand) -> None:
+    """The value of a line is written on it, or is a dot; pointing at it says the rest."""
+    root, page = hand.root, hand.page
+    hand.right_click("product")
+    hand.choose("Values")
+    expect(hand.widget.status).to_contain_text("product:0: float32 (4, 3), mean ")
+    text = (hand.widget.status.inner_text().split("(4, 3), ")[1]).split(".\n")[0]
+    page.mouse.move(0, 0)
+    root.focus()
+    page.evaluate(RECORD)
+    page.keyboard.press("f")
+    page.keyboard.press("+")
+    page.wait_for_function("text => window.drawnTexts.includes(text)", arg=text.split(",")[0])  # the mean has room
+    hand.widget.place("far")
+    shoot(root, "values_on_lines_light")
+    while hand.widget.number("zoom") >= 0.7:  # no text there is legible
+        page.keyboard.press("-")
+        hand.widget.place("far")
+    page.wait_for_function("window.drawnDots >= 2")
+    shoot(root, "values_dots_light")
+    place = root.evaluate(AT_REST, "act")
+    page.mouse.move(place["x"], place["y"] - place["height"] / 2 - 5)
+    expect(root.locator(".tgw-tooltip")).to_contain_text(text)
+    page.keyboard.press("f")
+    hand.widget.place("far")
 
 
 def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServer) -> None:
@@ -61,8 +109,11 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.widget.settled()
     assert notebook.kernel_eval("editor.probed['y'][0].shape") == [4, 3]
     assert hand.clicks == 3
+    expect(hand.widget.status).to_contain_text("y:0: float32 (4, 3), ")
+    values_are_on_the_lines(hand)
 
     # It is remembered: the next op needs two clicks. Other values are one form away.
+    root.get_by_role("tab", name="Costs").click()  # the result comes to the front
     hand.clicks = 0
     hand.right_click("act")
     hand.choose("Values")
@@ -96,7 +147,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     set_theme(page, dark=True)
     hand.widget.click("w")
     hand.widget.settled()
-    hand.clicks = 0
+    hand.begin()
     hand.click(panel.get_by_role("button", name="As variable …"))
     name = panel.get_by_role("textbox", name="Variable")
     expect(name).to_be_focused()
@@ -109,4 +160,4 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.click(panel.get_by_role("button", name="Assign"))
     expect(hand.widget.status).to_contain_text("weights is a numpy array float32 (64, 3)")
     assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
-    assert hand.clicks == 2
+    hand.done(WEIGHTS)

@@ -183,7 +183,7 @@ def test_a_damaged_checkpoint_is_refused_in_a_sentence(suffix: str, tmp_path: Pa
     file = tmp_path / f"net{suffix}"
     good = file.read_bytes()
     uses = (
-        lambda: tgw.edit(tmp_path / "net.meta", checkpoint=tmp_path / "net").session.run("net/w:0"),
+        lambda: tgw.edit(tmp_path / "net.meta", checkpoint=tmp_path / "net").session.run("net/logits/ReadVariableOp:0"),
         lambda: copy.load(tmp_path / "net"),
         lambda: original.clone("x:0", "net/logits:0", into=original.free_scope(), init=str(tmp_path / "net")),
     )

@@ -139,7 +139,7 @@ def test_its_suffix_is_in_all_lists(toy: Path, tmp_path: Path) -> None:
 def test_nothing_of_it_is_left_when_it_is_removed(toy: Path) -> None:
     unregister_format("toy")
     try:
-        assert [known.name for known in registered_formats()] == ["GraphDef", "MetaGraphDef", "SavedModel"]
+        assert [known.name for known in registered_formats()] == ["GraphDef", "MetaGraphDef", "SavedModel", "editor"]
         assert ".toy" not in file_suffixes()
         with pytest.raises(GraphEditError, match="is not a GraphDef"):
             tgw.edit(toy)

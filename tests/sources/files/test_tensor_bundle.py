@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from tests.conftest import v1
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.crc32c import crc32c, masked_crc32c
-from tfgraphwidget.sources.files.tensor_bundle import TensorBundle
+from tfgraphwidget.sources.files.tensor_bundle import StoredTensor, TensorBundle, write_bundle
 
 DTYPES = (
     *(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16),
@@ -60,6 +61,42 @@ def test_names_shapes_dtypes_and_values_are_those_that_tensorflow_reads(checkpoi
         assert np.asarray(value).dtype == np.asarray(tensor).dtype, name
         assert np.shape(value) == np.shape(tensor)
         assert np.array_equal(value, tensor)
+
+
+def test_tensorflow_reads_what_is_written_as_it_reads_its_own(checkpoint: Path, tmp_path: Path) -> None:
+    bundle, expected = TensorBundle(str(checkpoint)), tf.train.load_checkpoint(str(checkpoint))
+    write_bundle(str(tmp_path / "m"), [StoredTensor(name, partial(bundle.value, name)) for name in bundle.shapes])
+    actual = tf.train.load_checkpoint(str(tmp_path / "m"))
+    assert actual.get_variable_to_shape_map() == expected.get_variable_to_shape_map()
+    assert actual.get_variable_to_dtype_map() == expected.get_variable_to_dtype_map()
+    names = bundle.shapes
+    assert all(np.array_equal(actual.get_tensor(name), expected.get_tensor(name)) for name in names)
+    restored = tf.raw_ops.RestoreV2(
+        prefix=str(tmp_path / "m"),
+        tensor_names=list(names),
+        shape_and_slices=[""] * len(names),
+        dtypes=[bundle.dtypes[name] for name in names],
+    )
+    for name, value in zip(names, restored, strict=True):
+        assert np.array_equal(value, bundle.value(name)), name
+
+
+def test_slices_that_are_written_are_read_as_one_variable_and_as_slices(tmp_path: Path) -> None:
+    whole = np.arange(12, dtype=np.float32).reshape(6, 2)
+    parts = [
+        StoredTensor("a/w\0", partial(whole.__getitem__, slice(start, end)), (6, 2), (start, 0))
+        for start, end in ((0, 2), (2, 6))
+    ]
+    write_bundle(str(tmp_path / "m"), parts)
+    assert np.array_equal(TensorBundle(str(tmp_path / "m")).value("a/w\0"), whole)
+    assert np.array_equal(tf.train.load_checkpoint(str(tmp_path / "m")).get_tensor("a/w\0"), whole)
+    (read,) = tf.raw_ops.RestoreV2(
+        prefix=str(tmp_path / "m"),
+        tensor_names=["a/w\0"],
+        shape_and_slices=["6 2 2,4:0,2"],
+        dtypes=[tf.float32],
+    )
+    assert np.array_equal(read, whole[2:])
 
 
 @pytest.mark.parametrize("sizes", [(3, 4), (70, 130), (9000, 20_000)])

@@ -1,3 +1,4 @@
+from .boundary_inputs import placeholder as placeholder
 from .command import INITS as INITS
 from .command import Add as Add
 from .command import Clone as Clone

@@ -52,14 +52,22 @@ class BoundaryInputs:
         return tuple((f"{op}:{port}", name) for (op, port), name in self.stands_for.items())
 
     def instead(self, into: str) -> dict[Tensor, str]:
-        """What the copies in a scope read for each tensor from outside: input texts; "" for the original itself."""
+        """The input that copies in a scope read in place of each tensor from outside; "" for the original itself.
+
+        Args:
+            into: The name scope of the new ops.
+        """
         prefix = f"{into}/" if into else ""
         read = dict.fromkeys(self.cut, "")
         read |= {tensor: as_input(*new) for tensor, new in self.replaced.items()}
         return read | {tensor: prefix + name for tensor, name in self.stands_for.items()}
 
     def nodes(self, into: str) -> list[NodeDef]:
-        """The placeholders of a copy."""
+        """The placeholders of a copy.
+
+        Args:
+            into: The name scope of the new ops.
+        """
         nodes = []
         for original in self.new_placeholders:
             node = type(original)()
@@ -69,16 +77,24 @@ class BoundaryInputs:
         return nodes
 
     def copies(self, into: str) -> list[tuple[str, str]]:
-        """(tensor, placeholder's tensor): what is known of the one holds for the other."""
+        """(tensor, placeholder's tensor): what is known of the one holds for the other.
+
+        Args:
+            into: The name scope of the new ops.
+        """
         return [(f"{op}:{port}", f"{name}:0") for (op, port), name in self.instead_placeholders(into).items()]
 
     def instead_placeholders(self, into: str) -> dict[Tensor, str]:
-        """Tensor -> the op that stands for it in the copy."""
+        """Tensor -> the op that stands for it in the copy.
+
+        Args:
+            into: The name scope of the new ops.
+        """
         return {tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()}
 
 
 class BoundaryOptions(Protocol):
-    """What `Clone` says of its boundary."""
+    """The options of `Clone` for its boundary."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -200,7 +216,12 @@ def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new:
 
 
 def compatible(one: Shape, other: Shape) -> bool:
-    """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown dimension."""
+    """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown dimension.
+
+    Args:
+        one: One shape; None for an unknown rank.
+        other: The other shape.
+    """
     if one is None or other is None:
         return True
     return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
@@ -71,7 +71,11 @@ Modes = Mode | tuple[tuple[str, Mode], ...]
 
 
 def check_modes(variables: object) -> None:
-    """Raise GraphEditError for what is no mode."""
+    """Raise GraphEditError for what is no mode.
+
+    Args:
+        variables: The mode, or the modes by name, as the caller passed them.
+    """
     modes: list[object] = [variables]
     if isinstance(variables, tuple):
         modes = [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables]
@@ -113,7 +117,7 @@ def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> fr
 
 Init = Literal["current", "initial", "none"]
 INITS: tuple[str, ...] = get_args(Init)
-Pairs = tuple[tuple[str, Any], ...]
+Pairs = tuple[tuple[str, object], ...]
 
 
 @register(requested=False)  # the browser has a message of its own for it
@@ -158,11 +162,11 @@ class Clone(Command):
     device: str | tuple[tuple[str, str], ...] | None = field(default=None, metadata={"pairs": True})
     devices: tuple[str, ...] = ()
     src_scope: str = ""
-    graph: Any = field(default=None, metadata={"external": "other_graph"})
+    graph: object = field(default=None, metadata={"external": "other_graph"})
     session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         part = f"{subject_text(self.inputs)} … {subject_text(self.outputs)}" if self.selection is None else ""
         subject = subject_text(self.selection).replace(" ops", " selected ops")
         copies = f", {self.times} copies" if self.times else ""
@@ -184,15 +188,27 @@ class Clone(Command):
         """The patch of the graph that the copies go into.
 
         Raises UnknownName, NoPath, NameTaken or NotClonable.
+
+        Args:
+            context: The graph that the edit is planned on.
         """
         return self._patch(context, is_sample=False)
 
     def plan_sample(self, context: PlanContext) -> Patch:
-        """As `plan`, refusals included; of several copies only one is made, or one for each of the devices."""
+        """Plan like `plan`, with the same refusals, but only one of several copies, or one for each device.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         return self._patch(context, is_sample=True)
 
     def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
-        """Have the copies made, and their variables given values."""
+        """Apply the copies and load the values of their variables.
+
+        Args:
+            executor: What applies the command.
+            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
+        """
         return executor.copy(self)
 
     def fix_label(self) -> str:
@@ -215,7 +231,7 @@ class Clone(Command):
         )
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _CloneSource:
-        """What is copied, once it is known that the options make sense and the scopes are free."""
+        """The part to copy, after the options and the scopes were checked."""
         self.check_options()
         try:
             check_free(target, *self.scopes, may_be_root=self.graph is not None)
@@ -254,7 +270,11 @@ class Clone(Command):
 
 
 def is_checkpoint(text: object) -> bool:
-    """Whether something may be the path of a checkpoint rather than a word that was mistyped."""
+    """Whether something may be the path of a checkpoint rather than a word that was mistyped.
+
+    Args:
+        text: What the caller passed.
+    """
     if not isinstance(text, str):
         return False
     # Not Path.exists, which raises for names that are too long.
@@ -264,7 +284,7 @@ def is_checkpoint(text: object) -> bool:
 
 @dataclass(frozen=True)
 class _CloneSource:
-    """What a clone copies: ops by number in graph order, the variables among them, and what comes in from outside."""
+    """The source of a clone: ops by number in graph order, the variables among them, and the inputs from outside."""
 
     index: GraphIndex
     ops: tuple[int, ...]
@@ -315,6 +335,10 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
     """The ops that a clone copies, and those it leaves out since the copy goes on sharing their state.
 
     Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
+
+    Args:
+        index: The graph.
+        clone: The clone.
     """
     taken_from = (*clone.inputs, *(name for name, _ in clone.replace))
     boundary_ops = frozenset(index.op(name) for name in taken_from)
@@ -454,7 +478,7 @@ class Add(Command):
         session: The session of the source, as in `tgw.edit`.
     """
 
-    source: Any = field(metadata={"external": "source"})
+    source: object = field(metadata={"external": "source"})
     into: str
     connect: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     clear_devices: bool = False
@@ -463,7 +487,7 @@ class Add(Command):
     session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         source = PurePath(self.source).name if isinstance(self.source, str) else "a graph"
         return f"Added {source} as {self.into or 'the graph'}"
 
@@ -472,7 +496,12 @@ class Add(Command):
         return self._clone(context).plan(context)
 
     def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
-        """Have the source opened, its ops copied, and their variables given values."""
+        """Open the source, copy its ops and load the values of their variables.
+
+        Args:
+            executor: What applies the command.
+            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
+        """
         return executor.add(self)
 
     def _clone(self, context: PlanContext) -> Clone:

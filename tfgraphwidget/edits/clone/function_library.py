@@ -45,7 +45,7 @@ def copy_functions(
     again: bool = False,
     used_keys: set[str] | None = None,
 ) -> FunctionCopies:
-    """What NodeDefs of `index` need of its library, so that their copies run in `target`.
+    """The functions that copies of NodeDefs of `index` need in `target`.
 
     A function whose body keeps state under a key (a table, a queue, a TensorFlow 1 variable) is copied too where the
     copy is to `own` its state; what calls it is copied with it. Others are shared within a graph. In another graph a
@@ -122,7 +122,11 @@ def _names_in_target(
 
 
 def state_keys(index: GraphIndex) -> set[str]:
-    """What state of a graph is kept under: shared_names, or the names of ops, in lower case; in its functions too."""
+    """The keys of the state of a graph and its functions: shared_names, or names of ops, in lower case.
+
+    Args:
+        index: The graph.
+    """
     holders = (index.nodes[i] for i in np.flatnonzero(persistent_state(index)).tolist())
     inner = (node for name in sorted(index.functions) for node in index.extras.function(name).node_def)
     return {(shared_name(node) or node.name).lower() for node in (*holders, *filter(has_state, inner))}

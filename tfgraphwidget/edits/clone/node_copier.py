@@ -38,7 +38,11 @@ _CLOSURE = b"CustomGradient-"
 
 
 def has_closure_gradient(node: NodeDef) -> bool:
-    """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph."""
+    """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph.
+
+    Args:
+        node: The NodeDef of an op.
+    """
     return KEY in node.attr and node.attr[KEY].s.startswith(_CLOSURE)
 
 
@@ -47,6 +51,9 @@ def invalidate_gradient(node: NodeDef) -> bool:
 
     With the name unchanged, TensorFlow would compute the gradient of the original. A name that is not registered makes
     `tf.gradients` fail, and the name says why.
+
+    Args:
+        node: The NodeDef of an op.
     """
     has_gradient = has_closure_gradient(node)
     if has_gradient:
@@ -112,6 +119,10 @@ class NodeCopier:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
         Raises NotClonable when one reads a tensor that stays behind.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+            into: The name scope of the new ops.
         """
         nodes = list(nodes)
         copies = self._rename_nodes(nodes)
@@ -181,7 +192,7 @@ class NodeCopier:
                 copy.attr["shared_name"].s = own.encode()
 
     def _input(self, text: str, reader: str) -> str:
-        """What an input becomes; "" for a control input that cannot be copied. Remembered: most are read often."""
+        """The new text of an input; "" for a control input that cannot be copied. Cached: most are read often."""
         op, port = split_input(text)
         replacement = None if port < 0 else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
         if replacement is not None:
@@ -232,7 +243,12 @@ class NodeCopier:
         return new if port is None else f"{new}:{port}"
 
     def variable(self, variable: VariableDef, into: str) -> VariableDef:
-        """What the copy of a variable is."""
+        """The VariableDef of the copy of a variable.
+
+        Args:
+            variable: The variable.
+            into: The name scope of the new ops.
+        """
         slice_info = variable.slice_info
         if slice_info is not None and into:  # of a partitioned variable: its key in checkpoints
             original, slice_info = slice_info, type(slice_info)()
@@ -253,7 +269,12 @@ class NodeCopier:
         return None if name is None else self.member(name)
 
     def members(self, index: GraphIndex, variables: Iterable[VariableDef]) -> Iterator[tuple[str, Member]]:
-        """The copies' entries in the collections of their originals; each new variable is at least a global one."""
+        """The copies' entries in the collections of their originals; each new variable is at least a global one.
+
+        Args:
+            index: The graph.
+            variables: The variables.
+        """
         variables = list(variables)
         own = {v.name for v in variables}
         names = set()
@@ -288,7 +309,12 @@ def _replace_text(attribute: AttrValue, names: Mapping[str, str]) -> None:
 
 
 def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
-    """Make a NodeDef call library functions under their new names."""
+    """Make a NodeDef call library functions under their new names.
+
+    Args:
+        node: The NodeDef of an op.
+        functions: The new names of functions by the old ones.
+    """
     if node.op in functions:
         node.op = functions[node.op]
     for value in node.attr.values():
@@ -303,6 +329,10 @@ def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableD
 
     TensorFlow 2's SavedModels assign from within a function. The initial values of their variables are not known, so
     the new one is a placeholder: to initialize without a value fails, and says so, rather than give zeros.
+
+    Args:
+        handle: The NodeDef of the handle op.
+        variable: The variable.
     """
     nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle

@@ -55,7 +55,12 @@ def check_size(ops: int, copies: int) -> None:
 
 
 def taken_names(index: GraphIndex, scope: str) -> set[str]:
-    """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy"."""
+    """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy".
+
+    Args:
+        index: The graph.
+        scope: A name scope; names are cut to as many parts as it has.
+    """
     depth, names_by_depth = scope.count("/") + 1, _taken.setdefault(index, {})
     if depth not in names_by_depth:
         names = {"/".join(name.split("/", depth)[:depth]) for name in index.names}
@@ -93,7 +98,7 @@ def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: st
 
 
 class DeviceOptions(Protocol):
-    """What `Clone` says of devices."""
+    """The options of `Clone` for devices."""
 
     @property
     def device(self) -> str | tuple[tuple[str, str], ...] | None:

@@ -1,3 +1,4 @@
+from .commands import TRAINS as TRAINS
 from .commands import Freeze as Freeze
 from .commands import StripTraining as StripTraining
 from .commands import results as results

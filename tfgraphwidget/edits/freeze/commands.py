@@ -42,12 +42,18 @@ TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimizer updates variables with."""
 _ACCUMULATOR = "EmptyTensorList"
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
+_REGULARIZATION, _REGULARIZER = "regularization_losses", re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
 
 @register(
     button=EditButton(
-        "Freeze", "Convert variables to constants and keep only what the outputs need", on="graph", order=100
+        "Freeze",
+        "Convert variables to constants and keep only what the outputs need",
+        on="graph",
+        order=100,
+        group="For inference",
+        keywords="variables to constants convert_variables_to_constants",
     )
 )
 @dataclass(frozen=True)
@@ -66,11 +72,15 @@ class Freeze(Command):
     inputs: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Froze the graph for {subject_text(self.outputs)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value."""
+        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         need = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
         variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
@@ -137,7 +147,14 @@ def _key(tensor: str) -> str:
 
 
 @register(
-    button=EditButton("Strip training", "Remove gradients, optimizers, savers and summaries", on="graph", order=110)
+    button=EditButton(
+        "Strip training",
+        "Remove gradients, optimizers, savers and summaries",
+        on="graph",
+        order=110,
+        group="For inference",
+        keywords="strip_unused_nodes prune dead code elimination extract_sub_graph",
+    )
 )
 @dataclass(frozen=True)
 class StripTraining(Command):
@@ -151,12 +168,20 @@ class StripTraining(Command):
 
     outputs: tuple[str, ...]
 
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return "Strip training"
+
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Stripped training, and kept what {subject_text(self.outputs)} needs"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; raises UnknownName, and GraphEditError if there is nothing to remove."""
+        """The patch; raises UnknownName, and GraphEditError if there is nothing to remove.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         needed = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
         variables = definitions(index, [i for i in sorted(needed) if index.types[i] in HANDLES])
@@ -217,10 +242,21 @@ def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
     return NodeChange(node, after)
 
 
+def _penalties(index: GraphIndex) -> set[str]:
+    """The ops of regularization losses: only a loss reads them. A GraphDef has no collections, so names count too."""
+    members = {split_tensor(member.name)[0] for member in index.collections.get(_REGULARIZATION, ())}
+    return members | {name for name in index.names if _REGULARIZER.search(name)}
+
+
 def results(index: GraphIndex) -> tuple[str, ...]:
     """The ops that a graph seems to be for: those whose outputs have no consumer, training and bookkeeping left out.
 
+    Regularization losses that no loss reads are left out where there is anything else.
+
     For who names no outputs. GraphEditError when there are none.
+
+    Args:
+        index: The graph.
     """
     train = [i for i, kind in enumerate(index.types) if TRAINS.fullmatch(kind)]
     train += [index.op(member.name) for member in index.collections.get("train_op", ())]
@@ -235,6 +271,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     for variable in definitions(index, handles(index)).values():
         aside[sorted(own_ops(index, variable))] = True
     # A loss that only its gradients read is a result; what only feeds an optimizer or a Saver is none.
+    penalties = _penalties(index)
     slopes, names = set(training), []
     for i in np.flatnonzero(~aside).tolist():
         readers = set(index.consumers.row(i).tolist())
@@ -242,6 +279,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
         is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(i))
         if is_end and is_value and index.types[i] not in CONSTANTS and _is_computed(index, i):
             names.append(index.names[i])
+    names = [name for name in names if name not in penalties] or names
     if not names:
         raise GraphEditError("Nothing here looks like a result; mark the output ops first, or name them as outputs.")
     return tuple(names)
@@ -251,3 +289,15 @@ def _is_computed(index: GraphIndex, op: int) -> bool:
     """Whether something is fed or read to compute an op."""
     before = np.flatnonzero(traversal.backward(index, [op]))
     return any(is_placeholder(index.types[i]) or index.types[i] in HANDLES for i in before.tolist())
+
+
+def without_training(index: GraphIndex) -> tuple[StripTraining, ...]:
+    """The command that strips training from a graph, as a suggested fix; none where nothing looks like a result.
+
+    Args:
+        index: The graph.
+    """
+    try:
+        return (StripTraining(results(index)),)
+    except GraphEditError:
+        return ()

@@ -1,9 +1,9 @@
 """FoldBatchNorm: a batch normalization of constants goes into the weights of the layer before or behind it.
 
 What a normalization does in inference is to multiply each channel by a number and to add another one. A convolution (or
-matrix product) with weights times these numbers gives the same, and what is added to its result adds the rest. Both
-ways to write it are known: one FusedBatchNorm op, and the arithmetic of `tf.nn.batch_normalization`. A matrix product
-that reads what is normalized takes the numbers in by its rows.
+matrix product) with weights times these numbers gives the same, and what is added to its result adds the rest. Three
+ways to write it are known: one FusedBatchNorm op, one BatchNormWithGlobalNormalization op, and the arithmetic
+of `tf.nn.batch_normalization`. A matrix product that reads what is normalized takes the numbers in by its rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import only_read
+from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, attribute, resolve_ops
@@ -37,13 +38,21 @@ from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 
 Tensor = tuple[int, int]
 _BIASES = SUMS | {"BiasAdd"}
+_OLD_BATCH_NORM = "BatchNormWithGlobalNormalization"
 _READS = frozenset({"ReadVariableOp"})
 _NO_CONSTANTS = "its numbers are not constants; freeze the graph first, which makes constants of variables"
 _NO_LAYER = "{!r} before it is no convolution or matrix product of constant weights that only it reads"
 
 
 @register(
-    button=EditButton("Fold batch norm", "Fold batch normalization into the preceding weights", on="graph", order=120)
+    button=EditButton(
+        "Fold batch norm",
+        "Fold batch normalization into the preceding weights",
+        on="graph",
+        order=120,
+        group="For inference",
+        keywords="fold_batch_norms fuse normalization",
+    )
 )
 @dataclass(frozen=True)
 class FoldBatchNorm(Command):
@@ -60,11 +69,15 @@ class FoldBatchNorm(Command):
     what: OpsArgument = ()
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return "Folded batch normalization" + (f" of {subject_text(self.what)}" if self.what else "")
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""
+        """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
         patch, why = _plan_folds(context, ops, _unchanging(context), frozenset(), set(index.functions))
@@ -151,6 +164,7 @@ class _Fold:
         epsilon: Of a fused one.
         shift: What `end` adds; None where it is `op`.
         base: What is normalized, if the layer is behind; None if that is before.
+        has_scale: Whether a fused one multiplies by its scale.
     """
 
     op: int
@@ -160,6 +174,7 @@ class _Fold:
     epsilon: float = 0.0
     shift: Tensor | None = None
     base: Tensor | None = None
+    has_scale: bool = True
 
     def numbers(self, index: GraphIndex) -> list[str]:
         """The names of all constants that take part."""
@@ -187,6 +202,8 @@ class _Folding:
         kind = self.index.types[op]
         if kind in FUSED_BATCH_NORMS:
             return self._fold_fused(op)
+        if kind == _OLD_BATCH_NORM:
+            return self._fold_old(op)
         return self._multiplication(op) if kind == "Mul" else None
 
     def _refuse(self, op: int, why: str) -> None:
@@ -207,6 +224,21 @@ class _Folding:
         else:
             return _Fold(op, op, layer, tuple(ends[1:5]), _attribute(index, op, "epsilon").f)
         return None
+
+    def _fold_old(self, op: int) -> _Fold | None:
+        """The normalization that one op of the first files of TensorFlow is."""
+        ends = self._inputs(op)
+        if len(ends) != 5 or not all(self.constants[end[0]] for end in ends[1:]):
+            self._refuse(op, _NO_CONSTANTS)
+            return None
+        layer = self._before(op, ends[0])
+        if layer is None:
+            self._refuse(op, _NO_LAYER.format(self.index.names[ends[0][0]]))
+            return None
+        mean, variance, offset, scale = ends[1:]
+        has_scale = _attribute(self.index, op, "scale_after_normalization").b
+        epsilon = _attribute(self.index, op, "variance_epsilon").f
+        return _Fold(op, op, layer, (scale, offset, mean, variance), epsilon, has_scale=has_scale)
 
     def _multiplication(self, op: int) -> _Fold | None:
         index, ends = self.index, self._inputs(op)
@@ -402,17 +434,7 @@ class _Making:
         `functions` are those that the other one calls, and the graph lacks.
         """
         definition, unread = new
-        node, name = self._rewriter.node(op), definition.signature.name
-        key, _, number = label.rstrip("]").partition("[")
-        if key in ("", "f"):
-            _drop_arguments(definition, node, unread)
-        if not key:
-            node.op = name
-        elif number:
-            node.attr[key].list.func[int(number)].name = name
-        else:
-            node.attr[key].func.name = name
-        node.attr.pop("_gradient_op_type", None)  # it is that of the old function
+        redirect_call(self._rewriter.node(op), label, definition, unread)
         self._functions += [*functions, definition]
 
     def _lead(self, old: int, last: str) -> None:
@@ -425,13 +447,13 @@ class _Making:
             node.input[:] = [f"^{last}" if text == f"^{index.names[old]}" else text for text in node.input]
 
     def _numbers(self, fold: _Fold) -> tuple[Array, Array | None]:
-        """What each channel is multiplied by, and what is added; None for nothing."""
+        """The factor and the addend of each channel; None if there are none."""
         values = [self._value(tensor).astype(np.float64) for tensor in fold.parameters]
         if len(values) == 1:
             shift = None if fold.shift is None else self._value(fold.shift).astype(np.float64).reshape(-1)
             return values[0].reshape(-1), shift
         scale, offset, mean, variance = values
-        factor = scale / np.sqrt(variance + fold.epsilon)
+        factor = (scale if fold.has_scale else 1.0) / np.sqrt(variance + fold.epsilon)
         return factor, offset - mean * factor
 
     def _value(self, tensor: Tensor) -> Array:
@@ -514,28 +536,6 @@ class _Making:
         )
 
 
-def _drop_arguments(definition: FunctionDef, call: NodeDef, numbers: Collection[int]) -> None:
-    """Take arguments from a function, and from the only op that calls it."""
-    remaining = [k for k in range(len(definition.signature.input_arg)) if k not in numbers]
-    arguments = [definition.signature.input_arg[k] for k in remaining]
-    copies = [type(argument).FromString(argument.SerializeToString()) for argument in arguments]
-    del definition.signature.input_arg[:]
-    definition.signature.input_arg.extend(copies)
-    attributes = {k: definition.arg_attr[k].SerializeToString() for k in remaining if k in definition.arg_attr}
-    definition.arg_attr.clear()
-    for now, k in enumerate(remaining):
-        if k in attributes:
-            definition.arg_attr[now].ParseFromString(attributes[k])
-    ids = dict(definition.resource_arg_unique_id)
-    definition.resource_arg_unique_id.clear()
-    definition.resource_arg_unique_id.update({now: ids[k] for now, k in enumerate(remaining) if k in ids})
-    data = [text for text in call.input if text[:1] != "^"]
-    call.input[:] = [*(data[k] for k in remaining), *(text for text in call.input if text[:1] == "^")]
-    if "Tin" in call.attr:
-        types = list(call.attr["Tin"].list.type)
-        call.attr["Tin"].list.type[:] = [types[k] for k in remaining]
-
-
 def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
     """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
     node = index.nodes[op]
@@ -546,9 +546,10 @@ def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
 def _scale_weights(index: GraphIndex, layer: int, weights: Array, factor: Array) -> Array:
     """Weights times a number for each channel that they give."""
     if factor.size == 1:
-        return weights * factor.reshape(())
-    if index.types[layer] == "DepthwiseConv2dNative":
-        return weights * factor.reshape(weights.shape[-2:])
-    if _attribute(index, layer, "transpose_b").b:
-        return weights * factor.reshape(-1, 1)
-    return weights * factor
+        factor = factor.reshape(())
+    elif index.types[layer] == "DepthwiseConv2dNative":
+        factor = factor.reshape(weights.shape[-2:])
+    elif _attribute(index, layer, "transpose_b").b:
+        factor = factor.reshape(-1, 1)
+    scaled: Array = weights * factor
+    return scaled

@@ -38,17 +38,26 @@ class VariableValue:
 class Naming(Protocol):
     """How a graph, or the body of a function, names things."""
 
-    framed: bool
+    has_frames: bool
     """Whether there may be loops of TensorFlow 1: a new constant must then stand in the loop of what reads it."""
 
     def output(self, node: NodeDef, port: int) -> str:
-        """How others read an output of an op that hands on what it reads, or of a Const."""
+        """How others read an output of an op that hands on what it reads, or of a Const.
+
+        Args:
+            node: The NodeDef of an op.
+            port: The number of the output.
+        """
 
     def maker(self, text: str) -> str:
         """The control input on the op that makes a tensor which is read as `text`; "" when none is needed."""
 
     def free(self, base: str) -> str:
-        """A name for a new op."""
+        """A name for a new op.
+
+        Args:
+            base: The name to start from.
+        """
 
 
 def updated_variables(
@@ -74,7 +83,12 @@ def updated_variables(
 
 
 def forwarded_references(node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
-    """By port the references that an op, which is no call, hands on."""
+    """By port the references that an op, which is no call, hands on.
+
+    Args:
+        node: The NodeDef of an op.
+        references: The values of variables by the numbers of the ops that refer to them.
+    """
     if node.op == "IdentityN":
         return dict(references)
     kind = _PLAIN.get(node.op, node.op)
@@ -192,7 +206,7 @@ def _gather(node: NodeDef, value: VariableValue, naming: Naming) -> list[NodeDef
     data = [text for text in node.input if text[:1] != "^"]
     axis = type(node)(name=naming.free(f"{node.name}/axis"), device=node.device)
     make_constant(axis, DT_INT32).int_val.append(batch)
-    if naming.framed and naming.maker(data[1]):
+    if naming.has_frames and naming.maker(data[1]):
         axis.input.append(naming.maker(data[1]))
     node.input[:] = [*data, naming.output(axis, 0), *(text for text in node.input if text[:1] == "^")]
     return [axis, node]
@@ -223,22 +237,45 @@ _OUTPUTS = {"ReadVariableOp": "value", **dict.fromkeys(IS_INITIALIZED, "is_initi
 
 
 class Calls(Protocol):
-    """What is known of functions and of the ops that call them; see `edits.freeze.variables_to_constants`."""
+    """The functions and the ops that call them; see `edits.freeze.variables_to_constants`."""
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type."""
+        """The OpDef of an op type.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
 
     def calls(self, node: NodeDef) -> bool:
-        """Whether an op is a call whose arguments are its inputs."""
+        """Whether an op is a call whose arguments are its inputs.
+
+        Args:
+            node: The NodeDef of an op.
+        """
 
     def gives(self, node: NodeDef, references: Mapping[int, VariableValue]) -> dict[int, VariableValue]:
-        """By port the references that a call hands on."""
+        """By port the references that a call hands on.
+
+        Args:
+            node: The NodeDef of an op.
+            references: The values of variables by the numbers of the ops that refer to them.
+        """
 
     def does(self, node: NodeDef, references: Mapping[int, VariableValue]) -> tuple[frozenset[str], frozenset[str]]:
-        """The variables that a call updates, and those that it reads."""
+        """The variables that a call updates, and those that it reads.
+
+        Args:
+            node: The NodeDef of an op.
+            references: The values of variables by the numbers of the ops that refer to them.
+        """
 
     def rewrite_call(self, node: NodeDef, references: Mapping[int, VariableValue]) -> NodeDef:
-        """The call of functions that take values; `node` is changed."""
+        """The call of functions that take values; `node` is changed.
+
+        Args:
+            node: The NodeDef of an op.
+            references: The values of variables by the numbers of the ops that refer to them.
+        """
 
 
 class ValueRewriter:
@@ -256,7 +293,11 @@ class ValueRewriter:
         self._reads: dict[str, frozenset[str]] = {}
 
     def references(self, node: NodeDef) -> dict[int, VariableValue]:
-        """By input slot the references that an op is given."""
+        """By input slot the references that an op is given.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         data = [text.removesuffix(":0") if text.count(":") == 1 else text for text in node.input if text[:1] != "^"]
         return {slot: self.values[text] for slot, text in enumerate(data) if text in self.values}
 
@@ -330,7 +371,11 @@ class ValueRewriter:
         return rewrite_node(copy, references, self.naming)
 
     def update_error(self, op: str) -> GraphEditError:
-        """The refusal of an update whose result is needed."""
+        """The refusal of an update whose result is needed.
+
+        Args:
+            op: The name of the op.
+        """
         variable = next(iter(self._updates.get(op, ())), "")
         return GraphEditError(
             f"Op {op!r} updates variable {variable!r} and the outputs need its result, which a constant cannot give; "

@@ -67,7 +67,11 @@ class FunctionSpecializer:
         self._open: set[str] = set()
 
     def reachable(self, nodes: Iterable[NodeDef]) -> tuple[FunctionDef, ...]:
-        """The new functions that NodeDefs call, and those that these call."""
+        """The new functions that NodeDefs call, and those that these call.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+        """
         functions: dict[str, FunctionDef] = {}
         stack = list(nodes)
         while stack:
@@ -78,11 +82,19 @@ class FunctionSpecializer:
         return tuple(functions.values())
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type."""
+        """The OpDef of an op type.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
         return self.index.typing.definition(op_type)
 
     def calls(self, node: NodeDef) -> bool:
-        """Whether an op is a call whose arguments are its inputs."""
+        """Whether an op is a call whose arguments are its inputs.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         return node.op in _FIRST or node.op in self.index.functions
 
     def _specialized_functions(self, node: NodeDef, references: References) -> dict[str, SpecializedFunction]:
@@ -95,7 +107,12 @@ class FunctionSpecializer:
         }
 
     def gives(self, node: NodeDef, references: References) -> dict[int, VariableValue]:
-        """By port the references that a call hands on."""
+        """By port the references that a call hands on.
+
+        Args:
+            node: The NodeDef of an op.
+            references: The variables that are replaced by constants.
+        """
         return dict(
             next(
                 (special.gives for special in self._specialized_functions(node, references).values() if special.gives),
@@ -104,7 +121,12 @@ class FunctionSpecializer:
         )
 
     def does(self, node: NodeDef, references: References) -> tuple[frozenset[str], frozenset[str]]:
-        """The variables that a call updates, and those that it reads."""
+        """The variables that a call updates, and those that it reads.
+
+        Args:
+            node: The NodeDef of an op.
+            references: The variables that are replaced by constants.
+        """
         specials = self._specialized_functions(node, references).values()
         updates = frozenset().union(*(special.updates for special in specials))
         reads = frozenset().union(*(special.reads for special in specials))
@@ -118,7 +140,12 @@ class FunctionSpecializer:
         return updates, reads
 
     def rewrite_call(self, node: NodeDef, references: References) -> NodeDef:
-        """The call of functions that take values; `node` is changed."""
+        """The call of functions that take values; `node` is changed.
+
+        Args:
+            node: The NodeDef of an op.
+            references: The variables that are replaced by constants.
+        """
         specials, first = self._specialized_functions(node, references), _FIRST.get(node.op, 0)
         gives = self.gives(node, references)
         self._check_agree(node, references, specials, gives)
@@ -161,7 +188,12 @@ class FunctionSpecializer:
             )
 
     def special(self, name: str, references: References) -> SpecializedFunction:
-        """The function that takes values for the arguments of these numbers."""
+        """The function that takes values for the arguments of these numbers.
+
+        Args:
+            name: The name of the function.
+            references: The variables that are replaced by constants.
+        """
         key = (name, *((k, v.variable, v.dtype) for k, v in sorted(references.items())))
         if key not in self._specializations:
             if name in self._open:
@@ -229,7 +261,7 @@ class _BodyNaming:
     """How the body of a function names things."""
 
     def __init__(self, body: FunctionDef, index: GraphIndex) -> None:
-        self.framed = any(node.op in ENTER for node in body.node_def)
+        self.has_frames = any(node.op in ENTER for node in body.node_def)
         self._index = index
         self._used_names = {node.name.lower() for node in body.node_def}
         self._arguments = {arg.name for arg in body.signature.input_arg}
@@ -254,7 +286,12 @@ class _BodyNaming:
 
 
 def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
-    """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known."""
+    """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known.
+
+    Args:
+        index: The graph.
+        outputs: The outputs.
+    """
     ops = np.flatnonzero(needed_ops(index, (), outputs)).tolist()
     values = {index.names[i]: _variable_value(index.nodes[i]) for i in ops if index.types[i] == "VarHandleOp"}
     rewriter = ValueRewriter(
@@ -398,7 +435,7 @@ class _GraphNaming:
     """How a graph names things."""
 
     def __init__(self, index: GraphIndex) -> None:
-        self.framed = not V1_LOOPS.isdisjoint(index.kinds[0])
+        self.has_frames = not V1_LOOPS.isdisjoint(index.kinds[0])
         self._index = index
         self._used_names: set[str] = set()
 

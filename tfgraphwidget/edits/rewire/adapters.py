@@ -30,6 +30,10 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     """Put an op of that type between each moved input and what it is to read, where that fits it.
 
     One for all inputs that need the same. Raises GraphEditError when it would fit none.
+
+    Args:
+        moves: The edges that are moved.
+        kind: The op type of the new ops.
     """
     if kind not in _ADAPTERS:
         choices = ", ".join(map(repr, _ADAPTERS))
@@ -40,7 +44,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
         if setting is not None:
             if (new, setting) not in adapters:
                 adapters[new, setting] = _BUILDERS[kind](moves, slot, new, setting)
-            moves.adapted[slot] = adapters[new, setting]
+            moves.adapter_ops[slot] = adapters[new, setting]
     if not adapters:
         ends = next(
             (f" ({moves.tensor_name(new)!r} for {moves.tensor_name(old)!r})" for _, old, new in moves.changed_inputs()),
@@ -50,7 +54,11 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
 
 
 def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
-    """The mends that could help: a Cast where dtypes differ, else what makes the static shapes the same."""
+    """The mends that could help: a Cast where dtypes differ, else what makes the static shapes the same.
+
+    Args:
+        moves: The edges that are moved.
+    """
     edges = [(old, new) for _, old, new in moves.changed_inputs() if new[0] < len(moves.index)]
     differ = [(old, new) for old, new in edges if _base(moves, old) != _base(moves, new)]
     if differ:
@@ -130,7 +138,7 @@ def _make_with_integers(
 
 
 def _loop_control_inputs(moves: EdgeMoves, tensor: Tensor) -> tuple[str, ...]:
-    """What a constant waits for, so that it is there whenever the tensor is: a loop has its own."""
+    """The control inputs of a constant that runs whenever the tensor does: a loop has its own."""
     if not may_run_in_frames(moves.index, [tensor[0]]) or not frames_of(moves.index).source_context(tensor):
         return ()
     return (as_input(moves.name(tensor[0]), CONTROL),)
@@ -168,6 +176,10 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     """A placeholder for what a tensor gives, of its dtype and its static shape; its number.
 
     Raises GraphEditError for what cannot be fed.
+
+    Args:
+        moves: The edges that are moved.
+        tensor: The tensor.
     """
     op, port = tensor
     dtype, tensor_text = _base(moves, tensor), moves.tensor_name(tensor)

@@ -9,6 +9,7 @@ import numpy as np
 from tfgraphwidget.edits.clone.boundary_inputs import compatible
 from tfgraphwidget.edits.command import subject_text
 from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.freeze.commands import without_training
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType, placeholder
@@ -55,11 +56,15 @@ class Bypass(Rewire):
     gradients: bool = False
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Bypassed {subject_text(self.what)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         part = as_part(index, self.what)
         moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)
@@ -72,6 +77,7 @@ class Bypass(Rewire):
             raise GraphEditError(
                 f"{self.what!r} has no consumers, so there is nothing to bypass; choose ops that are read.",
                 part.ops[:3],
+                code="nothing-to-bypass",
             )
         ways = self._ways(moves, boundary)
         for tensor, way in ways.items():
@@ -128,11 +134,11 @@ class Bypass(Rewire):
                 continue
             if len(leaving) > 1 or len(fitting) != 1:
                 raise GraphEditError(
-                    f"The gradients of {self.what!r} come in as "
-                    f"{names_text([moves.tensor_name(tensor) for tensor in entering]) or 'nothing'} and go on as "
-                    f"{names_text([moves.tensor_name(tensor) for tensor in leaving])}, and no pair of them belongs "
-                    "together; strip training, bypass it, and compute the gradients again.",
+                    f"{len(entering):,} gradients enter {self.what!r} and {len(leaving):,} leave it, so its gradients "
+                    "cannot be bypassed with it; compute them again after the bypass, and strip training before it.",
                     [moves.name(op) for op, _ in (*leaving, *entering)],
+                    without_training(moves.index),
+                    code="gradients-not-bypassed",
                 )
             moves.inputs.update(dict.fromkeys(boundary.leaving[leaving[0]], fitting[0]))
             moves.notes.append(
@@ -161,24 +167,26 @@ class Bypass(Rewire):
                 f"those that read {output_text}; choose one of them.",
                 ops,
                 [replace(self, by=moves.tensor_name(way)) for way in fitting],
+                code="several-inputs-fit",
             )
         inputs_text = ", ".join(f"{moves.tensor_name(t)!r} ({_description(moves, t)})" for t in entering) or "nothing"
         raise GraphEditError(
             f"{self.what!r} reads {inputs_text}, and none of it fits those that read {output_text}; connect each of "
             "them to another tensor instead.",
             ops,
+            code="no-input-fits",
         )
 
     def _go_round(self, moves: EdgeMoves, boundary: Boundary, part: Selection, ways: set[int]) -> None:
         """Let who waits for an op of the part wait for what comes before the part."""
-        around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.waited})
+        around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.control_inputs})
         for op in boundary.waiting:
             waits = [
                 control_input for control_input in moves.current_control_inputs(op) if control_input not in part.ids
             ]
             moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *(other for other in around if other != op)]))
-        if boundary.waited and ways:
-            before = names_text([moves.name(op) for op in boundary.waited])
+        if boundary.control_inputs and ways:
+            before = names_text([moves.name(op) for op in boundary.control_inputs])
             moves.notes.append(f"{self.what!r} waits for {before}; the ops that read past it do not.")
 
 
@@ -206,7 +214,7 @@ class Detach(Rewire):
     names: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Detached {subject_text(self.what)}"
 
     @property
@@ -215,7 +223,11 @@ class Detach(Rewire):
         return True
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         part = as_part(index, self.what)
         moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)
@@ -224,7 +236,7 @@ class Detach(Rewire):
         for tensor, slots in (boundary.leaving if self.outputs else {}).items():
             self._stand_in(moves, tensor, slots)
         if self.control:
-            for op in np.flatnonzero(part.mask).tolist() if boundary.waited else ():
+            for op in np.flatnonzero(part.mask).tolist() if boundary.control_inputs else ():
                 moves.control_inputs[op] = tuple(
                     control_input for control_input in moves.current_control_inputs(op) if control_input in part.ids
                 )
@@ -271,7 +283,7 @@ def _input_gradients(boundary: Boundary, backward: Mask, scope: str) -> list[Ten
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:
-    """What callers are given leaves the part too, though no op reads it."""
+    """Add the tensors that callers receive to those that leave the part, though no op reads them."""
     for end in (tensors(context.index, name)[0] for name in context.external_tensors):
         if boundary.mask[end[0]]:
             boundary.leaving.setdefault(end, [])
@@ -304,7 +316,7 @@ def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
 
 
 def _computed_from_inputs(index: GraphIndex, candidates: list[Tensor]) -> list[Tensor]:
-    """Those of some tensors that are no variables or constants of the layer: they depend on what comes from outside."""
+    """The tensors that depend on inputs from outside, and are not variables or constants of the layer."""
     fed = computed_from_outside(index)
     return [tensor for tensor in candidates if fed[tensor[0]]]
 

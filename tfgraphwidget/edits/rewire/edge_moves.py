@@ -26,7 +26,7 @@ class EdgeMoves:
         inputs: The tensor that each changed input reads after the edit.
         control_inputs: The ops that each changed op waits for after the edit.
         new_nodes: NodeDefs that the edit adds, numbered after the ops of `index`.
-        adapted: For inputs with an adapter, the number of that new op; it reads the tensor of `inputs`.
+        adapter_ops: For inputs with an adapter, the number of that new op; it reads the tensor of `inputs`.
         notes: Sentences for the user.
         output_renames: For outputs of a function or signature, the tensor that is returned instead.
         new_names: The names that `free_name` has returned.
@@ -38,7 +38,7 @@ class EdgeMoves:
         self.inputs: dict[Slot, Tensor] = {}
         self.control_inputs: dict[int, tuple[int, ...]] = {}
         self.new_nodes: list[NodeDef] = []
-        self.adapted: dict[Slot, int] = {}
+        self.adapter_ops: dict[Slot, int] = {}
         self.notes: list[str] = []
         self.output_renames: dict[str, str] = {}
         self.new_names: list[str] = []
@@ -49,19 +49,23 @@ class EdgeMoves:
     # What is there
 
     def current_input(self, slot: Slot) -> Tensor:
-        """What an input reads before the edit."""
+        """The tensor that an input reads before the edit.
+
+        Args:
+            slot: The input: an op and the position among its inputs.
+        """
         at = self.index.inputs.start[slot[0]] + slot[1]
         return int(self.index.inputs.values[at]), int(self.index.ports[at])
 
     def current_inputs(self, op: int) -> list[Tensor]:
-        """What an op reads before the edit, in slot order."""
+        """The tensors that an op reads before the edit, in slot order."""
         start, end = self.index.inputs.start[op : op + 2].tolist()
         return list(
             zip(self.index.inputs.values[start:end].tolist(), self.index.ports[start:end].tolist(), strict=True)
         )
 
     def current_control_inputs(self, op: int) -> tuple[int, ...]:
-        """What an op waits for before the edit."""
+        """The control inputs of an op before the edit."""
         return tuple(self.index.controls.row(op).tolist())
 
     def readers(self, tensor: Tensor) -> list[Slot]:
@@ -100,8 +104,12 @@ class EdgeMoves:
         return [(slot, old, new) for slot, old, new in edges if old != new]
 
     def new_source(self, slot: Slot) -> Tensor:
-        """What an input is to read itself: the output of the op between, if there is one."""
-        return (self.adapted[slot], 0) if slot in self.adapted else self.inputs[slot]
+        """The tensor that an input will read: the output of its adapter, if there is one.
+
+        Args:
+            slot: The input: an op and the position among its inputs.
+        """
+        return (self.adapter_ops[slot], 0) if slot in self.adapter_ops else self.inputs[slot]
 
     def changed_control_inputs(self) -> dict[int, tuple[int, ...]]:
         """Each op that is to wait for other ops than before; for which."""
@@ -183,7 +191,12 @@ class EdgeMoves:
 
 
 def owners_of(csr: Csr, edges: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """The rows that some values of a CSR stand in, by the places of the values."""
+    """The rows that some values of a CSR stand in, by the places of the values.
+
+    Args:
+        csr: The edges, as rows of a sparse matrix.
+        edges: The numbers of edges.
+    """
     return np.searchsorted(csr.start, edges, side="right") - 1
 
 
@@ -191,18 +204,18 @@ def owners_of(csr: Csr, edges: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]
 
 
 class Boundary:
-    """What crosses the boundary of the ops for which `mask` is true.
+    """The edges that cross the boundary of the ops for which `mask` is true.
 
     `entering` are the tensors that come in, in the order of first use, with the inputs inside that read them;
-    `leaving` those that ops outside read, in graph order, with the inputs that do. `waited` are the ops outside that
-    ops inside wait for, `waiting` those outside that wait for ops inside.
+    `leaving` those that ops outside read, in graph order, with the inputs that do. `control_inputs` are the ops outside
+    that ops inside wait for, `waiting` those outside that wait for ops inside.
     """
 
     def __init__(self, index: GraphIndex, mask: Mask) -> None:
         self.index, self.mask = index, mask
         self.entering = self._read(into=True)
         self.leaving = dict(sorted(self._read(into=False).items()))
-        self.waited = sorted({control_input for _, _, control_input in self._crossing(index.controls, into=True)})
+        self.control_inputs = sorted({op for _, _, op in self._crossing(index.controls, into=True)})
         self.waiting = sorted({waiter for _, waiter, _ in self._crossing(index.controls, into=False)})
 
     def _crossing(self, rows: Csr, *, into: bool) -> list[tuple[int, int, int]]:

@@ -31,7 +31,7 @@ Tensor = tuple[int, int]
 
 
 class ExecutionFrames:
-    """Where the ops of an index run. Op numbers that it has not are of ops outside of all loops and branches."""
+    """The frames in which the ops of an index run. Ops outside of all loops and branches are missing."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index, self.contexts = index, Contexts(index)
@@ -255,7 +255,7 @@ class ExecutionFrames:
 
 
 def frames_of(index: GraphIndex) -> ExecutionFrames:
-    """Where the ops of an index run; found out once, and kept with the index, as long as that is."""
+    """The frames in which the ops of an index run; computed once per index."""
     frames = index.__dict__.get("within")
     if not isinstance(frames, ExecutionFrames):
         frames = index.__dict__["within"] = ExecutionFrames(index)
@@ -263,7 +263,12 @@ def frames_of(index: GraphIndex) -> ExecutionFrames:
 
 
 def may_run_in_frames(index: GraphIndex, ops: Iterable[int]) -> bool:
-    """Whether any of these ops depends on a v1 loop or conditional, and so may run in one."""
+    """Whether any of these ops depends on a v1 loop or conditional, and so may run in one.
+
+    Args:
+        index: The graph.
+        ops: The numbers of the ops.
+    """
     kinds, codes = index.kinds
     special = [code for code, kind in enumerate(kinds) if kind in ENTER or kind in SWITCH]
     if not special:

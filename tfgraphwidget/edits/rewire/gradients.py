@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfgraphwidget.edits.freeze.commands import without_training
 from tfgraphwidget.edits.rewire.operands import as_part
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Mask, Selection
@@ -56,9 +57,11 @@ def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
             continue
         if len(_GRAD.findall(name)) > 1:
             raise GraphEditError(
-                f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; strip "
-                "training, bypass them, and compute the gradients again.",
+                f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; "
+                "compute the gradients again after the bypass, and strip training before it.",
                 [name],
+                without_training(index),
+                code="gradients-of-gradients",
             )
         mask[op] = True
         scopes[scope] = None
@@ -66,7 +69,12 @@ def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
 
 
 def has_gradient_ops(index: GraphIndex, what: str | Selection) -> bool:
-    """Whether an op, a name scope or a selection has gradient ops in the graph."""
+    """Whether an op, a name scope or a selection has gradient ops in the graph.
+
+    Args:
+        index: The graph.
+        what: A name scope or a selection.
+    """
     return bool(gradients_of(index, as_part(index, what).mask).scopes)
 
 

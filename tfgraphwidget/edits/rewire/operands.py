@@ -17,7 +17,11 @@ Ops = tuple[str, ...] | Selection
 
 
 def as_tuple(names: Names) -> tuple[str, ...]:
-    """Names as a tuple."""
+    """Names as a tuple.
+
+    Args:
+        names: A name, or several.
+    """
     return (names,) if isinstance(names, str) else tuple(names)
 
 
@@ -25,6 +29,10 @@ def tensors(index: GraphIndex, name: str) -> list[Tensor]:
     """The tensor of a name, all tensors of an op's, the control edges of "^op".
 
     Raises UnknownName.
+
+    Args:
+        index: The graph.
+        name: The name of a tensor or an op, or "^op" for the control edges of an op.
     """
     if name[:1] == "^" and name not in index.ids:
         return [(index.op(name[1:]), CONTROL)]
@@ -81,12 +89,22 @@ def _ops(index: GraphIndex, tensor_pairs: Iterable[Tensor]) -> tuple[str, ...]:
 
 
 def is_scope(index: GraphIndex, name: str) -> bool:
-    """Whether a name means a name scope: "a/", or "a" where no op has that name."""
+    """Whether a name means a name scope: "a/", or "a" where no op has that name.
+
+    Args:
+        index: The graph.
+        name: The name of an op or a scope.
+    """
     return name not in index.ids and name.rstrip("/") in index.scopes.ids
 
 
 def members(index: GraphIndex, what: Ops) -> frozenset[int]:
-    """The numbers of the ops meant; UnknownName for a name that is neither an op's nor a scope's."""
+    """The numbers of the ops meant; UnknownName for a name that is neither an op's nor a scope's.
+
+    Args:
+        index: The graph.
+        what: A name scope, a selection, or names of ops.
+    """
     if isinstance(what, Selection):
         return what.on(index).ids
     numbers = set()
@@ -99,7 +117,12 @@ def members(index: GraphIndex, what: Ops) -> frozenset[int]:
 
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:
-    """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op."""
+    """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op.
+
+    Args:
+        index: The graph.
+        what: A name scope or a selection.
+    """
     selection = what.on(index) if isinstance(what, Selection) else None
     ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
     if not ops:
@@ -108,7 +131,12 @@ def as_part(index: GraphIndex, what: str | Selection) -> Selection:
 
 
 def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
-    """The tensors that an op, a scope or a selection gives, in graph order; of a selection of tensors these."""
+    """The tensors that an op, a scope or a selection gives, in graph order; of a selection of tensors these.
+
+    Args:
+        index: The graph.
+        what: A name scope or a selection.
+    """
     if isinstance(what, Selection) and not what.on(index).ids:
         return what.on(index).tensors
     if isinstance(what, str) and what in index.ids:
@@ -118,7 +146,12 @@ def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
 
 
 def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
-    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its consumers."""
+    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its consumers.
+
+    Args:
+        index: The graph.
+        what: A name scope or a selection.
+    """
     if isinstance(what, str) and what in index.ids:
         op = index.ids[what]
         return [[(op, k)] for k in range(len(index.inputs.row(op)))]
@@ -126,5 +159,10 @@ def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
 
 
 def count_text(things: Sized, what: str) -> str:
-    """How many there are, as text: "1 input", "2 inputs"."""
+    """How many there are, as text: "1 input", "2 inputs".
+
+    Args:
+        things: What is counted.
+        what: What is counted, in the singular.
+    """
     return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"

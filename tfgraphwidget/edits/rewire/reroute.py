@@ -51,21 +51,37 @@ class Rewire(Command):
 
     @abstractmethod
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
+        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         return self._plan_moves(context).patch()
 
     def with_final_names(self, context: PlanContext) -> Command:
-        """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
+        """The same with the names of new ops written down, if a graph without hidden ops would give them others.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         if self.names or not context.index.reserved or not self.adds:
             return self
         moves = self._plan_moves(context)
         return _replace_fields(self, names=tuple(moves.new_names)) if moves.new_names != moves.default_names else self
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
-        """Commands that may do the same where this one is refused for what the ends of edges are."""
+        """Commands that may do the same where this one is refused for what the ends of edges are.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         try:
             moves = self.edge_moves(context)
         except GraphEditError:
@@ -178,11 +194,15 @@ class Reroute(_ConsumerCommand):
     names: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Rerouted the consumers of {subject_text(self.old)} to {subject_text(self.to)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         moves, pairs = EdgeMoves(index, self.names), pair_tensors(index, self.old, self.to)
         _move_consumers(moves, pairs, self._may(index))
@@ -216,11 +236,15 @@ class Swap(_ConsumerCommand):
     names: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Swapped the {self.what} of {subject_text(self.a)} and {subject_text(self.b)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         moves, may = EdgeMoves(index, self.names), self._may(index)
         if self._of_tensors(index):
@@ -249,7 +273,7 @@ class Swap(_ConsumerCommand):
         return bool(are)
 
     def _exchange(self, moves: EdgeMoves, may: Callable[[int], bool]) -> None:
-        """Of two parts."""
+        """An exchange of two parts."""
         index = moves.index
         parts = as_part(index, self.a).ids, as_part(index, self.b).ids
         if parts[0] & parts[1]:
@@ -300,12 +324,16 @@ class Connect(Rewire):
     names: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         slot = "" if self.k is None else f", input {self.k}"
         return f"Connected {subject_text(self.source)} to {subject_text(self.target)}{slot}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         moves = EdgeMoves(index, self.names)
         source_tensors = [t for name in self._source_names(index) for t in tensors(index, name)]
@@ -405,11 +433,15 @@ class AddControlInputs(_ControlInputCommand):
     """
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Added control dependency of {self.op} on {subject_text(self.ops)}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         moves, op, ops = self._numbers(context.index, there=False)
         moves.control_inputs[op] = (*moves.current_control_inputs(op), *ops)
         return moves
@@ -426,12 +458,16 @@ class RemoveControlInputs(_ControlInputCommand):
     """
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         which = f"control dependency of {self.op} on {subject_text(self.ops)}"
         return f"Removed {which if self.ops else f'all control dependencies of {self.op}'}"
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
-        """The edges to move, not checked yet."""
+        """The edges to move, not checked yet.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         moves, op, ops = self._numbers(context.index, there=True)
         moves.control_inputs[op] = tuple(other for other in moves.current_control_inputs(op) if other not in ops)
         return moves

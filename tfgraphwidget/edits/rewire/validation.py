@@ -9,13 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor, owners_of
 from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, MERGE, NEXT, V1_CONTROL_FLOW, Csr, GraphIndex, shape_text, traversal
+from tfgraphwidget.graph import (
+    CONTROL,
+    MERGE,
+    NEXT,
+    V1_CONTROL_FLOW,
+    Csr,
+    GraphIndex,
+    shape_text,
+    shortest_path,
+    strong_components,
+    traversal,
+)
 from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
@@ -23,7 +32,11 @@ _SHOWN = 8
 
 
 def check(moves: EdgeMoves) -> None:
-    """Raise GraphEditError unless every edge may be: it names both ends and what does not fit."""
+    """Raise GraphEditError unless every edge may be: it names both ends and what does not fit.
+
+    Args:
+        moves: The edges that are moved.
+    """
     for slot, old, new in moves.changed_inputs():
         _raise_if(moves, misfit(moves, slot, old, moves.new_source(slot)), (slot[0], new[0]))
     _check_frames(moves)
@@ -234,6 +247,9 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     """A cycle that goes through a new edge, in the order in which values flow, from the op that reads it; [] for none.
 
     A loop's way round (NextIteration to Merge) is no cycle.
+
+    Args:
+        moves: The edges that are moved.
     """
     index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
     n, types = len(index), index.types
@@ -251,19 +267,15 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     readers = np.fromiter((op for op, _ in new), np.int32)
     if not traversal.along(rows, {source for _, source in new})[readers].any():
         return []
-    matrix = csr_matrix((np.ones(len(rows.values), dtype=bool), rows.values, rows.start), shape=(n, n))
-    _, part = connected_components(matrix, directed=True, connection="strong")
+    part = strong_components(rows.start, rows.values)
     edge = next(((op, source) for op, source in sorted(new) if part[op] == part[source]), None)
     if edge is None:
         return []
-    path, (_, after) = [edge[0]], breadth_first_order(matrix, edge[1])
-    while path[-1] != edge[1]:
-        path.append(int(after[path[-1]]))
-    return path
+    return shortest_path(rows.start, rows.values, edge[1], edge[0])[::-1]
 
 
 def _rows_after(moves: EdgeMoves, edges: list[tuple[Slot, Tensor, Tensor]], waits: dict[int, tuple[int, ...]]) -> Csr:
-    """What each op reads, in slot order, then what it waits for, after the edit.
+    """The inputs of each op after the edit, in slot order, then its control inputs.
 
     An edge that is gone leads from an op to itself, which no walk minds.
     """
@@ -299,7 +311,11 @@ def _without_back_edges(index: GraphIndex, rows: Csr) -> Csr:
 
 
 def path_text(names: list[str]) -> str:
-    """Names along a path; of a long one the ends."""
+    """Names along a path; of a long one the ends.
+
+    Args:
+        names: The names of the ops along the path, in order.
+    """
     if len(names) > _SHOWN:
         omitted = len(names) - _SHOWN + 1
         names = [*names[: _SHOWN // 2], f"{omitted:,} more", *names[_SHOWN // 2 + omitted :]]

@@ -11,6 +11,7 @@ from .insert import Insert as Insert
 from .insert import Spec as Spec
 from .remove import Remove as Remove
 from .rename import Rename as Rename
-from .rename import RenameKey as RenameKey
+from .replace_all import ReplaceAll as ReplaceAll
+from .replace_all import matches_of as matches_of
 from .replace_subgraph import Replace as Replace
 from .unused_ops import find_unused_ops as find_unused_ops

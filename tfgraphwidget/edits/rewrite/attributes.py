@@ -53,11 +53,15 @@ class SetAttr(Command):
     value: Any = field(metadata={"required": True})
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Set {self.name} of {self.op} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
+        """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         op = index.op(self.op)
         described, rewriter = self._attribute_def(index, op), ConsumerRewriter(index)
@@ -78,7 +82,7 @@ class SetAttr(Command):
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
 
     def _attribute_def(self, index: GraphIndex, op: int) -> OpDef.AttrDef | None:
-        """What TensorFlow says of the attribute; None for one that only the op itself has."""
+        """The AttrDef of the attribute; None for one that the OpDef does not have."""
         kind, own_names = index.types[op], frozenset(index.nodes[op].attr)
         definition = index.typing.definition(kind)
         attributes = {attr.name: attr for attr in definition.attr} if definition is not None else {}
@@ -275,12 +279,16 @@ class Place(Command):
     device: str = field(metadata={"required": True})
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         device = f"to {self.device}" if self.device else "to none"
         return f"Set the device of {subject_text(self.what)} {device}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for what is no device."""
+        """The patch; GraphEditError for what is no device.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         if not _DEVICE.fullmatch(self.device):
             raise GraphEditError(
                 f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', '/job:worker/task:1', "
@@ -345,11 +353,15 @@ class SetConstant(Command):
     value: Any = field(metadata={"required": True})
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Set {self.tensor} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for an op that is neither a constant nor a placeholder."""
+        """The patch; GraphEditError for an op that is neither a constant nor a placeholder.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         op, port = tensor(index, self.tensor)
         value = context.constant(self.value, index.dtypes(op)[port], index.shape(op, port))
@@ -397,11 +409,15 @@ class Trainable(Command):
     variables: tuple[str, ...] = field(metadata={"positional": True})
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Made only {subject_text(self.variables)} trainable" if self.variables else "Made nothing trainable"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the collection; GraphEditError for what no collection holds as a variable."""
+        """The patch of the collection; GraphEditError for what no collection holds as a variable.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         index = context.index
         variables = listed_variables(index)
         unknown = [name for name in self.variables if name not in variables]

@@ -57,7 +57,7 @@ class ConsumerRewriter:
         return changes
 
     def changes(self) -> tuple[NodeChange, ...]:
-        """What has changed, in graph order."""
+        """The changed ops, in graph order."""
         pairs = ((self.index.nodes[op], self._changed[op]) for op in sorted(self._changed))
         return tuple(
             NodeChange(before, _with_sorted_control_inputs(before, after)) for before, after in pairs if before != after
@@ -73,18 +73,33 @@ def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
 
 
 def tensor(index: GraphIndex, name: str) -> Tensor:
-    """Op and port of a tensor's name; an op's name is its first output."""
+    """Op and port of a tensor's name; an op's name is its first output.
+
+    Args:
+        index: The graph.
+        name: The name of a tensor, or of an op.
+    """
     op, port = (name, None) if name in index.ids else split_tensor(name)
     return index.op(op), port or 0
 
 
 def tensor_name(index: GraphIndex, of: Tensor) -> str:
-    """The name of a tensor."""
+    """The name of a tensor.
+
+    Args:
+        index: The graph.
+        of: The tensor.
+    """
     return f"{index.names[of[0]]}:{of[1]}"
 
 
 def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
-    """The ops that are meant, in graph order. Raises UnknownName."""
+    """The ops that are meant, in graph order. Raises UnknownName.
+
+    Args:
+        index: The graph.
+        what: A name scope, a selection, or names of ops.
+    """
     return sorted(members(index, (what,) if isinstance(what, str) else what))
 
 
@@ -192,7 +207,12 @@ class InputSpec(NamedTuple):
 
 
 def input_specs(index: GraphIndex, node: NodeDef) -> tuple[InputSpec, ...] | None:
-    """The inputs of a NodeDef, in order; None for an op that TensorFlow does not know."""
+    """The inputs of a NodeDef, in order; None for an op that TensorFlow does not know.
+
+    Args:
+        index: The graph.
+        node: The NodeDef of an op.
+    """
     definition = index.typing.definition(node.op)
     if definition is None:
         return None

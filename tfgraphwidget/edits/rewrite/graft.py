@@ -29,7 +29,7 @@ _HERE = "here"
 
 @dataclass(frozen=True)
 class Graft:
-    """What comes to a graph, and the names there of the tensors that the function gave.
+    """The ops that are added to a graph, and the names of the tensors that the function returned.
 
     `notes` say what could not be copied, a sentence each. `traced` is the trace, with the tensors that it was given.
     """
@@ -40,7 +40,9 @@ class Graft:
     traced: TracedFunction
 
 
-def graft_function(traced: TracedFunction, index: GraphIndex, sources: Sequence[str], into: str) -> Graft:
+def graft_function(
+    traced: TracedFunction, index: GraphIndex, sources: Sequence[str], into: str, *, name: str = ""
+) -> Graft:
     """Move the ops of a traced function into a graph.
 
     Args:
@@ -48,6 +50,7 @@ def graft_function(traced: TracedFunction, index: GraphIndex, sources: Sequence[
         index: The graph.
         sources: The tensors that take the place of its placeholders.
         into: The name scope of the new ops.
+        name: In place of `into`: the name of the new op; of several, that of their name scope.
 
     Returns:
         The new ops, and the names of the outputs.
@@ -56,6 +59,7 @@ def graft_function(traced: TracedFunction, index: GraphIndex, sources: Sequence[
         NameTaken: The scope is taken.
         GraphEditError: The tensors are in different loops, or the function makes state inside of one.
     """
+    into = name or into
     check_free(index, into)  # a clone from another graph might go to the root
     pairs = [split_tensor(of) for of in sources]
     stands = {name: (op, port or 0) for name, (op, port) in zip(traced.inputs, pairs, strict=True)}
@@ -67,6 +71,9 @@ def graft_function(traced: TracedFunction, index: GraphIndex, sources: Sequence[
         own = {f"{into}/{node.name}": node for node in traced.index.nodes}
         added = [_with_gradient(node, own[node.name]) for node in added if node.name in own]
         traced = replace(traced, input_sources=dict(zip(traced.inputs, sources, strict=True)))
+    if name and len(added) == 1 and not traced.captured and not patch.add.members:
+        traced = replace(traced, op_name=name)
+        added[0].name = name
     nodes = tuple(_read_tensors(node, instead) for node in added)
     members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
     names = {node.name: node.name for node in nodes}
@@ -74,7 +81,7 @@ def graft_function(traced: TracedFunction, index: GraphIndex, sources: Sequence[
     contexts = control_flow_contexts.rename_contexts(patch.add.contexts, names, {})
     change = replace(patch.add, nodes=nodes, members=members, contexts=contexts, copies=())
     dropped = patch.preview.dropped if patch.preview else ()
-    outputs = tuple(_output(name, stands, into) for name in traced.outputs)
+    outputs = tuple(_output(output, stands, traced, into) for output in traced.outputs)
     return Graft(_run_in_frames(index, traced, change, sources, into), outputs, dropped, traced)
 
 
@@ -95,9 +102,9 @@ def _read_tensors(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> Node
     return node
 
 
-def _output(name: str, stands: Mapping[str, tuple[str, int]], into: str) -> str:
+def _output(name: str, stands: Mapping[str, tuple[str, int]], traced: TracedFunction, into: str) -> str:
     op, port = split_tensor(name)
-    op, port = stands.get(op, (f"{into}/{op}", port or 0))
+    op, port = stands.get(op, (traced.name_in(into, op), port or 0))
     return f"{op}:{port}"
 
 
@@ -140,7 +147,7 @@ def _run_in_frames(
 
 
 def _values(index: GraphIndex, node: NodeDef) -> list[str]:
-    """What a control flow context calls an op: its tensors, or the op where it has none."""
+    """The names by which a control flow context lists an op: its tensors, or the op if it has none."""
     return [f"{node.name}:{port}" for port in range(len(index.typing.dtypes(node)))] or [node.name]
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command, brief_value
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, apply_patch
+from tfgraphwidget.edits.patch import Change, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import Tensor
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, readers, tensor
 from tfgraphwidget.edits.rewrite.insert import Spec, set_placeholder_spec
 from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
-from tfgraphwidget.edits.rewrite.stale_shapes import ShapeChanges, StaleConstant, stale_constants
+from tfgraphwidget.edits.rewrite.stale_shapes import ShapeChanges, stale_constants
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import PLACEHOLDERS, GraphIndex, Shape, shape_text, traversal
 from tfgraphwidget.naming import free_name, names_text, split_input
@@ -65,7 +65,7 @@ class ReplaceInput(Command):
     mend: Literal["", "Cast"] = ""
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         shape = "" if self.shape == _SAME else f"shape {brief_value(self.shape)}"
         changes = " and ".join(filter(None, [shape, f"dtype {self.dtype}" if self.dtype else ""]))
         return f"Changed {self.tensor} to {changes or 'an input'}"
@@ -74,6 +74,9 @@ class ReplaceInput(Command):
         """The patch, with the `constants` that hold an old size.
 
         Raises GraphEditError for what is no placeholder, and where an op cannot take what follows.
+
+        Args:
+            context: The graph that the edit is planned on.
         """
         index = context.index
         op, _ = tensor(index, self.tensor)
@@ -87,7 +90,8 @@ class ReplaceInput(Command):
         )
         if old[0] is None:
             return patch
-        return _Resizing(self, context.infer_shapes, index, op, _sizes(old[0], spec[0])).run(patch)
+        mends = () if self.fix else (replace(self, fix=True),)
+        return Resizing(context.infer_shapes, index, op, _sizes(old[0], spec[0]), self.fix, mends).run(patch)
 
     def fix_label(self) -> str:
         """A few words for a button."""
@@ -124,14 +128,24 @@ def _sizes(old: Shape, new: Shape) -> tuple[tuple[int, int, int | None], ...]:
 
 
 @dataclass(frozen=True)
-class _Resizing:
-    """Finds the constants that follow a new shape, round by round: what one is rewritten to tells more shapes."""
+class Resizing:
+    """Finds the constants that follow new shapes, round by round: what one is rewritten to tells more shapes.
 
-    command: ReplaceInput
+    Attributes:
+        infer: Infers static shapes.
+        index: The graph.
+        op: The placeholder; of several one whose size stands for those of all.
+        sizes: (position, old size, new size) of each dimension that was known and is another.
+        fix: Whether constants that hold an old size are rewritten.
+        mends: What to suggest where an op refuses the new shapes.
+    """
+
     infer: Infer
     index: GraphIndex
     op: int
     sizes: tuple[tuple[int, int, int | None], ...]
+    fix: bool
+    mends: tuple[Command, ...] = ()
 
     def run(self, patch: Patch) -> Patch:
         """The patch with the constants, rewritten if that was asked for."""
@@ -142,7 +156,7 @@ class _Resizing:
             changes = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
             new = [one for one in stale_constants(self._after(patch), changes) if one not in stale]
             stale |= dict.fromkeys(new)
-            mending = [one for one in new if one.proposed is not None] if self.command.fix else []
+            mending = [one for one in new if one.proposed is not None] if self.fix else []
             if not mending:
                 break
             fixed |= dict.fromkeys(mending)
@@ -172,7 +186,7 @@ class _Resizing:
         return shapes, refusal
 
     def _up_to(self, refusal: GraphEditError, patch: Patch) -> Patch:
-        """What is inferred of the part of the graph that does not need the ops that refuse."""
+        """The shapes that are inferred without the ops that refuse them."""
         index = self.index
         while refusal.ops and refusal.ops[0] in index.ids:
             unreachable = traversal.forward(index, [index.ids[refusal.ops[0]]])
@@ -192,13 +206,12 @@ class _Resizing:
         if not unresolved:
             return refusal
         names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
-        mends = [replace(self.command, fix=True)] if not self.command.fix else []
-        way = "fix=True rewrites what can be" if mends else "can be rewritten by editor.set_constant"
+        way = "fix=True rewrites what can be" if self.mends else "can be rewritten by editor.set_constant"
         return GraphEditError(
             f"{refusal.why.rstrip('.').partition('; choose')[0]}; {names} still "
             f"{'hold' if ' and ' in names else 'holds'} the old size; {way}.",
             (*dict.fromkeys(one.op for one in unresolved), *refusal.ops),
-            mends,
+            self.mends,
         )
 
 

@@ -121,23 +121,29 @@ class Insert(Command):
         never: Consumers that must not change.
         spec: The (shape, dtype) that a placeholder takes from now on.
         options: Keyword arguments of the function, as (name, value) pairs.
+        name: In place of `into`: the name of the new op; of several, that of their name scope.
     """
 
     at: str
     function: Any = field(metadata={"callable": True})
-    into: str
+    into: str = ""
     only: Ops = ()
     never: Ops = ()
     spec: Spec | None = None
-    options: tuple[tuple[str, Any], ...] = field(default=(), metadata={"pairs": True})
+    options: tuple[tuple[str, object], ...] = field(default=(), metadata={"pairs": True, "keys": True})
+    name: str = ""
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         consumers = f", for {subject_text(self.only)}" if self.only else ""
         return f"Inserted {subject_text(self.function)} after {self.at}{consumers}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives."""
+        """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         traced = self._trace(context)
         index = context.index
         at = tensor(index, self.at)
@@ -149,14 +155,14 @@ class Insert(Command):
         if self.spec is not None:
             set_placeholder_spec(index, rewriter.node(at[0]), self.spec)
             check_other_readers(index, at, self.spec, set(readers(index, at)) - set(reading))
-        graft = graft_function(traced, index, [tensor_name(index, at)], self.into)
+        graft = graft_function(traced, index, [tensor_name(index, at)], self.into, name=self.name)
         check_dtype(index, reading, at, graft.outputs[0], traced.dtype(0))
         for reader in reading:
             rewriter.redirect(reader, at, graft.outputs[0])
         is_result = not self.only and not is_placeholder(index.types[at[0]])
         return Patch(
             add=graft.change,
-            scopes=(self.into,),
+            scopes=(self.name or self.into,),
             changed=rewriter.changes(),
             notes=graft.notes,
             traced=graft.traced,

@@ -55,11 +55,15 @@ class Remove(Command):
     readers: bool = False
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Removed {subject_text(self.what)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError when an op that stays would lose what it reads."""
+        """The patch; GraphEditError when an op that stays would lose what it reads.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         patch = self.patch(context.index, context.external_tensors)
         return patch if context.ends is None else _without_results(patch, *context.ends)
 
@@ -68,7 +72,12 @@ class Remove(Command):
         return "Remove its readers too" if self.readers else ""
 
     def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
-        """The patch of a graph of which callers name the tensors `external`."""
+        """The patch of a graph of which callers name the tensors `external`.
+
+        Args:
+            index: The graph.
+            external: The names that are used from outside.
+        """
         removed = set(resolve_ops(index, self.what))
         if not removed:
             raise GraphEditError("The selection holds no ops, so there is nothing to remove; select some.")
@@ -182,23 +191,36 @@ def unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
     return protected
 
 
-def _check_variables(index: GraphIndex, removed: set[int]) -> None:
-    """A variable goes whole or not at all: its tf.Variable names these ops."""
+def variable_parts(index: GraphIndex) -> dict[int, str]:
+    """The ops that a `tf.Variable` names beside its handle, with the handle's name: initializer and snapshot.
+
+    Args:
+        index: The graph.
+    """
+    parts: dict[int, str] = {}
     for variable in index.variable_defs:
-        if index.ids.get(variable.handle) in removed:
-            continue
         for name in (variable.initializer, variable.snapshot):
-            op = split_tensor(name or "")[0]
-            if op in index.ids and index.ids[op] in removed:
-                raise GraphEditError(
-                    f"Op {op!r} is a part of variable {variable.handle!r}, which stays; remove the variable with all "
-                    "that reads it, or leave this op.",
-                    [op, variable.handle],
-                )
+            op = index.ids.get(split_tensor(name or "")[0])
+            if op is not None and index.names[op] != variable.handle:
+                parts[op] = variable.handle
+    return parts
+
+
+def _check_variables(index: GraphIndex, removed: set[int]) -> None:
+    """A variable goes whole or not at all."""
+    parts = variable_parts(index)
+    for op in sorted(removed & parts.keys()):
+        if index.ids.get(parts[op]) not in removed:
+            name = index.names[op]
+            raise GraphEditError(
+                f"Op {name!r} is a part of variable {parts[op]!r}, which stays; remove the variable with all "
+                "that reads it, or leave this op.",
+                [name, parts[op]],
+            )
 
 
 def _reconnect_control_inputs(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> None:
-    """What waited for what goes now waits for what that waited for."""
+    """Replace control inputs from removed ops by the control inputs of these."""
     for op in sorted(removed):
         for waiting in set(index.waiting_lists[op]) - removed:
             before = _remaining_control_inputs(index, op, removed)
@@ -216,7 +238,7 @@ def _reconnect_control_inputs(index: GraphIndex, removed: set[int], rewriter: Co
 
 
 def _remaining_control_inputs(index: GraphIndex, op: int, removed: set[int]) -> list[int]:
-    """What an op waited for, in the end, of what stays."""
+    """The remaining ops that an op waited for, directly or through removed ops."""
     remaining: dict[int, None] = {}
     visited, stack = {op}, [op]
     while stack:
@@ -230,7 +252,7 @@ def _remaining_control_inputs(index: GraphIndex, op: int, removed: set[int]) -> 
 
 
 def _drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:
-    """What stood beside what goes stands alone; a sentence of it."""
+    """Drop colocations with removed ops; return a sentence about it."""
     names, alone = {index.names[op] for op in removed}, []
     for op, node in enumerate(index.nodes):
         if op in removed or names.isdisjoint(colocated_with(node)):

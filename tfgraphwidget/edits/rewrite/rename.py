@@ -1,4 +1,4 @@
-"""Rename: an op, a name scope, or an input or output of a signature.
+"""Rename: an op or a name scope.
 
 An op under a new name is a new op to TensorFlow: it is added, the old one goes, and its consumers read the new one. Its
 state stays: what TensorFlow finds by the op's own name is given that name as its key
@@ -51,9 +51,7 @@ _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", 
 )
 @dataclass(frozen=True)
 class Rename(Command):
-    """Rename an op, a name scope, or an input or output of a signature.
-
-    A variable is renamed with the ops that are named after it.
+    """Rename an op or a name scope. A variable is renamed with the ops that are named after it.
 
     Attributes:
         old: An op, a scope, or "signature:key".
@@ -64,42 +62,21 @@ class Rename(Command):
     new: str
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Renamed {subject_text(self.old)} to {subject_text(self.new)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed."""
+        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         if len(self.new) > LONGEST:
             raise GraphEditError(f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}.")
         index = context.index
         names = self._names(index)
         _check_free(index, names)
-        _check_whole(index, names)
-        removal = removal_of(index, [index.ids[old] for old in names])
-        renamed_nodes = tuple(_renamed_node(node, names, index) for node in removal.nodes)
-        runners = index.extras.runners()
-        touched = tuple(pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
-        every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
-        members, renamed = _members(index, names)
-        variables = tuple(NodeCopier(names).variable(v, "") for v in removal.variables)
-        held_in = index.extras.contexts() if removal.contexts else ()
-        # A context goes on being called as the frame of its loop, which stays.
-        contexts = control_flow_contexts.rename_contexts(
-            held_in, names, {name: name for name in control_flow_contexts.context_names(held_in)}
-        )
-        pairs = tuple(names.items())
-        return Patch(
-            add=Change(
-                renamed_nodes, renamed, variables, contexts, queue_runners.rename_runners(touched, every), copies=pairs
-            ),
-            remove=replace(removal, members=members, runners=touched),
-            scopes=_scopes(index, self.old, self.new, names),
-            changed=_node_changes(index, names),
-            notes=_lost_state_notes(index, names),
-            input_renames=pairs,
-            output_renames=pairs,
-            renamed=pairs,
-        )
+        return rename_patch(index, names, _scopes(index, self.old, self.new, names))
 
     def _names(self, index: GraphIndex) -> dict[str, str]:
         """Old name -> new name of each op, in graph order."""
@@ -125,32 +102,47 @@ class Rename(Command):
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
 
 
-@register(requested=False)  # the browser asks for "rename"
-@dataclass(frozen=True)
-class RenameKey(Command):
-    """Rename an input or output of a signature; code calls `rename` for it.
+def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:
+    """Rename ops.
 
-    Attributes:
-        signature: The name of the signature.
-        key: The name of its input or output.
-        new: The new name.
+    Args:
+        index: The graph.
+        names: The new name of each op, by its old one; the new names are free.
+        scopes: The name scopes that come to be.
+
+    Returns:
+        The patch.
+
+    Raises:
+        GraphEditError: Half of a variable, or of a control flow context, would be renamed.
     """
-
-    signature: str
-    key: str
-    new: str
-
-    def sentence(self) -> str:
-        """What the edit has done, in words."""
-        return f"Renamed {self.key} of signature {self.signature} to {self.new}"
-
-    def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
-        """The patch, which changes no op."""
-        return Patch(signature_key_renames=((self.signature, self.key, self.new),))
-
-    def as_called(self) -> Rename:
-        """The call that a person writes for it."""
-        return Rename(f"{self.signature}:{self.key}", self.new)
+    names = dict(names)
+    _check_whole(index, names)
+    removal = removal_of(index, [index.ids[old] for old in names])
+    renamed_nodes = tuple(_renamed_node(node, names, index) for node in removal.nodes)
+    runners = index.extras.runners()
+    touched = tuple(pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
+    every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
+    members, renamed = _members(index, names)
+    variables = tuple(NodeCopier(names).variable(v, "") for v in removal.variables)
+    held_in = index.extras.contexts() if removal.contexts else ()
+    # A context goes on being called as the frame of its loop, which stays.
+    contexts = control_flow_contexts.rename_contexts(
+        held_in, names, {name: name for name in control_flow_contexts.context_names(held_in)}
+    )
+    pairs = tuple(names.items())
+    return Patch(
+        add=Change(
+            renamed_nodes, renamed, variables, contexts, queue_runners.rename_runners(touched, every), copies=pairs
+        ),
+        remove=replace(removal, members=members, runners=touched),
+        scopes=scopes,
+        changed=_node_changes(index, names),
+        notes=_lost_state_notes(index, names),
+        input_renames=pairs,
+        output_renames=pairs,
+        renamed=pairs,
+    )
 
 
 def _check_free(index: GraphIndex, names: Mapping[str, str]) -> None:
@@ -260,7 +252,7 @@ def _renamed_colocation(value: bytes, names: Mapping[str, str]) -> bytes:
 
 
 def _node_changes(index: GraphIndex, names: Mapping[str, str]) -> tuple[NodeChange, ...]:
-    """Who stays and names what is renamed."""
+    """The changes of the ops that stay and name a renamed op."""
     rewriter = ConsumerRewriter(index)
     beside = [i for i, node in enumerate(index.nodes) if _COLOCATED in node.attr]
     near = (index.consumer_lists[index.ids[n]] + index.waiting_lists[index.ids[n]] for n in names)

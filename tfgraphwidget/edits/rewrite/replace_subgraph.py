@@ -11,7 +11,7 @@ from typing import Any
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
+from tfgraphwidget.edits.patch import Patch, apply_patch, combine
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.validation import check
@@ -57,6 +57,7 @@ class Replace(Command):
         ends: Pairs of (old tensor, new tensor).
         remove: Whether the ops `what` are removed.
         attributes: Attributes of the op type, or keyword arguments of the function, as (name, value) pairs.
+        name: In place of `into`: the name of the op that the function makes; of several, that of their name scope.
     """
 
     what: OpsArgument
@@ -64,14 +65,19 @@ class Replace(Command):
     into: str = ""
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     remove: bool = False
-    attributes: tuple[tuple[str, Any], ...] = field(default=(), metadata={"pairs": True})
+    attributes: tuple[tuple[str, object], ...] = field(default=(), metadata={"pairs": True})
+    name: str = ""
 
     def sentence(self) -> str:
-        """What the edit has done, in words."""
+        """The sentence that describes the edit."""
         return f"Replaced {subject_text(self.what)} with {subject_text(self.by)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
+        """The patch. Raises GraphEditError where ends do not match in number, dtype or place.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
         is_part = isinstance(self.by, Selection | tuple)
         if is_part and self.attributes:
             raise GraphEditError("Other ops of the graph have their attributes already; leave out attributes.")
@@ -82,17 +88,25 @@ class Replace(Command):
         external = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
         part = self.part(index)
         rest = Remove((*part.ops, *_captured_for(index, part))).patch(apply_patch(index, patch), external)
-        return _combine(index, patch, rest)
+        return combine(index, patch, rest)
 
     def part(self, index: GraphIndex) -> Part:
-        """The ops to be replaced, with their inputs and outputs."""
+        """The ops to be replaced, with their inputs and outputs.
+
+        Args:
+            index: The graph.
+        """
         ops = resolve_ops(index, self.what)
         if not ops:
             raise GraphEditError("The selection holds no ops, so there is nothing to replace; select some.")
         return Selection.of(index, ops, "")
 
     def tensors(self, index: GraphIndex) -> tuple[str, ...]:
-        """The inputs without the variables that are read: the function makes its own, or none."""
+        """The inputs without the variables that are read: the function makes its own, or none.
+
+        Args:
+            index: The graph.
+        """
         part = self.part(index)
         return tuple(name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES)
 
@@ -119,7 +133,7 @@ class Replace(Command):
         index = context.index
         part = self.part(index)
         outputs = self._outputs(context, part, len(traced.outputs))
-        graft = graft_function(traced, index, self.tensors(index), self.into)
+        graft = graft_function(traced, index, self.tensors(index), self.into, name=self.name)
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
@@ -130,7 +144,7 @@ class Replace(Command):
                 rewriter.redirect(reader, of, new)
         return Patch(
             add=graft.change,
-            scopes=(self.into,),
+            scopes=(self.name or self.into,),
             changed=rewriter.changes(),
             notes=graft.notes,
             output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
@@ -191,28 +205,3 @@ def _check_no_path_back(index: GraphIndex, part: Part, reading: Iterable[int]) -
                 f"{name!r} goes into the selection and depends on what comes out of it; select what lies between too.",
                 [index.names[op], *part.ops[:1]],
             )
-
-
-def _combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
-    """Two patches one after the other as one, where the second only changes, adds and removes ops of `index`."""
-    changed = {edited.name: edited for edited in first.changed}
-    added = {node.name: node for node in first.add.nodes}
-    for edited in then.changed:
-        if edited.name in added:
-            added[edited.name] = edited.after
-        else:
-            before = changed[edited.name].before if edited.name in changed else edited.before
-            changed[edited.name] = NodeChange(before, edited.after)
-    removed = {node.name for node in then.remove.nodes}
-    changes = tuple(changed[name] for name in sorted(changed.keys() - removed, key=index.ids.__getitem__))
-    nodes = tuple(node for node in added.values() if node.name not in removed)
-    removed_nodes = tuple(index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids)
-    return replace(
-        first,
-        add=replace(first.add, nodes=nodes, runners=then.add.runners),
-        remove=replace(then.remove, nodes=removed_nodes),
-        changed=changes,
-        notes=(*first.notes, *then.notes),
-        output_renames=(*first.output_renames, *then.output_renames),
-        input_renames=(*first.input_renames, *then.input_renames),
-    )

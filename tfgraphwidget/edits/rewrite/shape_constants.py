@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
-from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
+from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewrite import stale_shapes
-from tfgraphwidget.edits.rewrite.stale_shapes import StaleConstant
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.tf_types import DataType, NodeDef
@@ -26,7 +25,11 @@ class SizeRewriter:
         self.used_names = {name.lower() for name in names} | self.after.reserved
 
     def rewrite(self, stale: Iterable[StaleConstant]) -> Patch:
-        """The patch with these rewritten."""
+        """The patch with these rewritten.
+
+        Args:
+            stale: The constants that are wrong now.
+        """
         for one in stale:
             at = self._place(one)
             if one.proposed is None or at is None:
@@ -39,7 +42,7 @@ class SizeRewriter:
         return self._merge_patch()
 
     def _place(self, one: StaleConstant) -> int | None:
-        """Where in the value the size stands."""
+        """The position of the size in the value."""
         if isinstance(one.value, int) or one.at is None:
             return one.at
         values = stale_shapes.constant_integers(self.after, self.after.nodes[self.after.ids[one.op]]) or []
@@ -136,7 +139,7 @@ class SizeRewriter:
         return str(node.name)
 
     def _merge_patch(self) -> Patch:
-        """What was made and changed, together with the patch."""
+        """The patch, together with the new and changed constants."""
         ids = self.index.ids
         changed = {edited.name: edited for edited in self.patch.changed}
         for name, node in self.nodes.items():

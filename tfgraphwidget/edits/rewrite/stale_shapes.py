@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfgraphwidget.edits.patch import StaleConstant
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
 from tfgraphwidget.graph import (
     AXIS_CHANGES,
@@ -72,7 +73,12 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
 
 
 def constant_integers(index: GraphIndex, node: NodeDef) -> list[int] | None:
-    """The whole numbers in a Const of rank 0 or 1; None for other ones, or many."""
+    """The whole numbers in a Const of rank 0 or 1; None for other ones, or many.
+
+    Args:
+        index: The graph.
+        node: The NodeDef of an op.
+    """
     tensor = node.attr["value"].tensor
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     count = prod(sizes)
@@ -132,27 +138,9 @@ def integer_constant(
 # Old sizes and the sizes that should replace them
 
 
-class StaleConstant(NamedTuple):
-    """A constant that holds a size which is another one now, `value`, and takes it to the op `reader`.
-
-    `proposed` is what it should hold, with a text where only a run of the graph shows it; None if it is not known.
-    `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
-    time the size is `times` that of dimension `position` of the input.
-    """
-
-    op: str
-    value: int | tuple[int, ...]
-    proposed: int | str | tuple[int | str, ...] | None
-    reader: str
-    at: int | None = None
-    slot: int = 0
-    position: int = 0
-    times: int = 1
-
-
 @dataclass(frozen=True)
 class ShapeChanges:
-    """What a new shape of an input makes of static shapes: (op, port) -> (before, after), both as far as known.
+    """The static shapes that change with an input's shape: (op, port) -> (before, after), both as far as known.
 
     `name` is the input's, `sizes` are (position, old size, new size) of its dimensions.
     """
@@ -178,7 +166,11 @@ class SizeConsumer:
         self.read = EdgeMoves(index).current_inputs(op)
 
     def sizes(self, slot: int) -> list[SizeEntry]:
-        """The sizes at an input; [] if it is not known."""
+        """The sizes at an input; [] if it is not known.
+
+        Args:
+            slot: The position among the inputs of an op.
+        """
         return (size_entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
 
     def stale(
@@ -267,6 +259,10 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
     """The constants of `index` that hold an old size, in graph order of those who take them.
 
     `index` is the graph as it is after the edit, with the static shapes of before.
+
+    Args:
+        index: The graph.
+        changes: The changes of static shapes.
     """
     readers = {reader for op, _ in changes.shapes for reader in index.consumer_lists[op]}
     constants: list[StaleConstant] = []
@@ -387,7 +383,7 @@ def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """What an op makes of sizes alone, where it meets something whose size is another now."""
+    """The constant sizes of an op that builds a shape, where they meet a dimension that has another size now."""
     slot = _MAKERS[consumer.index.types[consumer.op]]
     sizes, shape = consumer.sizes(slot), consumer.index.shape(consumer.op, 0)
     if (

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any, Literal, NoReturn, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -82,7 +82,11 @@ class OpNames:
     tensors: tuple[str, ...] = ()
 
     def on(self, index: GraphIndex) -> Selection:
-        """The selection in a graph. Raises UnknownName for an op that it lacks."""
+        """The selection in a graph. Raises UnknownName for an op that it lacks.
+
+        Args:
+            index: The graph.
+        """
         return ops(index, *self.ops, *self.tensors)
 
 
@@ -112,7 +116,11 @@ def encode(value: object) -> Json:
 
 
 def decode(data: object) -> Any:
-    """The value that JSON says; selections as `OpNames`. Raises NotDecodable."""
+    """The value that JSON says; selections as `OpNames`. Raises NotDecodable.
+
+    Args:
+        data: Data that was read from JSON.
+    """
     if data is None or isinstance(data, bool | int | str):
         return data
     if isinstance(data, float):
@@ -179,10 +187,10 @@ def _decode_array(data: Mapping[str, Any]) -> Array:
     return np.frombuffer(content, little_endian).astype(dtype, copy=True).reshape(shape)
 
 
-def _dtype(name: object) -> np.dtype[Any]:
+def _dtype(name: object) -> np.dtype:
     if isinstance(name, str) and _DTYPE.fullmatch(name):
         try:
-            dtype: np.dtype[Any] | None = np.dtype(name)
+            dtype: np.dtype | None = np.dtype(name)
         except TypeError:
             dtype = _extension_dtype(name)
         if dtype is not None and (dtype.type.__module__ == _EXTRA or dtype.kind in _KINDS):
@@ -190,7 +198,7 @@ def _dtype(name: object) -> np.dtype[Any]:
     raise NotDecodable(f"{str(name)[:40]!r} is no dtype of an array")
 
 
-def _extension_dtype(name: str) -> np.dtype[Any] | None:
+def _extension_dtype(name: str) -> np.dtype | None:
     """A dtype that NumPy itself lacks, bfloat16 say; None when there is none of that name."""
     try:
         extension = getattr(importlib.import_module(_EXTRA), name, None)
@@ -307,11 +315,19 @@ def document(edits: Sequence[Mapping[str, Json]]) -> str:
     return json.dumps({_NAME: VERSION, "edits": edits}, indent=1, allow_nan=False) + "\n"
 
 
-def _record_of(step: Step, number: int) -> dict[str, Json]:
-    command: Any = step.command
+def record_of(command: Command, number: int = 1) -> dict[str, Json]:
+    """Turn a command into the JSON of an edit of the graph that is open.
+
+    Args:
+        command: The command.
+        number: The number of the edit, for the error.
+
+    Raises:
+        GraphEditError: The command holds what no JSON can, or is not registered.
+    """
     verb = command.verb()
     fields_json: dict[str, Json] = {}
-    for field in dataclasses.fields(command):
+    for field in dataclasses.fields(cast("Any", command)):
         value = getattr(command, field.name)
         if _is_default(value, field):
             continue
@@ -326,7 +342,11 @@ def _record_of(step: Step, number: int) -> dict[str, Json]:
             ) from None
     if commands().get(verb) is not type(command):
         raise GraphEditError(f"Edit {number} ({verb}) cannot be written; save a script: editor.save('edits.py').")
-    edit: dict[str, Json] = {"verb": verb, "given": fields_json}
+    return {"verb": verb, "given": fields_json}
+
+
+def _record_of(step: Step, number: int) -> dict[str, Json]:
+    edit = record_of(step.command, number)
     if len(step.path) > 1:
         edit["rooms"] = list(step.path[1:])
     if not step.renewed:
@@ -357,7 +377,7 @@ def _description(value: object) -> str:
 # From JSON to commands
 
 
-def parse(text: str | bytes) -> Any:
+def parse(text: str | bytes) -> object:
     """Parse the text of a file of edits. Raises GraphEditError for text that is not JSON."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
@@ -434,7 +454,7 @@ def _record_from(edit: object, number: int) -> EditRecord:
     return EditRecord(kinds[verb], fields, *options)
 
 
-def _check_keys(mapping: Mapping[Any, object], required_keys: set[str], all_keys: set[str]) -> None:
+def _check_keys(mapping: Mapping[str, object], required_keys: set[str], all_keys: set[str]) -> None:
     for key in mapping:
         if key not in all_keys:
             raise NotDecodable(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], all_keys)}")

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -101,7 +101,12 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expr
 
 
 def assignment_to_fill(name: str, what: str) -> str:
-    """The statement for a value without source."""
+    """The statement for a value without source.
+
+    Args:
+        name: The name of the variable in the script.
+        what: What is counted, in the singular.
+    """
     return f"{name} = ...  # give here {what}"
 
 
@@ -119,7 +124,7 @@ class _ExpressionWriter:
 
     def __init__(self, arrays: Arrays, file: str) -> None:
         self._arrays, self._file = arrays, file
-        self._begun: set[int] = set()
+        self._in_progress: set[int] = set()
 
     def value(self, thing: object, name: str) -> Expression:
         """An expression for anything."""
@@ -138,9 +143,9 @@ class _ExpressionWriter:
 
     def _function(self, function: FunctionType, name: str) -> Expression:
         own = function.__name__ if function.__name__.isidentifier() else name
-        if id(function) in self._begun:
+        if id(function) in self._in_progress:
             return Expression(own, {})
-        self._begun.add(id(function))
+        self._in_progress.add(id(function))
         tree, text = _source(function)
         if tree is None:
             return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
@@ -183,7 +188,7 @@ def _is_literal(thing: object) -> bool:
 
 
 def _public(thing: object) -> Expression | None:
-    """What a package that is installed gives under a name, and its modules; None for what a person wrote."""
+    """The import of an object of an installed package; None for an object that the user wrote."""
     if isinstance(thing, ModuleType):
         return _module(thing)
     if isinstance(thing, float):
@@ -253,7 +258,7 @@ def _source(function: FunctionType) -> tuple[_Function | None, str]:
 
 def _inline_defaults(node: _Function, function: FunctionType) -> bool:
     """Put the values of a function's defaults in their place; remove annotations that cannot be resolved."""
-    places: list[tuple[list[Any], int, object]] = [
+    places: list[tuple[list[ast.expr] | list[ast.expr | None], int, object]] = [
         (node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())
     ]
     keyword_defaults = function.__kwdefaults__ or {}
@@ -276,7 +281,7 @@ def _inline_defaults(node: _Function, function: FunctionType) -> bool:
 
 
 def _visible_names(function: FunctionType) -> Mapping[str, object]:
-    """What the names mean that a function does not define itself."""
+    """The values of the names that a function uses and does not define."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}  # one may be empty still
     return {**function.__globals__, **closure}
@@ -359,7 +364,7 @@ class _ScriptWriter(ValueWriter):
         self._imports: dict[str, str] = {}
 
     def define(self, name: str, statement: str) -> None:
-        """Have a statement that defines a name come first."""
+        """Write a statement that defines a name first."""
         if self._defined.get(name) == statement:
             return
         was_defined, self._defined[name] = name in self._defined, statement
@@ -370,7 +375,7 @@ class _ScriptWriter(ValueWriter):
             self._before += ["", *lines, ""] if lines[0].startswith(("def ", "@")) else lines
 
     def before(self) -> list[str]:
-        """What is to come before the next line."""
+        """The lines that come before the next one."""
         before, self._before = self._before, []
         return before
 

@@ -11,7 +11,12 @@ from tfgraphwidget.graph import dot
 
 
 def write_picture(path: Path, request: ExportRequest) -> None:
-    """Write the drawing in the format of the suffix."""
+    """Write the drawing in the format of the suffix.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     from tfgraphwidget.scene.rendering import matplotlib_axes  # takes 0.3 s to import
 
     scene, paint = request.picture()
@@ -19,19 +24,34 @@ def write_picture(path: Path, request: ExportRequest) -> None:
 
 
 def write_dot(path: Path, request: ExportRequest) -> None:
-    """Write ops and edges in Graphviz's language, with name scopes as clusters."""
+    """Write ops and edges in Graphviz's language, with name scopes as clusters.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     path.write_text(dot.text(request.index), encoding="utf-8")
 
 
 def write_graphml(path: Path, request: ExportRequest) -> None:
-    """Write ops and edges with their attributes, for networkx, Gephi and yEd."""
+    """Write ops and edges with their attributes, for networkx, Gephi and yEd.
+
+    Args:
+        path: The file to write.
+        request: What to write, and of which graph.
+    """
     from tfgraphwidget.graph import nx
 
     nx.write_graphml(request.index, path)
 
 
 def write_code(path: Path, request: ExportRequest) -> None:
-    """Write the Python script that makes the edits again, and next to it the large arrays that it reads, if any."""
+    """Write the Python script that makes the edits again, and next to it the large arrays that it reads, if any.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     beside = path.with_suffix(".npz")
     script = request.code(beside.name)
     path.write_text(script.text, encoding="utf-8")
@@ -40,5 +60,17 @@ def write_code(path: Path, request: ExportRequest) -> None:
 
 
 def write_edits(path: Path, request: ExportRequest) -> None:
-    """Write the edits as JSON, which `editor.replay` reads."""
+    """Write the edits as JSON, which `editor.replay` reads.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     path.write_text(request.edits(), encoding="utf-8")
+
+
+def write_editor(path: Path, request: ExportRequest) -> None:
+    """Write the editor of `request` itself to `path`."""
+    assert request.editor is not None  # only an editor asks for it
+    with path.open("wb") as file:
+        request.editor(file)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -31,11 +31,11 @@ from tfgraphwidget.export.state.exported_state import read_state
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph import TRAINABLE, GraphIndex, definitions, handles
+from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, handles
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import Signature, asset_files, tf_protos, variable_slice, write_checkpoint
+from tfgraphwidget.sources import asset_files, tf_protos, variable_slice, write_checkpoint
 from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
@@ -118,7 +118,7 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
 # The MetaGraphDef
 
 
-def _rewrite(edited: EditedSavedModel) -> tuple[Any, list[NewVariable]]:
+def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]:
     """The MetaGraphDef with the edited graph, and the variables that it did not have."""
     original, request = edited.meta_graph, edited.request
     meta = tf_protos.MetaGraphDef()
@@ -337,7 +337,7 @@ def _shapes(index: GraphIndex, signature: Signature) -> list[object]:
 # Values
 
 
-def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> dict[str, object]:
+def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> dict[str, np.ndarray]:
     """The values that variables have in the session and did not have in the file, by their names in the checkpoint.
 
     `others` are those that came from another checkpoint.
@@ -355,7 +355,7 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
     if not variables:
         return {}
     reader = tf_protos.checkpoint_reader(str(edited.folder / "variables" / "variables"))
-    changed: dict[str, Any] = {}
+    changed: dict[str, np.ndarray] = {}
     # Keras leaves handles of variables beside that nothing restores.
     variables = [v for v in variables if variable_values.has_value(session, v.snapshot or v.name)]
     now = session.run({v.handle: v.snapshot or v.name for v in variables})

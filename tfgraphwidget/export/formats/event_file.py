@@ -5,21 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from pathlib import Path
-from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.export.formats.graph_def import check_size
-from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import OUTPUT_SHAPES, GraphIndex
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.sources import masked_crc32c, packed_number, shape_proto
 from tfgraphwidget.tf_types import GraphDef, NodeDef
 from tfgraphwidget.writable import reason, write_files
 
 _VERSION = "brain.Event:2"
+_FILE_VERSION, _GRAPH_DEF = 3, 4  # fields of an Event message
 _LARGE = 1024  # bytes of a constant; TensorBoard's page asks for no larger attribute
 _WAY_OUT = "give a part of the graph: editor.extract(inputs, outputs).to_tensorboard(logdir)"
 
@@ -45,26 +45,33 @@ def write_events(logdir: Path, index: GraphIndex, envelope: Callable[[], GraphDe
         function.node_def.extend(list(_without_large_constants(_pop_all(function.node_def))))
     graph_def = fill_graph_def(index, around, slim)
     check_size("The event", slim, graph_def.library, _WAY_OUT)
-    events = [
-        tf.compat.v1.Event(wall_time=time.time(), file_version=_VERSION),
-        tf.compat.v1.Event(wall_time=time.time(), graph_def=graph_def.SerializeToString(deterministic=True)),
-    ]
+    graph = graph_def.SerializeToString(deterministic=True)
+    events = [_event(_FILE_VERSION, _VERSION.encode()), _event(_GRAPH_DEF, graph)]
     try:
         return _write_file(logdir, events)
-    except (OSError, ValueError, tf.errors.OpError) as error:
+    except (OSError, ValueError) as error:
         why = reason(error)
         raise GraphEditError(f"{str(logdir)[:200]!r} cannot be written to: {why}; give another folder.") from error
 
 
-def _write_file(logdir: Path, events: Iterable[Any]) -> Path:
+def _event(field: int, value: bytes) -> bytes:
+    """A serialized Event message of this moment with one field of bytes, by its number."""
+    return b"\x09" + struct.pack("<d", time.time()) + packed_number(field << 3 | 2) + packed_number(len(value)) + value
+
+
+def _record(data: bytes) -> bytes:
+    """A record of a TFRecord file: the length and the data, each with its checksum."""
+    length = struct.pack("<Q", len(data))
+    return length + struct.pack("<I", masked_crc32c(length)) + data + struct.pack("<I", masked_crc32c(data))
+
+
+def _write_file(logdir: Path, events: Iterable[bytes]) -> Path:
     """Write the file, and create the directory if needed; neither is left if it fails."""
     new_folders = [folder for folder in (logdir, *logdir.parents) if not os.path.lexists(folder)]
     names = []
 
     def write(new: Path) -> None:
-        with tf.io.TFRecordWriter(str(new / "graph")) as writer:
-            for event in events:
-                writer.write(event.SerializeToString())
+        (new / "graph").write_bytes(b"".join(map(_record, events)))
         # Renamed last: a running TensorBoard reads every file with "tfevents" in its name.
         names.append((new / "graph").rename(new / _free_name()).name)
 

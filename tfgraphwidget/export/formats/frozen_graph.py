@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.edits.freeze import ConvertedGraph
 from tfgraphwidget.edits.freeze import convert_variables as freeze
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.graph_def import check_size, read_graph_def, write_message
@@ -31,6 +31,7 @@ from tfgraphwidget.graph import (
     REQUIRED_PLACEHOLDERS,
     GraphIndex,
     Mask,
+    Signature,
     VariableDef,
     build,
     definitions,
@@ -41,23 +42,31 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
-from tfgraphwidget.sources import Signature, tf_protos
-from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import FunctionDefLibrary, TensorProto
+from tfgraphwidget.runtime.session import edit_values
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import FunctionDefLibrary, TensorCompatible, TensorProto
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
 
 
 def write_frozen(path: Path, request: ExportRequest) -> None:
-    """Write a frozen graph, and verify it."""
+    """Write a frozen graph, and verify it.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     if request.read_only:
         with function_as_graph(request) as alone:
             write_frozen(path, alone)
         return
     request = request.with_signatures(_runnable_signatures(request))
     need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
+    is_alone = not tf_protos.is_tensorflow_installed()
     try:
-        state = read_state(request, need)
+        state = _stored_state(request, need) if is_alone else read_state(request, need)
+    except TensorFlowMissing:
+        raise
     except GraphEditError as error:
         # Either variables have no values, which present_values refuses, or a queue cannot be filled and stays as it is.
         variables = _variables(request.index, need)
@@ -65,12 +74,12 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
     else:
         why = ""
     part, frozen_part, library = _freeze(request, state)
-    graph_def = tf.compat.v1.GraphDef(node=frozen_part.nodes, versions=request.envelope().versions, library=library)
+    graph_def = tf_protos.GraphDef(node=frozen_part.nodes, versions=request.envelope().versions, library=library)
     if not library.ByteSize():
         graph_def.ClearField("library")
-    write_message(path, graph_def, verify=request.verify)
+    write_message(path, graph_def, verify=request.verify and not is_alone)
     _report_omissions(request, frozen_part, state, why)
-    if request.verify and not why:
+    if request.verify and not why and not is_alone:
         check(
             GraphReference(request, state),
             "The frozen graph",
@@ -101,6 +110,19 @@ def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
+def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
+    """The values that a file has for the variables, where TensorFlow is not installed. Raises TensorFlowMissing."""
+    variables, readers = _variables(request.index, need), request.stored_values()
+    missing = next((variable.handle for variable in variables if variable.handle not in readers), None)
+    if missing is not None:
+        raise TensorFlowMissing(
+            f"Variable {missing!r} has no value in the file, and to compute one for the frozen graph needs TensorFlow: "
+            "run pip install 'tfgraphwidget[tensorflow]', or open the file with its checkpoint."
+        )
+    values = {variable.handle: np.asarray(readers[variable.handle]()) for variable in variables}
+    return ExportedState(variables, values, (), (), (), {})
+
+
 def _freeze(
     request: ExportRequest, state: ExportedState
 ) -> tuple[ExportedSubgraph, ConvertedGraph, FunctionDefLibrary]:
@@ -108,8 +130,12 @@ def _freeze(
     index = request.index
     starters = [name for name in state.starters if name in index.ids]
     part = extract_subgraph(index, request.signatures, starters)
-    index_options: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "extras": index.extras}
-    inside = build(without_remote_devices(request, (*part.nodes, *state.nodes), "The frozen graph"), **index_options)
+    inside = build(
+        without_remote_devices(request, (*part.nodes, *state.nodes), "The frozen graph"),
+        typing=index.typing,
+        functions=index.functions,
+        extras=index.extras,
+    )
     constant_bytes = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
     library = library_of(index, inside.nodes)
     check_size("The frozen graph", inside.nodes, library, _WAY_OUT, constant_bytes)
@@ -118,10 +144,8 @@ def _freeze(
     return part, frozen_part, _library(index, frozen_part)
 
 
-def _tensor_proto(index: GraphIndex, name: str, value: Any) -> TensorProto:
-    dtype = tf.as_dtype(index.nodes[index.ids[name]].attr["dtype"].type)
-    message: TensorProto = tf.make_tensor_proto(value, dtype, np.shape(value))
-    return message
+def _tensor_proto(index: GraphIndex, name: str, value: npt.ArrayLike) -> TensorProto:
+    return edit_values.tensor_proto(np.asarray(value), index.nodes[index.ids[name]].attr["dtype"].type)
 
 
 def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibrary:
@@ -153,7 +177,7 @@ def _load(path: Path, part: ExportedSubgraph, state: ExportedState) -> Iterator[
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
     with Sandbox(graph_def.node, graph_def.library, {}, state.starters) as sandbox:
 
-        def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
+        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
             inputs, outputs = ends[signature.name]
             feeds_by_tensor = {
                 inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there

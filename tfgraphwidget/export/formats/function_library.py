@@ -12,7 +12,11 @@ from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, No
 
 
 def complete_graph_def(request: ExportRequest) -> GraphDef:
-    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are left out."""
+    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are left out.
+
+    Args:
+        request: What to write, and of which graph.
+    """
     return fill_graph_def(request.index, request.envelope(), request.nodes_as_in_file(request.index.nodes))
 
 
@@ -41,7 +45,12 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
 
 
 def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
-    """The library of the functions that nodes call, directly or through functions, and of their gradients."""
+    """The library of the functions that nodes call, directly or through functions, and of their gradients.
+
+    Args:
+        index: The graph.
+        nodes: The NodeDefs, in the order of the graph.
+    """
     definitions: dict[str, FunctionDef] = {}
     gradients: dict[str, str] = {}
     stack = list(nodes)
@@ -64,7 +73,12 @@ def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrar
 
 
 def function_of(index: GraphIndex, name: str) -> FunctionDef:
-    """The FunctionDef of that name."""
+    """The FunctionDef of that name.
+
+    Args:
+        index: The graph.
+        name: The name of the function.
+    """
     try:
         definition: FunctionDef = index.extras.function(name)
     except KeyError:

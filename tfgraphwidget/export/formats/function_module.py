@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+
+import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op, next_numbers
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
-from tfgraphwidget.graph import build
-from tfgraphwidget.sources import Signature, open_source, shape_from_proto
+from tfgraphwidget.graph import Signature, build
+from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode
-from tfgraphwidget.tf_types import Module
+from tfgraphwidget.tf_types import Module, TensorCompatible
 
 # They change state that the function shares with others and that cannot be restored after a run.
 _SHARED = re.compile(
@@ -29,22 +29,26 @@ _SHARED = re.compile(
 )
 
 
-def save_module(path: Path, request: ExportRequest, module: Callable[[], tf.Module]) -> None:
-    """Write a tf.Module with its `signature` as a SavedModel, and verify it.
+def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mapping[str, tf.Module]]) -> None:
+    """Write tf.Modules with their `signature`s as one SavedModel, and verify it.
 
     Args:
         path: The directory.
         request: Whether to verify, and the feeds for that.
-        module: Gives the module.
+        modules: Gives the modules by the names of their signatures. The first is what loading returns; the others are
+            parts of it, with the same variables.
 
     Raises:
-        GraphEditError: If TensorFlow cannot save the module, or the file gives other results.
+        GraphEditError: If TensorFlow cannot save the modules, or the file gives other results.
     """
     with eager_mode():
-        exported = module()
-        exported.resources = _resources(exported)
+        exported = modules()
+        first, *others = exported.values()
+        first.parts = others
+        first.resources = [resource for module in exported.values() for resource in _resources(module)]
         try:
-            tf.saved_model.save(exported, str(path), signatures={DEFAULT: exported.signature})
+            signatures = {name: module.signature for name, module in exported.items()}
+            tf.saved_model.save(first, str(path), signatures=signatures)
         except (AssertionError, TypeError, ValueError) as error:
             raise GraphEditError(f"TensorFlow cannot save the function: {first_line(error)}.") from error
     if request.verify:
@@ -76,20 +80,21 @@ def _handle(resource: object) -> object:
 
 @contextlib.contextmanager
 def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
-    """The function of `request.module` as a graph: that of its SavedModel, as TensorFlow 1 loads it."""
-    if request.module is None:
+    """The function of `request.modules` as a graph: that of its SavedModel, as TensorFlow 1 loads it."""
+    if request.modules is None:
         raise NotRunnable(request.read_only)
     with TemporaryDirectory() as folder:
-        save_module(Path(folder) / "function", replace(request, verify=False, unedited_folder=None), request.module)
+        save_modules(Path(folder) / "function", replace(request, verify=False, unedited_folder=None), request.modules)
         source = open_source(Path(folder) / "function")
         graph = source.live()
         body, session = source.body, source.session
         assert session is not None  # a file that is live has one
         with contextlib.closing(session):
-            index_options: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
             yield replace(
                 request,
-                index=build(body.nodes(), *body.collections(), **index_options),
+                index=build(
+                    body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body
+                ),
                 envelope=body.envelope,
                 nodes_as_in_file=list,
                 file_meta_graph=None,
@@ -103,29 +108,26 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
 
 
 class ModuleReference:
-    """Runs a module on feeds; its variables have their old values afterwards."""
+    """Runs modules on feeds; their variables have their old values afterwards."""
 
-    def __init__(self, request: ExportRequest, module: Module) -> None:
-        self._request, self._module = request, module
-        self._function = module.signature.get_concrete_function()
-        self._specs = {spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)}
-        inputs, outputs = [(key, key) for key in self._specs], [(key, key) for key in self._function.structured_outputs]
-        self._signature = Signature(DEFAULT, tuple(inputs), tuple(outputs))
+    def __init__(self, request: ExportRequest, modules: Mapping[str, Module]) -> None:
+        self._request = request
+        self._modules = {name: _TracedModule(name, module) for name, module in modules.items()}
 
     def run_all(self) -> list[ReferenceRun]:
-        """The signature with feeds on which it runs and its outputs; empty, with a notice, without such feeds."""
-        whole = self._function.graph.as_graph_def()
-        nodes = [*whole.node, *(node for function in whole.library.function for node in function.node_def)]
-        blocked = next((node.name for node in nodes if _SHARED.fullmatch(node.op)), "")
-        if not self._request.feeds and (blocked := blocked or find_external_op(nodes)):
+        """Each signature with feeds on which it runs and its outputs; without one, with a notice, that has none."""
+        return [run for module in self._modules.values() for run in self._run_one(module)]
+
+    def _run_one(self, module: _TracedModule) -> list[ReferenceRun]:
+        if not self._request.feeds and (blocked := module.external_op()):
             self._request.add_notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
             return []
-        feeds_given = {key: value for key, value in self._request.feeds.items() if key in self._specs}
-        missing = [_input_spec(key, spec) for key, spec in self._specs.items() if key not in feeds_given]
+        feeds_given = {key: value for key, value in self._request.feeds.items() if key in module.specs}
+        missing = [_input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given]
         complaints = []
         for feeds in generate_feeds(missing):
             try:
-                return self.rerun([(self._signature, {**feeds_given, **feeds}, {})])
+                return self.rerun([(module.signature, {**feeds_given, **feeds}, {})])
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
                 complaints.append(first_line(error))
         if feeds_given:
@@ -136,18 +138,42 @@ class ModuleReference:
         return []
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place."""
+        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place.
+
+        Args:
+            run_all: Signatures with their feeds and outputs.
+            moved: Whether floating-point numbers are one bit larger.
+        """
         runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
         with eager_mode(), optimizers_off():
-            return [(signature, feeds, self._run(feeds, moved=moved)) for signature, feeds in runs]
+            return [
+                (signature, feeds, self._modules[signature.name].run(feeds, moved=moved)) for signature, feeds in runs
+            ]
 
-    def _run(self, feeds: Mapping[str, Any], *, moved: bool) -> dict[str, Any]:
+
+class _TracedModule:
+    """A module with the signature by which its file is called."""
+
+    def __init__(self, name: str, module: Module) -> None:
+        self._module, self._function = module, module.signature.get_concrete_function()
+        self.specs = {spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)}
+        inputs, outputs = [(key, key) for key in self.specs], [(key, key) for key in self._function.structured_outputs]
+        self.signature = Signature(name, tuple(inputs), tuple(outputs))
+
+    def external_op(self) -> str:
+        """The name of an op that does something outside of the graph; "" without one."""
+        whole = self._function.graph.as_graph_def()
+        nodes = [*whole.node, *(node for function in whole.library.function for node in function.node_def)]
+        return next((node.name for node in nodes if _SHARED.fullmatch(node.op)), "") or find_external_op(nodes)
+
+    def run(self, feeds: Mapping[str, TensorCompatible], *, moved: bool) -> dict[str, np.ndarray]:
+        """Run on feeds; `moved`: with other values of the variables."""
         before = [(variable, variable.read_value()) for variable in self._module.variables]
         try:
             for variable, value in before if moved else ():
                 if variable.dtype.is_floating:
                     variable.assign(next_numbers({"": value})[""])
-            tensors = {key: tf.constant(value, self._specs[key].dtype) for key, value in feeds.items()}
+            tensors = {key: tf.constant(value, self.specs[key].dtype) for key, value in feeds.items()}
             return {key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()}
         finally:
             for variable, value in before:

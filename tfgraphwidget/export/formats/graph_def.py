@@ -10,7 +10,7 @@ from google.protobuf import text_format
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import complete_graph_def
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources import has_unknown_fields, tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, NodeDef
 
 LARGEST = (1 << 31) - 1  # bytes that protobuf can serialize; it checks only when it has written all
@@ -61,7 +61,12 @@ _WAY_OUT = "make variables of these constants, and save a SavedModel or a '.meta
 
 
 def write_graph_def(path: Path, request: ExportRequest) -> None:
-    """Write the GraphDef of every op that the editor shows, and read it back."""
+    """Write the GraphDef of every op that the editor shows, and read it back.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     envelope = request.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
     write_message(path, complete_graph_def(request), verify=request.verify)
@@ -83,11 +88,20 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
     else:
         path.write_text(text_format.MessageToString(graph_def), encoding="utf-8")
     if verify and read_graph_def(path) != graph_def:
+        if has_unknown_fields(graph_def):
+            raise GraphEditError(
+                f"{path.name!r} would lose fields of a newer TensorFlow that the graph has, since a text names its "
+                "fields; save a '.pb'."
+            )
         raise GraphEditError(f"{path.name!r} does not read back as the graph that it was written from; save it again.")
 
 
 def read_graph_def(path: Path) -> GraphDef:
-    """The GraphDef of a file."""
+    """The GraphDef of a file.
+
+    Args:
+        path: The file to read.
+    """
     graph_def: GraphDef = tf_protos.GraphDef()
     if path.suffix.lower() == ".pb":
         graph_def.ParseFromString(path.read_bytes())

@@ -6,10 +6,9 @@ whose ops are in the graph is written if it is for all of the variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,22 +23,27 @@ from tfgraphwidget.export.state.exported_state import ExportedState, present_val
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
-from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, VariableDef, definitions, handles, needed_ops
+from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, Signature, VariableDef, definitions, handles, needed_ops
 from tfgraphwidget.naming import last_part, names_text, split_tensor
 from tfgraphwidget.runtime.live import proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
-from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.sources import StoredTensor, checkpoint_keys, copy_unknown_fields, tf_protos, write_bundle
 from tfgraphwidget.tensorflow_modules import installed_folder, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
-from tfgraphwidget.tf_types import MetaGraphDef, SaverDef, Session
+from tfgraphwidget.tf_types import MetaGraphDef, SaverDef, Session, TensorCompatible
 
 _RESTORES = "restore_all"
 
 
 def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> SaverDef | None:
-    """The SaverDef of the graph's last Saver that restores exactly these variables by their names, or None."""
+    """The SaverDef of the graph's last Saver that restores exactly these variables by their names, or None.
+
+    Args:
+        index: The graph.
+        variables: The variables.
+    """
     for name in reversed(index.names):
         if last_part(name) == _RESTORES and _restores(index, name, variables):
             scope = name.removesuffix(_RESTORES)
@@ -135,7 +139,11 @@ _TOLD = "The MetaGraphDef with its checkpoint"
 
 
 def siblings(path: Path) -> list[Path]:
-    """The MetaGraphDef and the existing files of its checkpoint, all of which are replaced."""
+    """The MetaGraphDef and the existing files of its checkpoint, all of which are replaced.
+
+    Args:
+        path: The path of the MetaGraphDef.
+    """
     return [path, *checkpoints.files(path.with_suffix(""))]
 
 
@@ -143,6 +151,10 @@ def check_beside(path: Path, request: ExportRequest) -> None:
     """Raise if a MetaGraphDef without values would be written next to the checkpoint of another graph.
 
     That checkpoint is not deleted, because it may be the only copy.
+
+    Args:
+        path: The path of the MetaGraphDef.
+        request: What to write, and of which graph.
     """
     if len(siblings(path)) > 1 and request.lacks_values():
         raise GraphEditError(
@@ -155,6 +167,10 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     """Write a MetaGraphDef and, if there are variables, a checkpoint of the same name, and verify both.
 
     The graph of a file without the values of its variables is written without a checkpoint, with a notice.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
     """
     if request.read_only:
         with function_as_graph(request) as alone:
@@ -177,8 +193,11 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         request.add_notice(
             f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out."
         )
-    if request.file_meta_graph is not None and meta_graph.graph_def == request.file_meta_graph().graph_def:
-        _copy_file_fields(meta_graph, request.file_meta_graph(), bare=bare)
+    in_file = None if request.file_meta_graph is None else request.file_meta_graph()
+    if in_file is not None:
+        copy_unknown_fields(in_file, meta_graph)
+    if in_file is not None and meta_graph.graph_def == in_file.graph_def:
+        _copy_file_fields(meta_graph, in_file, bare=bare)
     _leave_out_saveables(meta_graph, request, variables)
     request = request.with_signatures(_signatures(request))
     for signature in request.signatures:
@@ -195,17 +214,64 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
 
 
 def _write_alone(path: Path, request: ExportRequest) -> None:
-    """Write a MetaGraphDef where TensorFlow is not installed: with the collections that the file has, unverified."""
-    index = request.index
-    if index.variable_defs and not request.lacks_values():
+    """Write a MetaGraphDef where TensorFlow is not installed: with the file's collections and values, unverified."""
+    index, values = request.index, request.stored_values()
+    variables = index.variable_defs
+    unsaved = [v.name for v in definitions(index, handles(index)).values() if v.handle not in values]
+    if variables and not request.lacks_values() and unsaved:
         raise TensorFlowMissing(
-            f"{path.name!r} would have a checkpoint of the variables' values beside it, and to write one needs "
-            "TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or save a '.pb' or '.pbtxt', which has no values."
+            f"Variable {unsaved[0]!r} has no value in the file, and to compute one for the checkpoint beside "
+            f"{path.name!r} needs TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or save a '.pb' or '.pbtxt'."
         )
+    path.write_bytes(_meta_graph_alone(request).SerializeToString(deterministic=True))
+    if variables and not request.lacks_values():
+        keys = checkpoint_keys(index.nodes, variables)  # of the Saver's ops, where a variable was renamed
+        pairs = [(key, v) for v in variables for key in dict.fromkeys((key_of(v), keys[v.handle]))]
+        write_bundle(str(path.with_suffix("")), [_stored_tensor(key, v, values[v.handle]) for key, v in pairs])
+
+
+def _stored_tensor(key: str, variable: VariableDef, read: Callable[[], object]) -> StoredTensor:
+    """The value of a variable, or of a slice of one, as a checkpoint has it."""
+    part = variable.slice_info
+    if part is None:
+        return StoredTensor(key, read)
+    return StoredTensor(key, read, tuple(part.full_shape), tuple(part.var_offset))
+
+
+def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
+    """The whole graph with its collections as a serialized MetaGraphDef; not verified.
+
+    Args:
+        request: The graph.
+        graph: The live graph, whose collections have Python objects; None for a file that TensorFlow has not imported.
+    """
+    if graph is None:
+        alone: bytes = _meta_graph_alone(request).SerializeToString(deterministic=True)
+        return alone
+    index = request.index
+    there = {v.name: v for v in definitions(index, handles(index)).values()}
+    variables = [there[m.name] for m in index.collections.get(_GLOBAL, ()) if m.name in there]
+    graph_def = complete_graph_def(request)
+    meta_graph = new_meta_graph(graph_def, graph, saver_of(index, variables))
+    add_collections(meta_graph, graph, index, variables)
+    _add_signatures(meta_graph, request)
+    serialized: bytes = meta_graph.SerializeToString(deterministic=True)
+    return serialized
+
+
+def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
+    for signature in request.signatures:
+        meta_graph.signature_def[signature.name].CopyFrom(signature_def(request.index, signature, signature))
+
+
+def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
+    """The MetaGraphDef of a graph that TensorFlow has not imported, with the collections that the file has."""
+    index = request.index
     meta_graph = tf_protos.MetaGraphDef()
     original = None if request.file_meta_graph is None else request.file_meta_graph()
     if original is not None:
         meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
+        copy_unknown_fields(original, meta_graph)
         for key in original.collection_def.keys() - index.collections.keys():
             if original.graph_def.node == request.nodes_as_in_file(index.nodes):  # else it may name what is not there
                 meta_graph.collection_def[key].CopyFrom(original.collection_def[key])
@@ -217,9 +283,9 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
     saver = saver_of(index, index.variable_defs)
     if saver is not None:
         meta_graph.saver_def.CopyFrom(saver)
-    for signature in request.signatures:
-        meta_graph.signature_def[signature.name].CopyFrom(signature_def(index, signature, signature))
-    path.write_bytes(meta_graph.SerializeToString(deterministic=True))
+    _add_signatures(meta_graph, request)
+    result: MetaGraphDef = meta_graph
+    return result
 
 
 def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare: bool) -> None:
@@ -289,7 +355,7 @@ def _as_array(value: object) -> object:
     return np.array(value, dtype=object) if isinstance(value, bytes) else value
 
 
-def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping[str, Any]) -> None:
+def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping[str, np.ndarray]) -> None:
     """Raise unless the file restores every variable to its value."""
     with _restore(path) as session:
         restored = session.run({v.handle: v.snapshot or v.name for v in variables}) if variables else {}
@@ -318,9 +384,9 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
             variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
             session.run(list(state.starters))
 
-            def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
+            def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
                 fed = dict(signature.inputs)
-                values: dict[str, Any] = session.run(
+                values: dict[str, np.ndarray] = session.run(
                     dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
                 )
                 return values

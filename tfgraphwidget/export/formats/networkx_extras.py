@@ -1,4 +1,4 @@
-"""What a graph has besides its ops, so that a networkx graph of the ops can be opened again."""
+"""The parts of a graph besides its ops, so that a networkx graph of the ops can be opened again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 
 
 def pack_extras(index: GraphIndex, envelope: Callable[[], GraphDef]) -> bytes:
-    """Serialize a MetaGraphDef without nodes: the versions, the function library, the collections."""
+    """Serialize a MetaGraphDef without nodes: the versions, the function library, the collections.
+
+    Args:
+        index: The graph.
+        envelope: Gives a GraphDef with the versions and the function library.
+    """
     meta_graph = tf_protos.MetaGraphDef()
     meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope(), ()))
     add_collections(meta_graph, index)

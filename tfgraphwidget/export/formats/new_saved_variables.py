@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import CheckpointReader, MetaGraphDef, NodeDef, Session
+from tfgraphwidget.tf_types import CheckpointReader, MetaGraphDef, NodeDef, SavedObjectGraph, Session
 
 _VALUE = "VARIABLE_VALUE"
 _NO_NAME = re.compile(r"\W")
@@ -42,7 +41,7 @@ class NewVariable:
     definition: VariableDef
     attribute: str
     number: int
-    value: Any
+    value: np.ndarray
 
     @property
     def key(self) -> str:
@@ -80,16 +79,17 @@ def new_variables(
     return saved_variables
 
 
-def _value(index: GraphIndex, variable: VariableDef, session: Session | None) -> Any:
+def _value(index: GraphIndex, variable: VariableDef, session: Session | None) -> np.ndarray:
     if session is not None and variable_values.has_value(session, variable.snapshot or variable.name):
         return np.asarray(session.run(variable.snapshot or variable.name))
     first = index.ids.get(split_tensor(variable.initial_value or "")[0])
     if first is None or index.types[first] not in CONSTANTS:
         raise CannotHold(f"{variable.handle!r} is a new variable without a value")
-    return tf.make_ndarray(index.nodes[first].attr["value"].tensor)
+    value: np.ndarray = tf.make_ndarray(index.nodes[first].attr["value"].tensor)
+    return value
 
 
-def add_objects(objects: Any, variables: Iterable[NewVariable], index: GraphIndex) -> None:
+def add_objects(objects: SavedObjectGraph, variables: Iterable[NewVariable], index: GraphIndex) -> None:
     """Add variables to the saved objects, as attributes of the root.
 
     Args:
@@ -142,7 +142,12 @@ def initializer_nodes(nodes: Sequence[NodeDef], variables: Sequence[NewVariable]
 
 
 def checkpoint_values(reader: CheckpointReader, variables: Sequence[NewVariable]) -> Mapping[str, object]:
-    """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists."""
+    """The values of new variables by their names in the checkpoint, with the objects that the checkpoint lists.
+
+    Args:
+        reader: TensorFlow's reader of the checkpoint.
+        variables: The new variables.
+    """
     if not variables:
         return {}
     objects = tf_protos.TrackableObjectGraph.FromString(reader.get_tensor(tf_protos.OBJECT_GRAPH))

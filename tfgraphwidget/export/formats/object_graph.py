@@ -24,14 +24,16 @@ from tfgraphwidget.graph import (
     TRAINABLE,
     GraphIndex,
     Shape,
+    Signature,
     called_functions,
     handles,
     needed_ops,
     pairs,
     reachable_functions,
 )
-from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
-from tfgraphwidget.sources import Signature, open_source, saved_variables, tf_protos
+from tfgraphwidget.naming import free_name, identifier, names_text, split_input, split_tensor
+from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
+from tfgraphwidget.sources import open_source, saved_variables, tf_protos
 from tfgraphwidget.tf_types import (
     ContextDef,
     FunctionDef,
@@ -39,13 +41,20 @@ from tfgraphwidget.tf_types import (
     MetaGraphDef,
     NodeDef,
     QueueRunnerDef,
+    SavedBareConcreteFunction,
+    SavedConcreteFunction,
+    SavedObject,
+    SavedObjectGraph,
+    StructuredValue,
     TensorShapeProto,
+    TensorSpecProto,
 )
 
 _SIGNATURES = "signatures"
 _EMPTY_OBJECT = "_generic_user_object"
 _EDITED = re.compile(r"_edited(_\w+)?\Z")
 _INFERRED = "_output_shapes"
+_EAGER = b"kEagerRuntime"
 
 
 class ObjectGraphEdit:
@@ -60,7 +69,12 @@ class ObjectGraphEdit:
     """
 
     def __init__(
-        self, original: Any, before: GraphIndex, after: GraphIndex, nodes: Sequence[NodeDef], library: Iterable[Any]
+        self,
+        original: MetaGraphDef,
+        before: GraphIndex,
+        after: GraphIndex,
+        nodes: Sequence[NodeDef],
+        library: Iterable[FunctionDef],
     ) -> None:
         self._original, self._before, self._after = original, before, after
         self._nodes = {node.name: node for node in nodes}
@@ -70,8 +84,8 @@ class ObjectGraphEdit:
         self.notices: list[str] = []
         self._old = {function.signature.name: function for function in original.graph_def.library.function}
         self._added: dict[str, int] = {}  # tensors of new handles, with the numbers of their objects
-        self._new: dict[str, Any] = {}  # functions of signatures, by the name that they have in the file
-        self._rooted = self._reachable_functions(nodes)
+        self._new: dict[str, FunctionDef] = {}  # functions of signatures, by the name that they have in the file
+        self._reachable = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
 
     def _function(self, name: str) -> FunctionDef:
@@ -83,9 +97,9 @@ class ObjectGraphEdit:
     def _edited_by_name(self) -> dict[str, set[str]]:
         """The edited versions of functions that objects alone call, and no op: these were entered by their names."""
         editions: dict[str, set[str]] = {}
-        for name in self._after.functions - self._before.functions - self._rooted:
+        for name in self._after.functions - self._before.functions - self._reachable:
             old = _EDITED.sub("", name)
-            if old in self.objects.concrete_functions and old not in self._rooted:
+            if old in self.objects.concrete_functions and old not in self._reachable:
                 editions.setdefault(old, set()).add(name)
         return {old: names for old, names in editions.items() if len(names) == 1}
 
@@ -130,6 +144,10 @@ class ObjectGraphEdit:
         """Let the functions of signatures compute what their tensors in the graph are now.
 
         Raises GraphEditError, with an unfinished sentence, when a signature needs what no function can hold.
+
+        Args:
+            was: The signatures before the edits.
+            now: The signatures after the edits.
         """
         numbers = self._signature_objects()
         signatures_now = {signature.name: signature for signature in now}
@@ -140,6 +158,9 @@ class ObjectGraphEdit:
                 self._drop_signature(name)
             elif name in signatures_before:
                 self._set_signature(number, signatures_before[name], signatures_now[name], bindings)
+        for signature in now:
+            if signature.name not in numbers:
+                self._add_signature(signature, bindings)
 
     @cached_property
     def _object_tensors(self) -> dict[str, int]:
@@ -186,7 +207,7 @@ class ObjectGraphEdit:
         named_functions = _named_functions(self.objects, within=reachable)
         for name in [name for name in self.objects.concrete_functions if name not in named_functions]:
             # What the graph calls stays there, since it says which objects the call binds.
-            if name in _named_functions(self._original.object_graph_def) and name not in self._rooted:
+            if name in _named_functions(self._original.object_graph_def) and name not in self._reachable:
                 del self.objects.concrete_functions[name]
 
     def _reachable_objects(self) -> set[int]:
@@ -217,7 +238,7 @@ class ObjectGraphEdit:
                     self._set_outputs(facts, now)
                 return
         used_names = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
-        name = free_name(f"{old}_edited", used_names) if old in self._rooted else old
+        name = free_name(f"{old}_edited", used_names) if old in self._reachable else old
         renamed = renamed_inputs(was, now)
         _check_keys(facts.canonicalized_input_signature.tuple_value.values[1], was.inputs, was.name)
         _check_keys(facts.output_signature, was.outputs, was.name)
@@ -234,6 +255,45 @@ class ObjectGraphEdit:
         self.objects.concrete_functions[name].CopyFrom(exchanged)
         saved.concrete_function_name = name
         self._forget_unnamed()
+
+    def _add_signature(self, signature: Signature, bindings: Mapping[str, int]) -> None:
+        """Give the model a signature that it did not have."""
+        nodes = self.objects.nodes
+        root = next((child.node_id for child in nodes[0].children if child.local_name == _SIGNATURES), None)
+        if root is None:
+            raise GraphEditError("the model was saved without an object for signatures")
+        used_names = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
+        name = free_name(f"__inference_signature_wrapper_{identifier(signature.name)}", used_names)
+        inputs = sorted(signature.inputs)
+        numbers = [(number, tensor) for number, (_, tensor) in enumerate(inputs)]
+        template = self._function_template(inputs)
+        function = signature_function(self._after, signature, bindings, template, name, numbers)
+        facts = self.objects.concrete_functions[name]
+        facts.bound_inputs[:] = function.bound_inputs
+        facts.canonicalized_input_signature.tuple_value.values.add().tuple_value.SetInParent()
+        fields = facts.canonicalized_input_signature.tuple_value.values.add().dict_value
+        fields.SetInParent()
+        self._set_specs(fields.fields, inputs)
+        self._set_outputs(facts, signature)
+        self._new[name] = function.definition
+        child = nodes[root].children.add()
+        child.node_id, child.local_name = len(nodes), signature.name
+        saved = nodes.add().bare_concrete_function
+        saved.concrete_function_name = name
+        saved.argument_keywords[:] = [key for key, _ in inputs]
+
+    def _function_template(self, inputs: Sequence[tuple[str, str]]) -> FunctionDef:
+        """A FunctionDef with an argument for each input, and the attributes of functions traced in TensorFlow 2."""
+        template = tf_protos.FunctionDef()
+        used_names: set[str] = set()
+        for key, tensor in inputs:
+            op, port = pairs(self._after, [tensor])[0]
+            argument = template.signature.input_arg.add()
+            argument.name = free_name(identifier(key).lower(), used_names)
+            argument.type = self._after.typing.number(self._after.dtypes(op)[port])
+            used_names.add(argument.name)
+        template.attr[CONSTRUCTION_CONTEXT].s = _EAGER
+        return template
 
     def _is_same(self, was: Signature, now: Signature, *, functions: bool = True) -> bool:
         """Whether a signature has the same ends and the same ops; without `functions` calls may call others."""
@@ -257,7 +317,9 @@ class ObjectGraphEdit:
             if name in self._old
         )
 
-    def _set_inputs(self, facts: Any, saved: Any, renamed: Mapping[str, str]) -> None:
+    def _set_inputs(
+        self, facts: SavedConcreteFunction, saved: SavedBareConcreteFunction, renamed: Mapping[str, str]
+    ) -> None:
         """Let a signature take its inputs under other keys, and not those that it has no more."""
         if all(renamed.get(key) == key for key in saved.argument_keywords):
             return
@@ -272,19 +334,27 @@ class ObjectGraphEdit:
         saved.argument_keywords[:] = [renamed[key] for key in saved.argument_keywords if key in renamed]
         saved.ClearField("function_spec")
 
-    def _set_outputs(self, facts: Any, signature: Signature) -> None:
+    def _set_outputs(self, facts: SavedConcreteFunction, signature: Signature) -> None:
         """Let the structure of the outputs be that of a signature."""
-        fields = facts.output_signature.dict_value.fields
+        self._set_specs(facts.output_signature.dict_value.fields, signature.outputs)
+
+    def _set_specs(self, fields: Any, tensors: Iterable[tuple[str, str]]) -> None:
+        """Let the fields of a structured value be the TensorSpecs of tensors, by their keys."""
         fields.clear()
-        for key, tensor in signature.outputs:
+        for key, tensor in tensors:
             op, port = pairs(self._after, [tensor])[0]
             spec = fields[key].tensor_spec_value
             spec.name = key
             spec.dtype = self._after.typing.number(self._after.dtypes(op)[port])
             _set_shape(spec.shape, self._after.shape(op, port))
 
-    def output_shape(self, signature: str, key: str) -> Any:
-        """The static shape that the function of a signature declares for an output; None for composite values."""
+    def output_shape(self, signature: str, key: str) -> TensorShapeProto | None:
+        """The static shape that the function of a signature declares for an output; None for composite values.
+
+        Args:
+            signature: The name of the signature.
+            key: The key of the output in the signature.
+        """
         number = self._signature_objects().get(signature)
         if number is None:
             return None
@@ -298,9 +368,9 @@ class ObjectGraphEdit:
         """The edited function that all callers of a function call now; "" if some still call the function itself."""
         candidates = self._successors.get(name, set())
         only = next(iter(candidates)) if len(candidates) == 1 else ""
-        return only if only and only not in self._old and name not in self._rooted else ""
+        return only if only and only not in self._old and name not in self._reachable else ""
 
-    def library(self) -> tuple[Any, dict[str, str]]:
+    def library(self) -> tuple[FunctionDefLibrary, dict[str, str]]:
         """The functions of the file, and the name there of each function that has another in the editor."""
         exchanged = {name: new for name in self._old if name not in self._new and (new := self._successor(name))}
         exchanged = {name: new for name, new in exchanged.items() if self._takes_the_same(name, new)}
@@ -308,7 +378,7 @@ class ObjectGraphEdit:
         edited = self._reachable_functions(
             [node for new in exchanged.values() for node in self._function(new).node_def]
         )
-        needed_too = self._old_reached(stay) | self._rooted | set(stay) | edited
+        needed_too = self._old_reached(stay) | self._reachable | set(stay) | edited
         edited |= set(exchanged.values())
         final = {new: old if old not in needed_too else new for old, new in exchanged.items()}
         moves = {old: new for old, new in exchanged.items() if final[new] != old}
@@ -316,7 +386,7 @@ class ObjectGraphEdit:
         unreached = self._old.keys() - self._old_reached_before()
         names = [name for name in self._old if name in needed_too or (name in unreached and name not in exchanged)]
         definitions = {name: self._function(name) for name in names}
-        for name in sorted((self._rooted | edited) - self._old.keys()):
+        for name in sorted((self._reachable | edited) - self._old.keys()):
             definitions[final.get(name, name)] = self._function(name)
         definitions.update(self._new)
         order = [name for name in self._old if name in definitions]
@@ -355,7 +425,7 @@ class ObjectGraphEdit:
             for spec, shape in zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ():
                 _set_shape(spec.shape, shape)
 
-    def _is_unchanged_wrapper(self, function: Any) -> bool:
+    def _is_unchanged_wrapper(self, function: FunctionDef) -> bool:
         """Whether a function that the graph calls does what it did, and gives the static shapes that it gave.
 
         TensorFlow refuses a function whose ops note other shapes than it infers.
@@ -462,7 +532,7 @@ class ObjectGraphEdit:
             if pair.function_name in names and pair.gradient_func in names:
                 library.gradient.add().CopyFrom(pair)
         with_gradient = {pair.function_name for pair in library.gradient}
-        for name in self._rooted - self._old.keys():
+        for name in self._reachable - self._old.keys():
             final, gradient = renamed.get(name, name), self._after.extras.gradient(name)
             if gradient and final not in with_gradient:
                 library.gradient.add(function_name=final, gradient_func=renamed.get(gradient, gradient))
@@ -474,7 +544,7 @@ class ObjectGraphEdit:
         """Add a notice of functions that some callers call edited and some as they were."""
         for name in sorted(self.objects.concrete_functions):
             others = self._successors.get(name, set()) - {name}
-            paths = self._paths(name) if others and name in self._old and name in self._rooted else ()
+            paths = self._paths(name) if others and name in self._old and name in self._reachable else ()
             if paths:
                 self.notices.append(
                     f"{names_text(paths)} of the saved object is unchanged, because a signature that was not edited "
@@ -544,7 +614,12 @@ def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int
 
 
 def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
-    """The functions that are called now where each function was called, by following calls that both graphs have."""
+    """The functions that are called now where each function was called, by following calls that both graphs have.
+
+    Args:
+        before: The graph before the edits.
+        after: The graph after the edits.
+    """
     result: dict[str, set[str]] = {}
     visited: set[tuple[str, str]] = set()
     stack: list[tuple[Iterable[NodeDef], Iterable[NodeDef]]] = [(before.nodes, after.nodes)]
@@ -565,7 +640,7 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
     return result
 
 
-def _comparable(node: NodeDef, *, functions: bool) -> Any:
+def _comparable(node: NodeDef, *, functions: bool) -> object:
     copy = type(node)()
     copy.CopyFrom(node)
     copy.attr.pop(_INFERRED, None)
@@ -574,12 +649,12 @@ def _comparable(node: NodeDef, *, functions: bool) -> Any:
     return copy
 
 
-def _output_shapes(index: GraphIndex, signature: Signature) -> list[Any]:
+def _output_shapes(index: GraphIndex, signature: Signature) -> list[object]:
     tensors = pairs(index, [tensor for _, tensor in signature.outputs])
     return [(index.dtypes(op)[port], index.shape(op, port)) for op, port in tensors]
 
 
-def _check_keys(structure: Any, ends: Iterable[tuple[str, str]], signature: str) -> None:
+def _check_keys(structure: StructuredValue, ends: Iterable[tuple[str, str]], signature: str) -> None:
     """Raise for a signature that takes or gives sparse or ragged values, which are several tensors under one key."""
     fields = structure.dict_value.fields
     if fields.keys() != {key for key, _ in ends} or any(not f.HasField("tensor_spec_value") for f in fields.values()):
@@ -595,7 +670,7 @@ def _set_shape(proto: TensorShapeProto, shape: Shape) -> None:
         proto.dim.add(size=-1 if size is None else size)
 
 
-def _function_shapes(functions: Sequence[Any], library: FunctionDefLibrary) -> dict[str, list[Shape]]:
+def _function_shapes(functions: Sequence[FunctionDef], library: FunctionDefLibrary) -> dict[str, list[Shape]]:
     """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls them."""
     graph_def = tf_protos.GraphDef(library=library)
     graph_def.versions.producer = tf_protos.graph_def_version()
@@ -624,7 +699,7 @@ def _function_shapes(functions: Sequence[Any], library: FunctionDefLibrary) -> d
     }
 
 
-def _tensor_specs(structure: Any) -> Iterator[Any]:
+def _tensor_specs(structure: StructuredValue) -> Iterator[TensorSpecProto]:
     """The TensorSpecs in a StructuredValue, in the order in which TensorFlow flattens it."""
     kind = structure.WhichOneof("kind")
     if kind == "tensor_spec_value":
@@ -655,6 +730,10 @@ def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
 
     Edits keep the order of inputs, give them other keys, and take some away.
 
+    Args:
+        was: The signature before the edits.
+        now: The signature after the edits.
+
     >>> ends = lambda *keys: tuple((key, f"{key}:0") for key in keys)
     >>> renamed_inputs(Signature("s", ends("a", "b", "c"), ()), Signature("s", ends("a", "d"), ()))
     {'a': 'a', 'c': 'd'}
@@ -669,7 +748,7 @@ def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
     return keys_before
 
 
-def _named_functions(objects: Any, within: Collection[int] | None = None) -> set[str]:
+def _named_functions(objects: SavedObjectGraph, within: Collection[int] | None = None) -> set[str]:
     """The functions that saved objects name."""
     names: set[str] = set()
     for number, saved in enumerate(objects.nodes):
@@ -678,7 +757,7 @@ def _named_functions(objects: Any, within: Collection[int] | None = None) -> set
     return names
 
 
-def _object_functions(saved: Any) -> Iterator[str]:
+def _object_functions(saved: SavedObject) -> Iterator[str]:
     kind = saved.WhichOneof("kind")
     if kind == "function":
         yield from saved.function.concrete_functions
@@ -697,7 +776,12 @@ def _function_references(function: FunctionDef) -> Iterator[str]:
 
 
 def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
-    """Let a NodeDef call functions by other names."""
+    """Let a NodeDef call functions by other names.
+
+    Args:
+        node: The NodeDef of an op.
+        renamed: The new names by the old ones.
+    """
     node.op = renamed.get(node.op, node.op)
     for value in node.attr.values():
         for reference in (value.func,) if value.WhichOneof("value") == "func" else value.list.func:
@@ -713,7 +797,7 @@ def _without_shapes(function: FunctionDef) -> FunctionDef:
     return copy
 
 
-def _rename(function: Any, renamed: Mapping[str, str]) -> None:
+def _rename(function: FunctionDef, renamed: Mapping[str, str]) -> None:
     function.signature.name = renamed.get(function.signature.name, function.signature.name)
     for node in function.node_def:
         rename_functions(node, renamed)

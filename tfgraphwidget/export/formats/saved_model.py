@@ -17,7 +17,7 @@ from tfgraphwidget.edits import Change, rename_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files, write_edited
 from tfgraphwidget.export.formats.function_library import library_of
-from tfgraphwidget.export.formats.function_module import save_module
+from tfgraphwidget.export.formats.function_module import save_modules
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
@@ -30,12 +30,12 @@ from tfgraphwidget.export.state.exported_subgraph import (
 )
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph import V1_CONTROL_FLOW
+from tfgraphwidget.graph import V1_CONTROL_FLOW, Signature
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import Signature, asset_files, is_outside_assets, tf_protos
+from tfgraphwidget.sources import asset_files, is_outside_assets, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import SavedModel, SignatureDef
 
@@ -56,13 +56,18 @@ _LEFT_OUT = frozenset({
 
 
 def write_saved_model(path: Path, request: ExportRequest) -> None:
-    """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel is copied."""
+    """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel is copied.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     unedited = None if request.unedited_folder is None else request.unedited_folder()
     # Of several graphs one was chosen by its tags.
     if unedited is not None and len(_read_saved_model(unedited).meta_graphs) == 1:
         copy_files(unedited, path, files_of(unedited))
         return
-    edited = None if request.edited is None else request.edited()
+    edited = None if request.edited is None else request.edited(request)
     if edited is not None:
         try:
             write_edited(path, edited, files_of(edited.folder))
@@ -73,9 +78,9 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         else:
             return
     if request.read_only:
-        if request.module is None:
+        if request.modules is None:
             raise NotRunnable(request.read_only)
-        save_module(path, request, request.module)
+        save_modules(path, request, request.modules)
         return
     if not request.signatures:
         request = _with_apparent_signature(request)
@@ -108,6 +113,9 @@ def files_of(folder: Path) -> list[str]:
     """The files of the SavedModel in a directory, without other files there.
 
     A file in "assets" belongs to the model if saved_model.pb names it.
+
+    Args:
+        folder: The directory.
     """
     asset_names = (asset.filename for meta in _read_saved_model(folder).meta_graphs for asset in asset_files(meta))
     assets = [f"assets/{name}" for name in asset_names if not is_outside_assets(folder, name)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,12 @@ from tfgraphwidget.graph import (
     REQUIRED_PLACEHOLDERS,
     V1_CONTROL_FLOW,
     GraphIndex,
+    Signature,
     needed_ops,
     pairs,
 )
 from tfgraphwidget.naming import colocated_with, free_name, split_tensor
-from tfgraphwidget.sources import OpTypes, Signature, tf_protos
+from tfgraphwidget.sources import OpTypes, tf_protos
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 _INFERRED = "_output_shapes"
@@ -34,7 +34,7 @@ _INPUT_SHAPES = "_input_shapes"
 class SignatureFunction:
     """A FunctionDef that computes a signature, and the numbers of the saved objects that it is bound to, in order."""
 
-    definition: Any
+    definition: FunctionDef
     bound_inputs: tuple[int, ...]
 
 
@@ -42,7 +42,7 @@ def signature_function(
     index: GraphIndex,
     signature: Signature,
     objects: Mapping[str, int],
-    template: Any,
+    template: FunctionDef,
     name: str,
     inputs: Sequence[tuple[int, str]],
 ) -> SignatureFunction:
@@ -122,7 +122,7 @@ def _is_handle(dtype: str) -> bool:
     return dtype in HANDLE_DTYPES or dtype.endswith("_ref")
 
 
-def _copied_arguments(definition: FunctionDef, template: Any, numbers: list[int]) -> list[str]:
+def _copied_arguments(definition: FunctionDef, template: FunctionDef, numbers: list[int]) -> list[str]:
     """Give a function some arguments of another; their names."""
     for place, number in enumerate(numbers):
         definition.signature.input_arg.add().CopyFrom(template.signature.input_arg[number])
@@ -137,17 +137,17 @@ class _Captures:
     def __init__(
         self, index: GraphIndex, definition: FunctionDef, captures: Mapping[tuple[int, int], str], used_names: set[str]
     ) -> None:
-        self._index, self._definition, self._bound, self._used_names = index, definition, captures, used_names
+        self._index, self._definition, self._captures, self._used_names = index, definition, captures, used_names
         self._arguments: dict[tuple[int, int], str] = {}
 
     @property
     def tensors(self) -> list[str]:
         """The tensors that are read, in the order of their arguments."""
-        return [self._bound[end] for end in self._arguments]
+        return [self._captures[end] for end in self._arguments]
 
     def argument(self, end: tuple[int, int]) -> str:
         """The name of the argument for a tensor; "" for one that stands for no object."""
-        if end in self._bound and end not in self._arguments:
+        if end in self._captures and end not in self._arguments:
             argument = self._definition.signature.input_arg.add()
             argument.name = free_name("unknown", self._used_names)
             argument.type = self._index.typing.number(self._index.dtypes(end[0])[end[1]])
@@ -164,7 +164,7 @@ class _Tensors:
         self._types = OpTypes(index.extras.function)
 
     def inputs(self, op: int) -> list[str]:
-        """What an op reads."""
+        """The inputs of an op."""
         start = self._index.inputs.start
         ports = self._index.ports[start[op] : start[op + 1]].tolist()
         return [self.tensor(*end) for end in zip(self._index.input_lists[op], ports, strict=True)]
@@ -183,5 +183,9 @@ class _Tensors:
 
 
 def called_function(node: NodeDef) -> str:
-    """The function that a call op calls as "f"; "" for other ops."""
+    """The function that a call op calls as "f"; "" for other ops.
+
+    Args:
+        node: The NodeDef of an op.
+    """
     return str(node.attr["f"].func.name) if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func" else ""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ class ContainerLayouts:
         visible: The items and edges.
         frame: The frame of the drawing.
         items: The numbers of the containers among the items.
-        placed: The layouts of these containers.
+        containers: The layouts of these containers.
         size: float64 (n, 2), the width and height of each item.
         badges: float64 (n, 2), the width and height of badges on the screen.
         pinned: The names of pinned items.
@@ -50,7 +50,7 @@ class ContainerLayouts:
     visible: VisibleGraph
     frame: Frame
     items: list[int]
-    placed: list[ContainerLayout]
+    containers: list[ContainerLayout]
     size: Floats
     badges: Floats
     pinned: frozenset[str] = frozenset()
@@ -134,7 +134,7 @@ def lay_out_view(
 # `child_tint_k`, `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
 
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, np.ndarray]
 _STEP = 8.0  # coordinates are rounded to this fraction of a pixel, which halves their compressed size
 
 
@@ -175,7 +175,7 @@ def container_tables(
         encodings: The values of the color encodings per op.
     """
     rows = [_Rows(index, outline, layouts, texts, encodings) for layouts in insides]
-    columns: dict[str, list[npt.NDArray[Any]]] = {}
+    columns: dict[str, list[np.ndarray]] = {}
     for row in rows:
         for name, array in row.arrays.items():
             columns.setdefault(name, []).append(array)
@@ -214,7 +214,7 @@ class _Rows:
             self._add_colors(k, values)
 
     def _insides(self) -> Arrays:
-        visible, items, layouts = self.layouts.visible, self.layouts.items, self.layouts.placed
+        visible, items, layouts = self.layouts.visible, self.layouts.items, self.layouts.containers
         names, ids = visible.names, self.outline.ids
         port = [((*p.enter, np.nan)[0], (*p.leave, np.nan)[0]) for p in layouts]
         per_item = np.bincount(visible.parent[self.child], minlength=len(visible))
@@ -236,7 +236,7 @@ class _Rows:
         ids, nodes = self.index.ids, self.outline.ids
         pairs = zip(names, is_op.tolist(), strict=True)
         pinned = pinned_items(visible, dict.fromkeys(self.layouts.pinned, (0.0, 0.0)))
-        corner = np.concatenate([np.zeros((0, 2)), *(layout.corner for layout in self.layouts.placed)])
+        corner = np.concatenate([np.zeros((0, 2)), *(layout.corner for layout in self.layouts.containers)])
         columns = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint8) for name in _FLAGS}
         counts = {f"child_{name}": getattr(visible, name)[rows].astype(np.uint32) for name in _COUNTS}
         return {
@@ -267,7 +267,7 @@ class _Rows:
         }
 
     def _lines(self) -> Arrays:
-        visible, rows, layouts = self.layouts.visible, self.line, self.layouts.placed
+        visible, rows, layouts = self.layouts.visible, self.line, self.layouts.containers
         first = visible.child_start[visible.container[rows]]
         ends = {
             f"line_{name}": _child_numbers(end[rows], visible.container[rows], first)
@@ -305,5 +305,5 @@ def _child_numbers(end: Ints, container: Ints, first: Ints) -> Ints:
 
 
 def _round(places: npt.ArrayLike, width: int) -> npt.NDArray[np.float32]:
-    """As float32 (n, width), to parts of a pixel."""
+    """Round to parts of a pixel, as float32 (n, width)."""
     return (np.round(np.asarray(places, dtype=np.float64) * _STEP) / _STEP).astype(np.float32).reshape(-1, width)

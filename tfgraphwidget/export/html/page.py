@@ -39,12 +39,21 @@ _PAGE = """<!doctype html>
 
 
 def write_page(path: Path, request: ExportRequest) -> None:
-    """Write the drawing as a page in which scopes can be opened, searched and inspected."""
+    """Write the drawing as a page in which scopes can be opened, searched and inspected.
+
+    Args:
+        path: The file to write, or the directory.
+        request: What to write, and of which graph.
+    """
     path.write_text(page(request), encoding="utf-8")
 
 
 def page(request: ExportRequest) -> str:
-    """The page as text. Raises GraphEditError when the bundle has not been built."""
+    """The page as text. Raises GraphEditError when the bundle has not been built.
+
+    Args:
+        request: What to write, and of which graph.
+    """
     if not _BUNDLE.is_file():
         raise GraphEditError(
             "The page's bundle has not been built; run `node build.mjs` in labextension/, or install the package."

@@ -18,10 +18,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tfgraphwidget.export.html import layout_tables
 from tfgraphwidget.export.html.function_pages import PageGraph, find_page_graphs
@@ -47,7 +46,11 @@ class Values:
         self._codes: dict[bytes, int] = {}
 
     def code(self, value: AttrValue) -> int:
-        """The number of an AttrValue."""
+        """The number of an AttrValue.
+
+        Args:
+            value: The AttrValue.
+        """
         # Most ops share a few small values; large ones are weights, which are shown by their shape.
         if value.ByteSize() > _SMALL:
             return self._read(value)
@@ -90,6 +93,9 @@ def pack_page(page_input: PageInput) -> bytes:
 
     Each graph is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of both. All lengths are
     multiples of 4.
+
+    Args:
+        page_input: The graph and the state of the page.
     """
     page_graphs, way = find_page_graphs(page_input)
     rooms = [_pack_graph(one) for one in report_each(page_graphs, "Packing the page", every=1)]
@@ -113,7 +119,11 @@ def pack_page(page_input: PageInput) -> bytes:
 
 
 def titles_of(page_input: PageInput) -> tuple[str, ...]:
-    """The titles of the graphs from the outermost to the current one; of a file its name without the directory."""
+    """The titles of the graphs from the outermost to the current one; of a file its name without the directory.
+
+    Args:
+        page_input: The graph and the state of the page.
+    """
     first, *inner = page_input.path
     return PurePath(first).name if PurePath(first).is_absolute() else first, *inner
 
@@ -143,7 +153,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
         **_view_fields(view_spec, layouts[0].frame),
         "notices": [*page_input.notices, *notices],
         "legends": [asdict(legend) for _, legend in encodings.values()],
-        "doors": page_graph.references,
+        "called_functions": page_graph.references,
         "signature": signature,
         "ends": ends,
     }
@@ -273,7 +283,7 @@ def _buffer(arrays: Arrays) -> tuple[list[tuple[str, str, int, int]], bytes]:
     return fields, b"".join(parts)
 
 
-def _little_endian(array: npt.NDArray[Any]) -> tuple[bytes, str]:
+def _little_endian(array: np.ndarray) -> tuple[bytes, str]:
     dtype = _DTYPE_CODES[str(array.dtype)]
     data = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
     return data + bytes(-len(data) % 4), dtype
@@ -283,11 +293,15 @@ class PageTables(NamedTuple):
     """One graph of a page: its JSON document, and its arrays by name."""
 
     head: dict[str, object]
-    numbers: dict[str, npt.NDArray[Any]]
+    numbers: dict[str, np.ndarray]
 
 
 def unpack_page(data: bytes) -> tuple[dict[str, object], list[PageTables]]:
-    """The JSON document and the graphs in the result of `pack_page`; for tests and tools."""
+    """The JSON document and the graphs in the result of `pack_page`; for tests and tools.
+
+    Args:
+        data: What `pack_page` returned.
+    """
     whole = gzip.decompress(data)
     at = 4 + int.from_bytes(whole[:4], "little")
     page = json.loads(whole[4:at])

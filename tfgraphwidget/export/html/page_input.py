@@ -32,7 +32,7 @@ class EnteredView(Protocol):
 
     @property
     def view_spec(self) -> ViewSpec:
-        """What is visible."""
+        """The specification of the view."""
 
     @property
     def boundary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

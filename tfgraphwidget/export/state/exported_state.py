@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +48,7 @@ class ExportedState:
     """
 
     variables: tuple[VariableDef, ...]
-    values: Mapping[str, Any]
+    values: Mapping[str, npt.ArrayLike]
     nodes: tuple[NodeDef, ...]
     starters: tuple[str, ...]
     ops: tuple[str, ...]
@@ -58,6 +57,10 @@ class ExportedState:
 
 def read_state(request: ExportRequest, need: Mask) -> ExportedState:
     """Read the state of ops in the session; only reads run in it.
+
+    Args:
+        request: What to write, and of which graph.
+        need: The ops that are needed, as a mask.
 
     Raises:
         SessionRefused: For variables without a value.
@@ -90,8 +93,13 @@ def _session(request: ExportRequest, what: str) -> TimedSession:
     return TimedSession(session)
 
 
-def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> dict[str, Any]:
-    """The value of each variable by handle name."""
+def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> dict[str, np.ndarray]:
+    """The value of each variable by handle name.
+
+    Args:
+        request: What to write, and of which graph.
+        variables: The variables.
+    """
     variables = tuple(variables)
     if not variables:
         return {}
@@ -105,7 +113,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         )
     reads = {v.handle: v.snapshot or v.name for v in variables}
     try:
-        read: dict[str, object] = session.run(reads)
+        read: dict[str, np.ndarray] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
         why = (
@@ -122,8 +130,13 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
 
 def with_assign_ops(
     index: GraphIndex, variables: Iterable[VariableDef]
-) -> tuple[tuple[VariableDef, ...], tuple[Any, ...]]:
-    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for that."""
+) -> tuple[tuple[VariableDef, ...], tuple[NodeDef, ...]]:
+    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for that.
+
+    Args:
+        index: The graph.
+        variables: The variables.
+    """
     assign_ops = _AssignOps(index)
     whole = [v if v.initializer in index.ids else assign_ops.add_assign(v) for v in variables]
     return tuple(whole), tuple(assign_ops.nodes)

@@ -10,11 +10,10 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.shapes import shape_proto
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed_ops, pairs, traversal
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, Signature, needed_ops, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import without_remote_device
-from tfgraphwidget.sources import Signature, tf_protos
+from tfgraphwidget.sources import shape_proto, tf_protos
 from tfgraphwidget.tf_types import DataType, NodeDef
 
 Tensor = tuple[int, int]
@@ -57,7 +56,12 @@ def extract_subgraph(
 
 
 def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
-    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among its inputs."""
+    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among its inputs.
+
+    Args:
+        index: The graph.
+        signatures: The signatures.
+    """
     masks = []
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
@@ -75,7 +79,12 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
 
 
 def fully_fed_ops(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
-    """The ops all of whose tensors are among the inputs: control inputs from them can be dropped."""
+    """The ops all of whose tensors are among the inputs: control inputs from them can be dropped.
+
+    Args:
+        index: The graph.
+        inputs: The inputs.
+    """
     input_tensors = set(pairs(index, inputs))
     ports = Counter(op for op, _ in input_tensors)
     return {index.names[op] for op, count in ports.items() if count == len(index.dtypes(op))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class StateContents:
         return (*self.imports, *self.starters)
 
 
-def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[object]]) -> StateContents:
+def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[np.ndarray]]) -> StateContents:
     """Find the ops that fill the state of some ops, and the state that those ops need in turn.
 
     Args:
@@ -128,7 +127,7 @@ def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) 
 
 
 def _imports(
-    index: GraphIndex, exports: dict[str, int], run: Callable[[Sequence[str]], Sequence[Any]]
+    index: GraphIndex, exports: dict[str, int], run: Callable[[Sequence[str]], Sequence[np.ndarray]]
 ) -> tuple[tuple[NodeDef, ...], tuple[str, ...]]:
     """NodeDefs that fill tables with their contents in the session, and which of them to run."""
     if not exports:

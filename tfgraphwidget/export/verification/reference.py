@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,13 @@ from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import ExportedState
 from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed_by
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
-from tfgraphwidget.graph import needed_ops, pairs, side_effects
+from tfgraphwidget.graph import Signature, needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
-from tfgraphwidget.sources import Signature
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import NodeDef, TensorCompatible
 
-ReferenceRun = tuple[Signature, dict[str, Any], dict[str, Any]]
+ReferenceRun = tuple[Signature, Mapping[str, TensorCompatible], dict[str, np.ndarray]]
 """A signature, its feeds by key, and its outputs by key."""
 
 NOT_RUN = "What was written was loaded but not run: {}; give feeds={{input: value}} to run it."
@@ -54,7 +52,11 @@ class GraphReference:
         return [int(i) for i in np.flatnonzero(np.logical_or.reduce(ops_needed_by(index, self.request.signatures)))]
 
     def sandbox(self, *, moved: bool = False) -> Sandbox:
-        """The graph in a separate session, with the written values of variables and tables, or with the next ones."""
+        """The graph in a separate session, with the written values of variables and tables, or with the next ones.
+
+        Args:
+            moved: Whether floating-point numbers are one bit larger.
+        """
         values = next_numbers(self._state.values) if moved else self._state.values
         return Sandbox(self._nodes, library_of(self.request.index, self._nodes), values, self._state.starters)
 
@@ -72,7 +74,12 @@ class GraphReference:
         return self.rerun(runs) if runs and self._has_effects() else runs
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place."""
+        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place.
+
+        Args:
+            run_all: Signatures with their feeds and outputs.
+            moved: Whether floating-point numbers are one bit larger.
+        """
         runs = [(signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all]
         with self.sandbox(moved=moved) as sandbox:
             return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds in runs]
@@ -111,7 +118,7 @@ class GraphReference:
         dtype = tf.as_dtype(self.request.index.dtypes(op)[port]).base_dtype
         return InputSpec(key, dtype, self.request.index.shape(op, port))
 
-    def _given_feeds(self, signature: Signature) -> dict[str, object]:
+    def _given_feeds(self, signature: Signature) -> dict[str, TensorCompatible]:
         """The user's feeds for the inputs of a signature, by key."""
         feeds = {}
         for key, tensor in signature.inputs:
@@ -122,12 +129,20 @@ class GraphReference:
 
 
 def find_external_op(nodes: Iterable[NodeDef]) -> str:
-    """The name of an op with effects outside of the process, or ""."""
+    """The name of an op with effects outside of the process, or "".
+
+    Args:
+        nodes: The NodeDefs, in the order of the graph.
+    """
     return next((str(node.name) for node in nodes if _REACHES_OUT.fullmatch(node.op)), "")
 
 
-def next_numbers(values: Mapping[str, object]) -> dict[str, object]:
-    """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much."""
+def next_numbers(values: Mapping[str, object]) -> dict[str, np.ndarray]:
+    """Arrays whose floating-point numbers are one bit larger: another order of additions changes results as much.
+
+    Args:
+        values: The values by name.
+    """
     arrays = {name: np.asarray(value) for name, value in values.items()}
     return {
         name: np.nextafter(array, array.dtype.type(np.inf)) if array.dtype.kind == "f" else array
@@ -145,7 +160,7 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     return copy
 
 
-def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, Any]:
+def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, np.ndarray]:
     tensors = dict(signature.inputs)
     values = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
     return dict(zip((key for key, _ in signature.outputs), values, strict=True))

@@ -6,22 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import ReferenceRun
+from tfgraphwidget.graph import Signature
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import error_text
-from tfgraphwidget.sources import Signature, tensor_names
+from tfgraphwidget.sources import tensor_names
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import eager_mode
+from tfgraphwidget.tf_types import Tensor, TensorCompatible
 
-Run = Callable[[Signature, dict[str, Any]], dict[str, Any]]
+Run = Callable[[Signature, Mapping[str, TensorCompatible]], dict[str, np.ndarray]]
 """Runs a signature of the written file: outputs by key for feeds by key."""
 
 
@@ -32,7 +34,12 @@ class Reference(Protocol):
         """The signatures that run, each with feeds and outputs."""
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place."""
+        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in their place.
+
+        Args:
+            run_all: Signatures with their feeds and outputs.
+            moved: Whether floating-point numbers are one bit larger.
+        """
 
 
 _ANYWAY = "verify=False writes it all the same"
@@ -85,7 +92,11 @@ def first_line(error: Exception) -> str:
 
 
 def _compare(
-    reference: Reference, kind: str, loader: str, expected: Sequence[ReferenceRun], results: Sequence[dict[str, Any]]
+    reference: Reference,
+    kind: str,
+    loader: str,
+    expected: Sequence[ReferenceRun],
+    results: Sequence[dict[str, np.ndarray]],
 ) -> None:
     once_more: list[ReferenceRun] = []
     moved: list[ReferenceRun] = []
@@ -108,13 +119,23 @@ def _compare(
 
 
 def same_dtype_and_shape(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
-    """Whether two arrays have the same dtype and shape."""
+    """Whether two arrays have the same dtype and shape.
+
+    Args:
+        a: One array.
+        b: The other array.
+    """
     a, b = np.asarray(a), np.asarray(b)
     return bool(a.dtype == b.dtype and a.shape == b.shape)
 
 
 def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
-    """How an array differs from the expected one, as the end of a sentence; "" if it does not."""
+    """How an array differs from the expected one, as the end of a sentence; "" if it does not.
+
+    Args:
+        expected: The value that was expected.
+        actual: The value that was computed.
+    """
     expected_array, actual_array = np.asarray(expected), np.asarray(actual)
     if not same_dtype_and_shape(expected_array, actual_array):
         return (
@@ -210,11 +231,11 @@ def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
         meta = v1.saved_model.load(session, list(tags), str(path))
 
-        def run(signature: Signature, feeds: dict[str, object]) -> dict[str, Any]:
+        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
             proto = meta.signature_def[signature.name]
             inputs, outputs = dict(tensor_names(proto.inputs)), dict(tensor_names(proto.outputs))
             fetches = {key: outputs[key] for key, _ in signature.outputs}
-            values: dict[str, Any] = session.run(fetches, {inputs[key]: value for key, value in feeds.items()})
+            values: dict[str, np.ndarray] = session.run(fetches, {inputs[key]: value for key, value in feeds.items()})
             return values
 
         yield run
@@ -226,7 +247,7 @@ def _load_eagerly(path: Path) -> Iterator[Run]:
         loaded = tf.saved_model.load(str(path))
         dtypes = {name: f.structured_input_signature[1] for name, f in loaded.signatures.items()}
 
-        def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
             specs = dtypes[signature.name]
             # This loader takes the parts of a sparse value, "key/values", as arguments "key_values".
             feeds_by_key = {key if key in specs else key.replace("/", "_"): value for key, value in feeds.items()}
@@ -237,7 +258,7 @@ def _load_eagerly(path: Path) -> Iterator[Run]:
         yield run
 
 
-def _output(key: str, outputs: Mapping[str, object]) -> Any:
+def _output(key: str, outputs: Mapping[str, Tensor]) -> Tensor:
     name, _, part = key.rpartition("/")
     return outputs[key] if key in outputs else getattr(outputs[name], part)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,12 @@ class InputSpec(NamedTuple):
     shape: Shape
 
 
-def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, object]]:
-    """Values by key, in several sizes and fillings; the same ones in each call."""
+def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]]:
+    """Values by key, in several sizes and fillings; the same ones in each call.
+
+    Args:
+        specs: Dtype and shape of each input.
+    """
     are_static = all(shape is not None and None not in shape for _, _, shape in specs)
     for size, rank, way in _WAYS:
         # For fully known shapes only the filling differs.
@@ -39,7 +43,7 @@ def _sizes(shape: Shape, size: int, rank: int) -> tuple[int, ...]:
     return (size,) * rank if shape is None else tuple(size if length is None else length for length in shape)
 
 
-def _value(dtype: tf.DType, shape: tuple[int, ...], way: str, random: np.random.Generator) -> Any:
+def _value(dtype: tf.DType, shape: tuple[int, ...], way: str, random: np.random.Generator) -> np.ndarray:
     """An array; integers are small and not negative, because they are often indices."""
     if dtype == tf.string:
         return np.array(random.choice([b"a", b"b"], shape), dtype=object)

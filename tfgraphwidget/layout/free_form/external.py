@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite, nan
 from statistics import median
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.layout import Layout
 from tfgraphwidget.layout.free_form.overlap_removal import GAP, remove_overlaps
 from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, STUB, PolylineRouter
 from tfgraphwidget.layout.geometry import MutableLayout, Point, flatten
@@ -30,9 +31,7 @@ _WAY_OUT = (
 )
 
 
-def apply_layout(
-    layout: Callable[[Any], Mapping[Any, Any]], siblings: Sequence[str], problem: LayoutProblem
-) -> MutableLayout:
+def apply_layout(layout: Layout, siblings: Sequence[str], problem: LayoutProblem) -> MutableLayout:
     """Lay out a component with a user's callable.
 
     The callable gets a DiGraph of names and returns name -> (x, y), as networkx does with y upwards. Nodes have `width`
@@ -136,8 +135,8 @@ def _subgraph(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
     return some
 
 
-def _call_layout(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) -> Points:
-    """What the callable answers for each name, float64 (n, 2), y downwards; of more dimensions the first two."""
+def _call_layout(layout: Layout, graph: nx.DiGraph) -> Points:
+    """The positions that the callable returns, float64 (n, 2), y downwards; of more dimensions the first two."""
     names = list(graph)
     function = layout.func if isinstance(layout, partial) else layout
     layout_name = getattr(function, "__name__", type(function).__name__)

@@ -65,11 +65,11 @@ class OrthogonalRouter:
         return way
 
     def _beside(self, mask: Mask, axis: int, more: set[float]) -> list[float]:
-        """Where lines may run so that some boxes are beside them."""
+        """The tracks of lines that leave some boxes beside them."""
         return sorted(more.union(self.before[mask, axis].tolist(), self.after[mask, axis].tolist()))
 
     def _costs(self, xs: list[float], ys: list[float]) -> tuple[Costs, Costs]:
-        """What it costs to go from x[i] to x[i + 1] at y[j], and from y[j] to y[j + 1] at x[i]."""
+        """The costs of going from x[i] to x[i + 1] at y[j], and from y[j] to y[j + 1] at x[i]."""
         x, y = np.array(xs)[:, None], np.array(ys)[:, None]
         (left, top), (right, bottom) = self.low.T, self.high.T
         over_x, over_y = (x[:-1] < right - _IN) & (x[1:] > left + _IN), (y[:-1] < bottom - _IN) & (y[1:] > top + _IN)

@@ -9,11 +9,13 @@ point, or where one box is a scope of a thousand ops, and that at each level.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_matrix, diags
-from scipy.sparse.linalg import splu
-from scipy.spatial import Delaunay, QhullError
+
+from tfgraphwidget.errors import PackageMissing
 
 Points = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.intp]
@@ -101,10 +103,11 @@ def _neighbors(points: Points) -> Pairs:
     n = len(points)
     if n < 4:
         return np.stack(np.triu_indices(n, 1), axis=1)
+    spatial = _scipy("spatial")
     try:
         # QJ: points in a line or on a circle are neighbors, too.
-        corners = Delaunay(points, qhull_options="QJ Qbb").simplices.astype(np.intp)
-    except QhullError:
+        corners = spatial.Delaunay(points, qhull_options="QJ Qbb").simplices.astype(np.intp)
+    except spatial.QhullError:
         rows = [np.argsort(points[:, k], kind="stable") for k in (0, 1)]
         return np.sort(np.concatenate([np.stack([row[:-1], row[1:]], axis=1) for row in rows]), axis=1)
     return np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1)
@@ -145,9 +148,22 @@ def _relax(points: Points, sizes: Points, pairs: Pairs) -> Points:
         matrix = np.diag(degree)
         matrix[i, j] = matrix[j, i] = -weight
         return np.linalg.solve(matrix, targets)
-    half = coo_matrix((-weight, (i, j)), (n, n))
-    result: Points = splu((half + half.T + diags(degree)).tocsc()).solve(targets)
+    sparse = _scipy("sparse")
+    half = sparse.coo_matrix((-weight, (i, j)), (n, n))
+    result: Points = _scipy("sparse.linalg").splu((half + half.T + sparse.diags(degree)).tocsc()).solve(targets)
     return result
+
+
+def _scipy(module: str) -> Any:
+    """A module of SciPy, which only a layout of the user's needs; PackageMissing without it."""
+    try:
+        return import_module(f"scipy.{module}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "scipy":
+            raise
+        raise PackageMissing(
+            "A layout by a function needs SciPy to keep boxes apart, which is not installed: run pip install scipy."
+        ) from None
 
 
 def _squeeze(points: Points, sizes: Points, axis: int) -> Points:

@@ -41,12 +41,21 @@ class Pins:
             self._pinned_in.setdefault(around, {})[number] = (x - left, y - top)
 
     def of(self, item: int) -> Pinned:
-        """Number of the child -> where its center shall be, from the upper left corner of the inside."""
+        """Number of the child -> where its center shall be, from the upper left corner of the inside.
+
+        Args:
+            item: The number of the item.
+        """
         return self._pinned_in.get(item, {})
 
 
 def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
-    """The items by name, scopes and groups with a slash behind: an op may have the same name."""
+    """The items by name, scopes and groups with a slash behind: an op may have the same name.
+
+    Args:
+        names: The names of the items, in order.
+        kind: The kinds of the items.
+    """
     item_of_key: dict[str, int] = {}
     for item, (name, is_a) in enumerate(zip(names, kind.tolist(), strict=True)):
         if item:
@@ -55,14 +64,24 @@ def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
 
 
 def pinned_items(visible: VisibleGraph, pinned: Mapping[str, Point]) -> Pinned:
-    """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope."""
+    """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope.
+
+    Args:
+        visible: The items and edges that are drawn.
+        pinned: The positions (pixels) by the key of the item.
+    """
     item_of_key = keys(visible.names, visible.kind) if pinned else {}
     points = {meant_key(name, item_of_key): at for name, at in pinned.items()}
     return {item_of_key[key]: at for key, at in points.items() if key and visible.kind[item_of_key[key]] != BADGE}
 
 
 def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
-    """Return the pins without those that a name means; none at all for ""."""
+    """Return the pins without those that a name means; none at all for "".
+
+    Args:
+        pinned: The positions (pixels) by the key of the item.
+        name: The name of an item; "" for all.
+    """
     pin_key = meant_key(name, pinned)
     return {key: place for key, place in pinned.items() if name and key != pin_key}
 
@@ -89,7 +108,12 @@ def pins_in_sight(
 
 
 def meant_key(name: str, all_keys: Collection[str]) -> str:
-    """Of the known keys the one that a name means: itself, a scope without its slash, an op with one; or ""."""
+    """The known key that a name means: itself, a scope without its slash, an op with one; or "".
+
+    Args:
+        name: The name of an item, with or without a slash behind.
+        all_keys: The keys of all items.
+    """
     bare = name.rstrip("/")
     return next((key for key in (name, f"{bare}/", bare) if key in all_keys), "")
 

@@ -109,7 +109,7 @@ def _turn(a: Point, b: Point, c: Point) -> float:
 
 
 def _taut(start: Point, end: Point, corners: list[Point], side: float) -> list[Point]:
-    """Of corners on one side of the way from start to end, those at which a string around all of them turns."""
+    """The corners of the convex hull, of those on one side of the way from start to end."""
     x, y = end[0] - start[0], end[1] - start[1]
     hull = [start]
     for corner in [*sorted(corners, key=lambda c: x * c[0] + y * c[1]), end]:
@@ -179,7 +179,7 @@ class PolylineRouter:
         return way
 
     def _out(self, node: int) -> list[Point]:
-        """Where a line begins: in the middle of an op, or at the port of a scope or the border, and a little on."""
+        """The start of a line: in the middle of an op, or at the port of a scope or the border, and a little on."""
         if node == BORDER:
             x, y = self._border[0]
             return [(x, y), (x, y + STUB)]
@@ -190,7 +190,7 @@ class PolylineRouter:
         return [(x, y), (x, y + self._clear)]
 
     def _into(self, node: int) -> list[Point]:
-        """Where a line ends."""
+        """The end of a line."""
         if node == BORDER:
             x, y = self._border[1]
             return [(x, y - STUB), (x, y)]
@@ -257,7 +257,11 @@ class PolylineRerouter:
 
 
 def is_slanted(layout: ContainerLayout) -> bool:
-    """Whether any line runs in another direction than up, down, left and right."""
+    """Whether any line runs in another direction than up, down, left and right.
+
+    Args:
+        layout: The layout of one container.
+    """
     along = np.abs(np.diff(layout.route, axis=0)).min(axis=1)
     along[np.cumsum(layout.points)[:-1] - 1] = 0.0  # from a line's end to the next one's beginning
     return bool((along > _ASLANT).any())

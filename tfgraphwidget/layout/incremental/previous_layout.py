@@ -17,7 +17,7 @@ Size = tuple[float, float]
 
 @dataclass(frozen=True)
 class Packing:
-    """What was packed beside or `below` the rest: sizes, corners, and the number of the component or node of each."""
+    """The boxes that are packed beside or `below` the rest: sizes, corners, and numbers of components or nodes."""
 
     below: bool
     members: Sequence[int]
@@ -68,7 +68,11 @@ class PreviousLayout:
         return len(old.difference(pairs)) + sum(pair not in old for pair in pairs)
 
     def has_same_lines(self, structure: Structure) -> bool:
-        """Whether the nodes and lines are those of before, but for the ports that lines have."""
+        """Whether the nodes and lines are those of before, but for the ports that lines have.
+
+        Args:
+            structure: The items and edges of one container.
+        """
         return not self.nodes_changed() and not self.lines_changed(structure)
 
 
@@ -78,12 +82,13 @@ _HOPELESS, _WASTE, _FEW = 4.0, 2.0, 6
 
 
 class LayoutKey(NamedTuple):
-    """What the drawing of a container depends on: its structure, shape, and the sizes and ports of its nodes."""
+    """The key of the layout of a container: its structure, shape, title, and the sizes and ports of its nodes."""
 
     structure: bytes
     level: int
     sizes: bytes
     ports: tuple[NodePorts, ...]
+    title: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,11 @@ class CachedLayout:
     drawing: LayoutRecord
 
     def numbers(self, names: Sequence[str]) -> Sequence[int]:
-        """The number here of each of these nodes, -1 for one that is not here."""
+        """The number here of each of these nodes, -1 for one that is not here.
+
+        Args:
+            names: The names of the nodes.
+        """
         if names == self.names:
             return range(len(names))
         number = {name: i for i, name in enumerate(self.names)}
@@ -105,8 +114,34 @@ class CachedLayout:
 PreviousLayouts = list[CachedLayout]  # that was used last comes last
 
 
+def translate_names(previous: Sequence[CachedLayout], before: Sequence[str], names: Sequence[str]) -> PreviousLayouts:
+    """Return the layouts of one scope for another one that is alike.
+
+    Args:
+        previous: The layouts of the one.
+        before: The names of its nodes.
+        names: The names of the nodes of the other, in the same order.
+    """
+    if len(before) != len(names):
+        return [*previous]
+    result, new_name = [], dict[str, str]()
+    for one in previous:
+        if one.names == before:  # nearly always, in tens of thousands of scopes
+            own_names = names
+        else:
+            new_name = new_name or dict(zip(before, names, strict=True))
+            own_names = [new_name.get(name, name) for name in one.names]
+        result.append(CachedLayout(one.key, own_names, one.drawing))
+    return result
+
+
 def find(previous: PreviousLayouts, key: LayoutKey) -> LayoutRecord | None:
-    """Return the layout of a key, and make it the last used; None if there is none."""
+    """Return the layout of a key, and make it the last used; None if there is none.
+
+    Args:
+        previous: The layouts of before.
+        key: What the layout was computed for.
+    """
     for number, one in enumerate(previous):
         if one.key == key:
             previous.append(previous.pop(number))
@@ -141,7 +176,12 @@ def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequenc
 
 
 def remember(previous: PreviousLayouts, one: CachedLayout) -> None:
-    """Add a layout as the last used, and drop all but a few."""
+    """Add a layout as the last used, and drop all but a few.
+
+    Args:
+        previous: The layouts of before.
+        one: The layout.
+    """
     del previous[: max(0, len(previous) - _MOST + 1)]
     previous.append(one)
 

@@ -32,6 +32,10 @@ def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[S
     """The structure with what was one part in one part still, even if no line joins it any more.
 
     Also, per part, the number of the part that it was; -1 for a new one.
+
+    Args:
+        structure: The items and edges of one container.
+        previous: The layout of before.
     """
     old = previous.drawing.structure
     if previous.drawing.requested is structure and all(was == node for node, was in enumerate(previous.number)):

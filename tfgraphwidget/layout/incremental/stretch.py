@@ -151,7 +151,7 @@ def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
 
 
 def _wishes(graph: LayeredGraph, x: dict[int, float], ends: Ends, chain: list[int]) -> list[float]:
-    """Where the chain would be straight at one of its ends, those above it first."""
+    """The positions at which the chain is straight at one of its ends, those above it first."""
     (above, below), at = ends, x[chain[0]]
     hyperedge = graph.hyperedge[chain[0] - len(graph.problem.sizes)]
     wishes = [_wish(graph, x, a, at, hyperedge, leaves=True) + aside for a, aside in above[chain[0]]]
@@ -161,7 +161,7 @@ def _wishes(graph: LayeredGraph, x: dict[int, float], ends: Ends, chain: list[in
 
 
 def _wish(graph: LayeredGraph, x: dict[int, float], end: int, at: float, by: Hyperedge, *, leaves: bool) -> float:
-    """Where a line at `at` leaves or enters a vertex."""
+    """The position at which a line at `at` leaves or enters a vertex."""
     if end >= len(graph.problem.sizes):
         return x[end]
     half = graph.width(end) / 2 - _EDGE

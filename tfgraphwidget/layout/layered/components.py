@@ -76,6 +76,11 @@ class Structure:
     components: Sequence[Component]
     isolated: Sequence[int]
 
+    @cached_property
+    def has_entries(self) -> bool:
+        """Whether edges come in from the border."""
+        return any(edge.source == BORDER for edge in self.edges)
+
 
 def build_structure(auxiliary: Sequence[int], edges: Sequence[Edge]) -> Structure:
     """Split the nodes and edges of a container into connected components.

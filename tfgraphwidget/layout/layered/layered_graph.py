@@ -37,13 +37,14 @@ class LayoutProblem:
     """A component with the width and height of each node and the x where edges enter and leave it (None: anywhere).
 
     Sizes and ports are in pixels, ports from the left of the node: those where edges enter, and where they leave.
-    `aspect` is the wanted width : height.
+    `aspect` is the wanted width : height, `title` how far the title above reaches from the left, in pixels.
     """
 
     component: Component
     sizes: Sequence[tuple[float, float]]
     ports: Sequence[NodePorts]
     aspect: float = 1.6
+    title: float = 0.0
 
     @property
     def edges(self) -> Sequence[Edge]:
@@ -108,16 +109,30 @@ class LayeredGraph:
         ]
 
     def width(self, vertex: int) -> float:
-        """How wide a node or dummy node is, in pixels."""
+        """How wide a node or dummy node is, in pixels.
+
+        Args:
+            vertex: The number of the vertex.
+        """
         return self.problem.sizes[vertex][0] if vertex < len(self.problem.sizes) else DUMMY_WIDTH
 
     def space(self, a: int, b: int) -> float:
-        """The least distance between the borders of two neighbors in a layer."""
+        """The least distance between the borders of two neighbors in a layer.
+
+        Args:
+            a: The number of one op.
+            b: The number of the other op.
+        """
         nodes = len(self.problem.sizes)
         return NODE_GAP if a < nodes and b < nodes else DUMMY_GAP
 
     def gap(self, a: int, b: int) -> float:
-        """The least distance between the middles of two neighbors in a layer."""
+        """The least distance between the middles of two neighbors in a layer.
+
+        Args:
+            a: The number of one op.
+            b: The number of the other op.
+        """
         return (self.width(a) + self.width(b)) / 2 + self.space(a, b)
 
     def port(self, node: int, hyperedge: Hyperedge, *, leaves: bool) -> float:
@@ -228,7 +243,12 @@ def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[i
 
 
 def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hyperedge]:
-    """Return the hyperedge of each edge."""
+    """Return the hyperedge of each edge.
+
+    Args:
+        problem: The items and edges of one container.
+        is_reversed: Whether each edge is reversed, so that there is no cycle.
+    """
     leaving = Counter((edge.source, edge.source_port) for edge in problem.edges)
     entering = Counter((edge.target, edge.target_port) for edge in problem.edges)
     hyperedges: list[Hyperedge] = []

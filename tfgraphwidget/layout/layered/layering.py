@@ -121,7 +121,12 @@ def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[A
 
 
 def topological_order(above: list[list[int]], below: list[list[int]]) -> list[int]:
-    """Return the nodes, each after all that are above it; those in a cycle and those after one are left out."""
+    """Return the nodes, each after all that are above it; those in a cycle and those after one are left out.
+
+    Args:
+        above: The vertices above each vertex.
+        below: The vertices below each vertex.
+    """
     waiting = [len(a) for a in above]
     order = [node for node, count in enumerate(waiting) if not count]
     for node in order:

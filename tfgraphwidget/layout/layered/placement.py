@@ -41,7 +41,11 @@ class OrderedRows:
     is_dummy: list[bool]
 
     def narrow(self, x: list[float]) -> list[float]:
-        """Rows pushed back into a frame little wider than the widest of them, where that is best for most."""
+        """Rows pushed back into a frame little wider than the widest of them, where that is best for most.
+
+        Args:
+            x: The positions of the vertices, in pixels.
+        """
         rows = []
         for row, gaps in zip(self.rows, self.gaps, strict=True):
             offsets = list(accumulate(gaps, initial=self.side[row[0]]))
@@ -161,7 +165,11 @@ def isotonic_placement(targets: Sequence[float], weights: Sequence[float], gaps:
 
 
 def align_nodes(rows: OrderedRows) -> list[float]:
-    """Return the middle x of each vertex, so that heavy links are straight. No layer is much wider than the widest."""
+    """Return the middle x of each vertex, so that heavy links are straight. No layer is much wider than the widest.
+
+    Args:
+        rows: The rows.
+    """
     count = len(rows.side)
     down, up = _pulls(rows)
     x = [0.0] * count
@@ -183,7 +191,12 @@ def align_nodes(rows: OrderedRows) -> list[float]:
 
 
 def sweep_count(count: int, most: int) -> int:
-    """Return how often to sweep over so many vertices; with thousands, the places are only approximate."""
+    """Return how often to sweep over so many vertices; with thousands, the places are only approximate.
+
+    Args:
+        count: The number of vertices.
+        most: The number of vertices of the largest layer.
+    """
     return max(2, min(most, _WORK // max(1, count)))
 
 
@@ -202,7 +215,7 @@ def straight_offset(leaves: float, enters: float, *, stairs: bool) -> float:
 
 
 def _pulls(rows: OrderedRows) -> tuple[list[Pull], list[Pull]]:
-    """What moves each vertex, going down and going up: (others and weights), the sum of bends, and of all weights.
+    """The forces on each vertex, going down and going up: (others and weights), the sum of bends, and of all weights.
 
     The neighbors in the row before decide; those in the row behind have a small say.
     """
@@ -240,7 +253,11 @@ def _move_rows(x: list[float], levels: Sequence[tuple[list[int], list[float]]], 
 
 
 def adjacent_pairs(rows: OrderedRows) -> list[tuple[int, int, float]]:
-    """Return the neighbors in each layer and their least distance."""
+    """Return the neighbors in each layer and their least distance.
+
+    Args:
+        rows: The rows.
+    """
     return [
         (a, b, gap)
         for row, gaps in zip(rows.rows, rows.gaps, strict=True)
@@ -267,7 +284,12 @@ class _Segment:
 
 
 def straighten_chains(x: Sequence[float], rows: OrderedRows) -> list[float]:
-    """Return new middles near `x` with straight chains of dummy nodes."""
+    """Return new middles near `x` with straight chains of dummy nodes.
+
+    Args:
+        x: The positions of the vertices, in pixels.
+        rows: The rows.
+    """
     block = _blocks(rows)
     count = max(block, default=-1) + 1
     total, size = [0.0] * count, [0] * count

@@ -16,10 +16,11 @@ from tfgraphwidget.layout.layered.layered_graph import Hyperedge, LayeredGraph
 from tfgraphwidget.layout.layered.placement import (
     isotonic_placement,
 )
-from tfgraphwidget.layout.spacing import ABOVE, BELOW, TRACK, Skyline, drop_row, lay_track
+from tfgraphwidget.layout.spacing import ABOVE, BELOW, PORT_GAP, TRACK, Skyline, drop_row, lay_track, places_beside
 
 _NEAR = 3.0
 _BUBBLE, _PACKED = 40, 400
+_SLIGHT = 12.0  # by so little what is in a scope moves for its title
 
 
 class HyperedgeSpan(NamedTuple):
@@ -31,6 +32,9 @@ class HyperedgeSpan(NamedTuple):
 
 def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
     """The track of each net, 0 on top; -1 for one that goes straight down. Few crossings, no overlap.
+
+    Args:
+        hyperedges: The hyperedges between two layers.
 
     >>> ends = [((0.0,), (50.0,)), ((20.0,), (20.0,)), ((30.0,), (90.0,))]
     >>> assign_tracks([HyperedgeSpan(*tops_and_bottoms) for tops_and_bottoms in ends])
@@ -146,16 +150,34 @@ def route_column(
     Returns:
         The column; its left border is at 0.
     """
-    low = min((at - graph.width(v) / 2 for v, at in x.items()), default=0.0)
-    high = max((at + graph.width(v) / 2 for v, at in x.items()), default=0.0)
+    entries = graph.layers[0][0] if number == 0 and graph.problem.title else []
+    others = x.keys() - set(entries) or x.keys()
+    low = min((x[v] - graph.width(v) / 2 for v in others), default=0.0)
+    high = max((x[v] + graph.width(v) / 2 for v in others), default=0.0)
     column = Column({v: at - low for v, at in x.items()}, high - low)
+    if entries:
+        _clear_title(graph.problem.title, entries, column)
     _assign_ports(graph, number, column)
     _assign_heights(graph, number, column, floor or {})
     return column
 
 
+def _clear_title(title: float, entries: Sequence[int], column: Column) -> None:
+    """Move the lines that enter below a title to its right; where it is by little, everything moves with them."""
+    lack = title - min(column.x[v] for v in entries)
+    if lack <= 0:
+        return
+    places = places_beside([column.x[v] for v in entries], title)
+    # Where the ports need more width than the boxes, these stand below the ports.
+    shift = lack if lack <= _SLIGHT else min(max(0.0, max(places.values()) + PORT_GAP / 2 - column.width), lack)
+    column.x = {v: at + shift for v, at in column.x.items()}
+    places = places_beside([column.x[v] for v in entries], title)
+    column.x |= {entries[port]: at for port, at in places.items()}
+    column.width = max(column.width + shift, max(places.values()) + PORT_GAP / 2)
+
+
 def _assign_ports(graph: LayeredGraph, number: int, column: Column) -> None:
-    """Where on a node's lower side each net leaves, and on its upper side each enters."""
+    """The positions on a node's lower side at which nets leave, and on its upper side at which they enter."""
     nodes = len(graph.problem.sizes)
     entering: dict[int, list[tuple[Hyperedge, float]]] = {}
     sides = {target for _, target, _ in graph.sides[number]}
@@ -182,7 +204,7 @@ def _assign_ports(graph: LayeredGraph, number: int, column: Column) -> None:
 def _straight_outlet(
     graph: LayeredGraph, column: Column, outlet: tuple[int, Hyperedge], lower: list[int], at: float
 ) -> float:
-    """Where on its lower side a line to one place leaves: straight above it, if the boxes overlap enough."""
+    """The position on the lower side at which a line leaves: straight above its end, if the boxes overlap enough."""
     if len(lower) > 1:
         return at
     (node, hyperedge), to, room = outlet, column.x[lower[0]], 0.0

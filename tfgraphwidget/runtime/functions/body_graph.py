@@ -14,21 +14,21 @@ import numpy as np
 
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex, definition_of
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex, Signature, definition_of
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
-from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
+from tfgraphwidget.sources import Source, open_source, static_shape, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, Tensor, Variable
 
-Feeds = Callable[[], "Mapping[tf.Operation, Mapping[tf.Tensor, Any]]"]
+Feeds = Callable[[], "Mapping[tf.Operation, Mapping[tf.Tensor, object]]"]
 
 
 @cache
-def _following_session() -> Any:
+def _following_session() -> Callable[[tf.Graph, Feeds], tf.compat.v1.Session]:
     """A class of sessions in which variables have the values that variables elsewhere have at each run."""
 
     class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
@@ -124,10 +124,10 @@ class _State:
 
     def __init__(self, index: GraphIndex, body_state: BodyState, nodes: Iterable[NodeDef]) -> None:
         self.index, self.body_state, self.nodes = index, body_state, list(nodes)
-        self._live: dict[tf.Operation, tuple[tf.Tensor, Any]] = {}
+        self._live: dict[tf.Operation, tuple[tf.Tensor, tf.Variable]] = {}
         self._stored: dict[tf.Operation, tuple[tf.Tensor, str]] = {}
 
-    def feeds(self) -> Mapping[tf.Operation, Mapping[tf.Tensor, Any]]:
+    def feeds(self) -> Mapping[tf.Operation, Mapping[tf.Tensor, object]]:
         """The ops that assign values to variables, with what is fed to them; those of a file once."""
         stored_names, self._stored = self._stored, {}
         values = self.body_state.values([name for _, name in stored_names.values()], "current") if stored_names else {}
@@ -159,7 +159,7 @@ class _State:
         tensor: Tensor = table_of(content, self.nodes).resource_handle
         return tensor
 
-    def _variable(self, op: int, name: str, live: object) -> Variable:
+    def _variable(self, op: int, name: str, live: Variable | None) -> Variable:
         definition, node = definition_of(self.index, name), self.index.nodes[op]
         dtype, shape = tf.as_dtype(node.attr["dtype"].type), static_shape(node.attr["shape"].shape)
         value = tf.compat.v1.placeholder(dtype, shape, name=f"{name}/Initializer/value")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient, reseed
 from tfgraphwidget.errors import NotClonable
@@ -28,7 +27,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, Tensor
+from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, FunctionDef, NodeDef, Tensor
 
 # What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -44,17 +43,22 @@ class InlinedModule:
         input_names: Names for the placeholders of the inputs, which no op of the module has.
     """
 
-    call: Callable[..., list[Any]]
+    call: Callable[..., list[Tensor]]
     infos: Mapping[int, CaptureInfo]
     input_names: tuple[str, ...]
 
-    def __call__(self, *tensors: Any) -> list[Any]:
+    def __call__(self, *tensors: Tensor) -> list[Tensor]:
         """Add the ops."""
         return self.call(*tensors)
 
 
 def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
-    """The functions that anything but a plain call calls: bodies of loops and conditionals."""
+    """The functions that anything but a plain call calls: bodies of loops and conditionals.
+
+    Args:
+        index: The graph.
+        nodes: The NodeDefs, in the order of the graph.
+    """
     return {
         door.function
         for node in nodes
@@ -65,13 +69,18 @@ def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
 
 @dataclass(frozen=True)
 class OwnNodes:
-    """What copied NodeDefs have of their own: seeds that follow from the name `seeds`, and devices by op."""
+    """The attributes that copied NodeDefs do not share: seeds that follow from the name `seeds`, and devices by op."""
 
     seeds: str | None = None
     devices: Mapping[str, str] = field(default_factory=dict)
 
     def change(self, nodes: Sequence[NodeDef], function: str = "") -> None:
-        """Change copies, in place; they are those of a function's body."""
+        """Change copies, in place; they are those of a function's body.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+            function: The name of the function.
+        """
         if self.seeds is not None:
             reseed(nodes, f"{self.seeds}/{function}")
         for node in nodes if not function else ():
@@ -83,7 +92,7 @@ _UNCHANGED = OwnNodes()
 
 def load_with_gradients(
     functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
-) -> dict[str, Any]:
+) -> dict[str, ConcreteFunction]:
     """A ConcreteFunction for each FunctionDef.
 
     Args:
@@ -132,12 +141,12 @@ def _tensor(body: FuncGraph, op: str, name: str) -> Tensor:
 
 def import_part(
     part: Excerpt,
-    functions: Mapping[str, Any],
+    functions: Mapping[str, ConcreteFunction],
     gradients: Mapping[str, Gradient],
-    tensors_in: Mapping[str, Any],
+    tensors_in: Mapping[str, Tensor],
     scope: str,
     own: OwnNodes = _UNCHANGED,
-) -> list[NodeDef]:
+) -> list[Tensor]:
     """Add the ops of a part to the default graph.
 
     Args:
@@ -177,7 +186,7 @@ def import_part(
     return [added[name] for name in names]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[NodeDef]:
+def _copies(part: Excerpt, functions: Mapping[str, ConcreteFunction], gradients: Mapping[str, str]) -> list[NodeDef]:
     """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
 
     `gradients` are the names of the gradients of single ops.
@@ -205,7 +214,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
     return copies
 
 
-def _finish(part: Excerpt, functions: Mapping[str, Any], graph: FuncGraph, scope: str) -> None:
+def _finish(part: Excerpt, functions: Mapping[str, ConcreteFunction], graph: FuncGraph, scope: str) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
 from tfgraphwidget.graph import BodyState, GraphIndex, called_functions
@@ -19,7 +18,7 @@ from tfgraphwidget.runtime.functions.edited_function import unedited_name
 from tfgraphwidget.sources import find_operation, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, load_functions, registered_gradient
-from tfgraphwidget.tf_types import ConcreteFunction, FunctionDef, NodeDef, Tensor
+from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, FunctionDef, NodeDef, Operation, Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +29,15 @@ class Gradient:
     says of a saved function for which inputs of the op it returns gradients.
     """
 
-    function: Any
-    captured: tuple[Any, ...]
+    function: ConcreteFunction
+    captured: tuple[Tensor | str, ...]
     results: tuple[bool, ...] = ()
 
     def register(self, name: str, tensors: Mapping[str, tf.Tensor]) -> None:
         """Register it under `name`; `tensors` are the copy's, by the names of the original's."""
         captured = [tensors[item] if isinstance(item, str) else item for item in self.captured]
 
-        def gradient(_: Any, *upstream: Any) -> Any:
+        def gradient(_: Operation, *upstream: Tensor | None) -> object:
             specs = self.function.graph.inputs
             output_gradients = [_zeros(spec) if g is None else g for g, spec in zip(upstream, specs, strict=False)]
             if not self.results:
@@ -51,9 +50,14 @@ class Gradient:
         tf.RegisterGradient(name)(gradient)
 
 
-def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
-    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
-    definitions: dict[str, Any] = {}
+def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
+    """The FunctionDefs that NodeDefs call, and those that these call, by name.
+
+    Args:
+        index: The graph.
+        nodes: The NodeDefs, in the order of the graph.
+    """
+    definitions: dict[str, FunctionDef] = {}
     stack = list(nodes)
     while stack:
         for door in called_functions(stack.pop(), index.functions):
@@ -68,7 +72,12 @@ def _zeros(like: tf.Tensor) -> tf.Tensor:
 
 
 def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:
-    """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced again."""
+    """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced again.
+
+    Args:
+        part: The part of the graph.
+        body_state: What the state that the body reads stands for.
+    """
     index = part.index
     result = {}
     for i in part.ops:
@@ -85,24 +94,34 @@ def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]
 
     What these gradients read is named by number for arguments, "^0" for what the op itself reads, which an edit may
     have changed, else by the tensor's name.
+
+    Args:
+        body_state: What the state that the body reads stands for.
+        functions: The FunctionDefs by name.
     """
     result: dict[str, dict[str, Gradient]] = {}
     for name, definition in functions.items():
         traced = None if body_state.graph is None else graph_functions(body_state.graph).get(unedited_name(name))
-        graph: Any = getattr(traced, "graph", None)
+        graph: FuncGraph | None = getattr(traced, "graph", None)
+        if graph is None:
+            continue
         there = {node.name for node in definition.node_def}
-        closures = (
-            [node.name for node in definition.node_def if has_closure_gradient(node)] if graph is not None else []
-        )
-        for closure in closures:
+        for closure in [node.name for node in definition.node_def if has_closure_gradient(node)]:
             op = find_operation(graph, closure)  # None for one that an edit has added
             function = None if op is None else _function(op)
             if op is None or function is None:
                 continue
-            captured = [_in_function(op, tensor, there) for tensor in function.captured_inputs]
-            if None not in captured:
-                result.setdefault(name, {})[closure] = Gradient(function, (*captured,))
+            captured = _all_present(_in_function(op, tensor, there) for tensor in function.captured_inputs)
+            if captured is not None:
+                result.setdefault(name, {})[closure] = Gradient(function, captured)
     return result
+
+
+def _all_present(captured: Iterable[Tensor | str | None]) -> tuple[Tensor | str, ...] | None:
+    """The tensors that a gradient reads; None if any is missing. (A tensor is not compared: that would make an op.)"""
+    items = [*captured]
+    present = tuple(item for item in items if item is not None)
+    return present if len(present) == len(items) else None
 
 
 def _in_function(op: tf.Operation, tensor: Tensor, there: Collection[str]) -> str | None:
@@ -138,10 +157,10 @@ def _traced_gradient(part: Excerpt, body_state: BodyState, op: tf.Operation, num
     sources = zip(index.inputs.row(number).tolist(), index.ports[_row(index, number)].tolist(), strict=True)
     # What the op reads may be another tensor since an edit, and its gradient then is of that one.
     now = {id(tensor): part.names([end])[0] for tensor, end in zip(op.inputs, sources, strict=False)}
-    captured = [now.get(id(tensor)) or _in_copy(part, body_state, tensor) for tensor in function.captured_inputs]
-    return (
-        None if None in [c if isinstance(c, str | None) else "" for c in captured] else Gradient(function, (*captured,))
+    captured = _all_present(
+        now.get(id(tensor)) or _in_copy(part, body_state, tensor) for tensor in function.captured_inputs
     )
+    return None if captured is None else Gradient(function, captured)
 
 
 def _saved_gradient(part: Excerpt, body_state: BodyState, number: int) -> Gradient | None:
@@ -152,13 +171,13 @@ def _saved_gradient(part: Excerpt, body_state: BodyState, number: int) -> Gradie
         return None
     sources = zip(index.inputs.row(number).tolist(), index.ports[_row(index, number)].tolist(), strict=True)
     now = dict(zip(saved.inputs, part.names(list(sources)), strict=False))  # another tensor since an edit
-    captured = [now.get(name) or (name if _is_there(part, name) else None) for name in saved.captured]
-    if None in captured:
+    captured = _all_present(now.get(name) or (name if _is_there(part, name) else None) for name in saved.captured)
+    if captured is None:
         return None
     definition = index.extras.function(saved.function)
     callees = called_definitions(index, definition.node_def)
     library = tf_protos.FunctionDefLibrary(function=[definition, *callees.values()])
-    return Gradient(load_functions(library)[saved.function], (*captured,), saved.results)
+    return Gradient(load_functions(library)[saved.function], captured, saved.results)
 
 
 def _is_there(part: Excerpt, name: str) -> bool:
@@ -173,7 +192,7 @@ def _row(index: GraphIndex, op: int) -> slice:
     return slice(int(index.inputs.start[op]), int(index.inputs.start[op + 1]))
 
 
-def _in_copy(part: Excerpt, body_state: BodyState, tensor: Tensor) -> Any:
+def _in_copy(part: Excerpt, body_state: BodyState, tensor: Tensor) -> Tensor | str | None:
     """The name that a captured tensor has in the excerpt, a captured value as it is; None for what is out of reach."""
     index = part.index
     if hasattr(tensor, "numpy"):
@@ -184,7 +203,7 @@ def _in_copy(part: Excerpt, body_state: BodyState, tensor: Tensor) -> Any:
     return None if name is None or not _is_there(part, name) else name
 
 
-def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], scope: str) -> dict[str, Any]:
+def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], scope: str) -> dict[str, Tensor]:
     """The copy's tensor for each that gradients read.
 
     Args:

@@ -29,7 +29,7 @@ from tfgraphwidget.naming import free_name, names_text, split_input, split_tenso
 from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 # What TensorFlow writes beside a function's attributes of other functions, made of it as it was.
 _DERIVED = ("forward_function_name", "backward_function_name", "forward_backward_function_name")
@@ -76,7 +76,11 @@ class Edition:
     ends: FunctionBoundary
 
     def after(self, patch: Patch) -> Edition:
-        """The body after one more edit."""
+        """The body after one more edit.
+
+        Args:
+            patch: The changes of an edit.
+        """
         return replace(self, index=apply_patch(self.index, patch), ends=track_boundary(*self.ends, (patch,)))
 
 
@@ -123,7 +127,7 @@ def _add_arguments(definition: FunctionDef, handles: Iterable[NewHandle]) -> Non
             definition.attr[_INPUT_SHAPES].list.shape.add()
 
 
-def _describe(argument: Any, handle: NewHandle) -> None:
+def _describe(argument: OpDef.ArgDef, handle: NewHandle) -> None:
     argument.name = handle.argument
     argument.type = _RESOURCE
     data = argument.handle_data.add()
@@ -344,7 +348,12 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
 
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
-    """Raise GraphEditError for a function that calls itself: an edit would be for its first call alone."""
+    """Raise GraphEditError for a function that calls itself: an edit would be for its first call alone.
+
+    Args:
+        index: The graph.
+        function: The name of the function.
+    """
     if function in reachable_functions(index.functions, index.extras, index.extras.function(function).node_def):
         raise GraphEditError(
             f"The function {function!r} calls itself, and an edited one would go on calling it as it was; write it "
@@ -388,6 +397,10 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     """Raise GraphEditError when calls give the attributes that a function takes from them different values.
 
     A body that was entered by a call has those of that call.
+
+    Args:
+        index: The graph.
+        function: The name of the function.
     """
     attributes = [attribute.name for attribute in index.extras.function(function).signature.attr]
     if not attributes:
@@ -461,7 +474,7 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
 
 
 def _lacking(definitions: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex) -> Iterator[FunctionDef]:
-    """Those of some functions, and of those that they call, that `index` lacks; `inner` has those that are called."""
+    """The functions that `index` lacks, with those that they call; `inner` has those that are called."""
     visited, stack = set(index.functions), list(definitions)
     while stack:
         function = stack.pop(0)
@@ -579,7 +592,7 @@ class _DefinitionSyntax:
             self.arguments[op] = self.names[number]
 
     def inputs(self, k: int) -> list[str]:
-        """What op k reads and waits for; arguments are always there."""
+        """The inputs and control inputs of op k; arguments are always there."""
         ends = map(split_input, self._index.nodes[k].input)
         sources = ((op, port) for op, port in ends if port >= 0 or op not in self.arguments)
         return [self.tensor(op, port) if port >= 0 else f"^{op}" for op, port in sources]

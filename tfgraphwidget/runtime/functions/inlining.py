@@ -60,7 +60,7 @@ def _expand(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[
 
 
 def _outer(text: str, scope: str, read: dict[str, str]) -> str:
-    """What an op of a function reads, in the graph around the call."""
+    """The input of an op of a function, in the graph around the call."""
     op, port = split_input(text)
     if op not in read:
         return as_input(f"{scope}/{op}", port)

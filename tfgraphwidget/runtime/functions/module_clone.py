@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Preview, State
 from tfgraphwidget.edits.clone import Excerpt, copied_names, excerpt
@@ -34,6 +34,7 @@ from tfgraphwidget.runtime.functions.body_import import (
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
 from tfgraphwidget.runtime.functions.module_state import (
     Init,
+    StateNames,
     States,
     Variables,
     make_states,
@@ -42,6 +43,7 @@ from tfgraphwidget.runtime.functions.module_state import (
 from tfgraphwidget.sources import CallStructure, CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable
+from tfgraphwidget.tf_types import Tensor
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.functions.module_copy import ModuleCopy
@@ -117,7 +119,7 @@ def preview(
     body_ends: tuple[Sequence[str], Mapping[str, str]],
     structure: CallStructure | None = None,
 ) -> Preview:
-    """What `as_module` will do; no variable is made, and no value is read.
+    """Preview `as_module`; no variable is made, and no value is read.
 
     Args:
         index: The body as edits have left it.
@@ -192,14 +194,14 @@ def _make(
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
 
-    def add_ops(values: dict[str, object], captured: dict[str, object], scope: str) -> list[Any]:
+    def add_ops(values: dict[str, Tensor], captured: dict[str, Tensor], scope: str) -> list[Tensor]:
         return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
 
-    def body(values: dict[str, object]) -> dict[str, Any]:
+    def body(values: dict[str, Tensor]) -> dict[str, Tensor]:
         outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
 
-    def inline(*tensors: Any) -> list[Any]:
+    def inline(*tensors: Tensor) -> list[Tensor]:
         names_in_use = {index.names[i].lower() for i in part.ops}
         return add_ops(dict(zip(module.inputs, tensors, strict=True)), _capture_state(states, names_in_use), "")
 
@@ -222,8 +224,8 @@ def _make(
     return module
 
 
-def _capture_state(states: States, names_in_use: set[str] | None = None) -> dict[str, Any]:
-    """What stands for state in the function that is being traced, by the name of the original's tensor.
+def _capture_state(states: States, names_in_use: set[str] | None = None) -> dict[str, Tensor]:
+    """The tensors of state in the function that is being traced, by the name of the original's tensor.
 
     `names_in_use` are names that no placeholder of it may have.
     """
@@ -261,7 +263,7 @@ def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.Tens
     return specs
 
 
-def _report(part: Excerpt, states: States, into: str) -> Preview:
+def _report(part: Excerpt, states: States | StateNames, into: str) -> Preview:
     index = part.index
     names = tuple(index.names[i] for i in part.ops)
     new = {**dict.fromkeys(states.variables, "variable"), **dict.fromkeys(states.tables, "hash table")}

@@ -10,9 +10,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import NotClonable, UnknownName
-from tfgraphwidget.graph import (
-    BodyState,
-)
+from tfgraphwidget.graph import BodyState
 from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
 from tfgraphwidget.runtime.functions.body_import import InlinedModule
 from tfgraphwidget.runtime.functions.module_state import States
@@ -21,7 +19,7 @@ from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, typed_function
-from tfgraphwidget.tf_types import FunctionDef
+from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction, Tensor, Variable
 
 
 class ModuleCopy(tf.Module):
@@ -40,7 +38,7 @@ class ModuleCopy(tf.Module):
         self,
         part: Excerpt,
         states: States,
-        functions: Mapping[str, FunctionDef],
+        functions: Mapping[str, ConcreteFunction],
         into: str,
         body_state: BodyState,
         report: Preview,
@@ -53,7 +51,9 @@ class ModuleCopy(tf.Module):
         self.report = report
         self._names = (*states.variables, *states.shared)
         live = {name: body_state.live(name) for name in states.variables}
-        self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
+        self._original: Callable[[str], Variable | None] = (
+            live.get
+        )  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
         self.inlined: InlinedModule
 
@@ -67,7 +67,7 @@ class ModuleCopy(tf.Module):
         structure: CallStructure,
         flat: CallStructure,
         results: Mapping[str, str],
-        body: Callable[[dict[str, Any]], Mapping[str, object]],
+        body: Callable[[dict[str, Tensor]], Mapping[str, Tensor]],
     ) -> None:
         """Trace `body`, which returns tensors by the outputs' names for tensors by the inputs' names.
 
@@ -76,15 +76,15 @@ class ModuleCopy(tf.Module):
 
         def call_body(
             structure: CallStructure, tensors: Sequence[object], keywords: Mapping[str, object]
-        ) -> dict[str, Any]:
+        ) -> dict[str, Tensor]:
             values = inspect.Signature(structure.parameters).bind(*tensors, **keywords).arguments
             tensors_by_name = body(dict(zip(self.inputs, structure.tensors(values), strict=True)))
             return {key: tensors_by_name[name] for key, name in results.items()}
 
-        def run(*tensors: Any, **keywords: object) -> Any:
+        def run(*tensors: Tensor, **keywords: object) -> Any:
             return structure.pack(call_body(structure, tensors, keywords).values())
 
-        def signature(*tensors: Any, **keywords: object) -> dict[str, Any]:
+        def signature(*tensors: Tensor, **keywords: object) -> dict[str, Tensor]:
             return call_body(flat, tensors, keywords)
 
         self._structure = structure
@@ -105,7 +105,7 @@ class ModuleCopy(tf.Module):
         self.__dict__["__call__"] = self.run
 
     def __call__(self, /, *arguments: object, **keywords: object) -> Any:
-        """What the function returns for its arguments; one tensor also by its name ("x:0") or its op's ("x")."""
+        """Call the function; a tensor can also be passed by its name ("x:0") or by its op's ("x")."""
         values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
             return self.run(*arguments, **values)
@@ -156,9 +156,10 @@ class ModuleCopy(tf.Module):
 
     def _pairs(self) -> list[tuple[str, tf.Variable, tf.Variable]]:
         """(name, original, copy) of each variable of its own."""
-        pairs = [(name, self._original(name), copy) for name, copy in zip(self._names, self.own, strict=False)]
-        far = [name for name, original, _ in pairs if original is None]
-        if far:
+        triples = [(name, self._original(name), copy) for name, copy in zip(self._names, self.own, strict=False)]
+        pairs = [(name, original, copy) for name, original, copy in triples if original is not None]
+        if len(pairs) < len(triples):
+            far = [name for name, original, _ in triples if original is None]
             raise NotClonable(
                 f"Variable {far[0]!r} of the original is in a file or a session, where this module cannot look; "
                 "clone it again for its present value.",
@@ -171,7 +172,8 @@ class ModuleCopy(tf.Module):
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
 
 
-def _function(body: Callable[..., object], structure: CallStructure) -> Any:
+def _function(body: Callable[..., object], structure: CallStructure) -> GenericFunction:
     """A tf.function that is called like this."""
     body.__signature__ = inspect.Signature(structure.parameters)  # type: ignore[attr-defined]
-    return typed_function(body, structure.parameters, structure.specs)
+    function: GenericFunction = typed_function(body, structure.parameters, structure.specs)
+    return function

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, definition_of
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, Table, definition_of
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, LookupTable, MutableLookupTable, NodeDef, Tensor
 
 Variables = str | Mapping[str, str]
-Init = str | Callable[[Sequence[str]], Mapping[str, Any]]
+Init = str | Callable[[Sequence[str]], Mapping[str, object]]
 """Which values new variables start from: "current", "initial", or a function from their names to the values."""
+
+
+@dataclass(frozen=True)
+class StateNames:
+    """The ops that stand for state in the original, by what the copied ops would read in their place; see `States`."""
+
+    variables: Set[str]
+    tables: Set[str]
+    shared: Set[str]
+    handles: Set[str]
 
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """What the copied ops read in place of the ops that stood for state, by the names of these.
+    """The state that the copied ops use, by the names of the ops that stand for it in the original.
 
     `variables` and `tables` are the copy's own. `shared` are the original's variables, `handles` the tensors that refer
     to other state of the original, `constants` captured values.
     """
 
     variables: Mapping[str, tf.Variable]
-    tables: Mapping[str, Any]
+    tables: Mapping[str, LookupTable]
     shared: Mapping[str, tf.Variable]
-    handles: Mapping[str, Any]
-    constants: Mapping[str, Any]
+    handles: Mapping[str, Tensor]
+    constants: Mapping[str, Tensor]
 
 
 def make_states(
@@ -102,8 +112,8 @@ def make_states(
     )
 
 
-def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> States:
-    """The state that `made_states` would make, with None for each thing.
+def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> StateNames:
+    """The names of the state that `make_states` would make.
 
     Args:
         part: The ops to copy.
@@ -126,14 +136,11 @@ def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> S
         if (live := body_state.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES
     }
     own = {name for name, mode in modes.items() if mode == "own"} - plain
-    new_variables: dict[str, Any] = dict.fromkeys(handle_names & own)
-    shared_variables: dict[str, Any] = dict.fromkeys(handle_names - own)
-    return States(
-        new_variables,
-        dict.fromkeys(own - handle_names),
-        shared_variables,
-        dict.fromkeys(modes.keys() - own - handle_names - plain),
-        dict.fromkeys(plain),
+    return StateNames(
+        variables=handle_names & own,
+        tables=own - handle_names,
+        shared=handle_names - own,
+        handles=modes.keys() - own - handle_names - plain,
     )
 
 
@@ -207,21 +214,29 @@ def present_values(body_state: BodyState, own: Sequence[str], init: str = "curre
     return {name: far[name] if body_state.live(name) is None else _present(name, body_state.live(name)) for name in own}
 
 
-def _present(name: str, live: tf.Variable) -> object:
+def _present(name: str, live: tf.Variable) -> Tensor:
     try:
-        return live.read_value()
+        value: Tensor = live.read_value()
+        return value
     except tf.errors.FailedPreconditionError as error:
         raise SessionRefused(
             f"Variable {name!r} has no value yet, so there is no current value to copy; assign one first.", [name]
         ) from error
 
 
-def _variable(index: GraphIndex, name: str, live: object, value: Any, own_name: str, device: str | None) -> tf.Variable:
+def _variable(
+    index: GraphIndex,
+    name: str,
+    live: object,
+    value: Any,
+    own_name: str,
+    device: str | None,
+) -> tf.Variable:
     definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape
     with tf.device(getattr(live, "device", None) if device is None else device):
         return tf.Variable(
-            value,
+            value,  # whatever tf.Variable takes; types-tensorflow has tensors only
             trainable=definition.trainable,
             name=own_name,
             dtype=getattr(live, "dtype", None),
@@ -233,17 +248,27 @@ def _variable(index: GraphIndex, name: str, live: object, value: Any, own_name: 
 
 
 def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
-    """(key, value) dtypes of the tables that ops read."""
+    """(key, value) dtypes of the tables that ops read.
+
+    Args:
+        nodes: The NodeDefs, in the order of the graph.
+    """
     reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
     return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
 
 
-def table_of(content: tuple[Any, Any], nodes: Iterable[NodeDef]) -> Any:
-    """A lookup table of the same content: one that can be written where any op writes to a table."""
+def table_of(content: Table, nodes: Iterable[NodeDef]) -> LookupTable:
+    """A lookup table of the same content: one that can be written where any op writes to a table.
+
+    Args:
+        content: The keys and the values.
+        nodes: The NodeDefs, in the order of the graph.
+    """
     keys, values = map(tf.convert_to_tensor, content)
     default = tf.zeros(values.shape[1:], values.dtype)
     if values.shape.rank == 1 and not any(node.op in TABLE_WRITES for node in nodes):
-        return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
-    table = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
+        static: LookupTable = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
+        return static
+    table: MutableLookupTable = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
     table.insert(keys, values)
     return table

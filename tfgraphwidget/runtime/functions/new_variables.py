@@ -14,7 +14,7 @@ from tfgraphwidget.runtime.functions.edited_function import NewHandle
 from tfgraphwidget.sources import variable_definition
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import NodeDef, Tensor
 
 _RESOURCES = ("resource", "variant")
 
@@ -58,7 +58,7 @@ def with_constants(patch: Patch) -> Patch:
     return replace(patch, add=replace(patch.add, nodes=nodes), captured=captured, traced=traced)
 
 
-def _constant(node: NodeDef, value: Any) -> NodeDef:
+def _constant(node: NodeDef, value: Tensor) -> NodeDef:
     new: NodeDef = type(node)()
     new.name, new.op = node.name, "Const"
     new.attr["dtype"].type = value.dtype.as_datatype_enum
@@ -109,7 +109,7 @@ def lift(patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_o
     )
 
 
-def _variable(name: str, live: tf.Variable, *, trainable: bool) -> tuple[list[NodeDef], VariableDef]:
+def _variable(name: str, live: Any, *, trainable: bool) -> tuple[list[NodeDef], VariableDef]:
     """The ops of a variable of a graph that starts with the value of a live one."""
     with eager_mode():
         value = live.numpy()

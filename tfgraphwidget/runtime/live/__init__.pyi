@@ -3,6 +3,7 @@ from . import patch_application as patch_application
 from . import placement as placement
 from . import traced_ops as traced_ops
 from .clone_result import Copy as Copy
+from .clone_result import CopyInGraph as CopyInGraph
 from .control_flow_contexts import COLLECTIONS as COLLECTIONS
 from .control_flow_contexts import rebuild_contexts as rebuild_contexts
 from .control_flow_contexts import remove_contexts as remove_contexts

@@ -10,8 +10,7 @@ with the function, and comes back with it.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tfgraphwidget.edits import NodeChange
 from tfgraphwidget.errors import GraphEditError
@@ -43,7 +42,12 @@ _DIFFERENTIATED = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 
 
 def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
-    """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was planned."""
+    """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was planned.
+
+    Args:
+        graph: The live graph.
+        changed: The ops that change in place.
+    """
     functions = graph_functions(graph)
     for edited in changed:
         names_before = _function_names(edited.before, functions)
@@ -59,7 +63,12 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
 
 
 def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
-    """Exchange what Python knows of the functions of an op, after its attributes were changed."""
+    """Exchange what Python knows of the functions of an op, after its attributes were changed.
+
+    Args:
+        graph: The live graph.
+        edited: The op that changes in place.
+    """
     functions = graph_functions(graph)
     was, now = _function_names(edited.before, functions), _function_names(edited.after, functions)
     if was == now or edited.after.op not in _DIFFERENTIATED:
@@ -94,9 +103,9 @@ class CallGradient:
     """Computes the gradient of an op from the functions that it calls, as the library of its graph has them."""
 
     def __init__(self) -> None:
-        self._gradient: Any = None
+        self._gradient: Callable[..., object] | None = None
 
-    def __call__(self, op: tf.Operation, *gradients: object) -> Any:
+    def __call__(self, op: tf.Operation, *gradients: object) -> object:
         """The gradients of an op's inputs, given those of its outputs."""
         if self._gradient is None:
             self._gradient = _gradient_of_call(op) if op.type in FUNCTION_CALLS else _gradient_of_branches(op)
@@ -112,23 +121,26 @@ def _library(graph: FuncGraph | None) -> Mapping[str, LibraryFunction]:
     return ChainMap(*(dict(graph_functions(graph)) for graph in graphs))
 
 
-def _gradient_of_call(op: tf.Operation) -> object:
-    """What computes the gradient of the function that an op calls."""
+def _gradient_of_call(op: tf.Operation) -> Callable[..., object]:
+    """Return a function that computes the gradient of the function that an op calls."""
     name = op.get_attr("f").name
     graph = _graph_of(op, name, list(op.inputs), [tensor.shape for tensor in op.inputs])
     attributes = dict(_library(op.graph)[name].cached_definition.attr)
-    return call_gradient_function(concrete_function(graph, attributes))
+    gradient: Callable[..., object] = call_gradient_function(concrete_function(graph, attributes))
+    return gradient
 
 
-def _gradient_of_branches(op: tf.Operation) -> object:
-    """Have the graphs of a loop's or a conditional's functions made; the gradient that TensorFlow has for the op."""
+def _gradient_of_branches(op: tf.Operation) -> Callable[..., object]:
+    """Make the graphs of a loop's or a conditional's functions; return TensorFlow's gradient of the op."""
     is_loop = op.type in WHILE_LOOPS
     inputs = list(op.inputs) if is_loop else list(op.inputs)[1:]
     shapes = list(map(tf.TensorShape, op.get_attr("output_shapes"))) if is_loop else [t.shape for t in inputs]
     for door in called_functions(op.node_def, _library(op.graph)):
         if body_graph(op, door.label) is None:
             set_body_graph(op, door.label, _graph_of(op, door.function, inputs, shapes))
-    return registered_gradient(op.type)
+    gradient = registered_gradient(op.type)
+    assert gradient is not None  # TensorFlow has one for each op type of `_DIFFERENTIATED`
+    return gradient
 
 
 def _graph_of(

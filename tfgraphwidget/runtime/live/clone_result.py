@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from os import PathLike, fspath
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from tfgraphwidget.argument_checks import Checked, value_text
+from tfgraphwidget.argument_checks import ArgumentChecks, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.graph import VariableDef
@@ -19,11 +19,11 @@ from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources import unwrap_session
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_slice
-from tfgraphwidget.tf_types import Operation, Session
+from tfgraphwidget.tf_types import Graph, Operation, Saver, Session, Tensor, Variable
 
 
 @cache
-def _graph_saver() -> Any:
+def _graph_saver() -> Callable[..., Saver]:
     """A class of Savers whose ops are in one graph, whatever graph is the default one where they are used."""
 
     class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
@@ -35,21 +35,27 @@ def _graph_saver() -> Any:
             with graph.as_default():
                 super().__init__(variables, **options)
 
-        def save(self, *arguments: object, **options: object) -> Any:
-            """As `tf.compat.v1.train.Saver.save`."""
+        def save(self, *arguments: object, **options: object) -> str:
+            """Save like `tf.compat.v1.train.Saver.save`."""
             with self._graph.as_default():
-                return super().save(*arguments, **options)
+                path: str = super().save(*arguments, **options)
+            return path
 
-        def restore(self, *arguments: object, **options: object) -> Any:
-            """As `tf.compat.v1.train.Saver.restore`."""
+        def restore(self, *arguments: object, **options: object) -> None:
+            """Restore like `tf.compat.v1.train.Saver.restore`."""
             with self._graph.as_default():
-                return super().restore(*arguments, **options)
+                super().restore(*arguments, **options)
 
     return GraphSaver
 
 
 def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: object) -> tf.compat.v1.train.Saver:
     """Return a Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
+
+    Args:
+        graph: The live graph.
+        keyed: Pairs of a name in the checkpoint and a variable.
+        **options: The other arguments of `tf.compat.v1.train.Saver`.
 
     Raises:
         NothingTo: There are no variables.
@@ -63,8 +69,15 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: 
     return cast("tf.compat.v1.train.Saver", _graph_saver()(graph, sliced, **options))
 
 
+class CopyInGraph(NamedTuple):
+    """A copy in TensorFlow's graph: the new `tf.Variable`s, and the graphs of the originals and of the copy."""
+
+    variables: tuple[tf.Variable, ...]
+    models: tuple[Model, Model]
+
+
 @dataclass(frozen=True, eq=False)
-class Copy(Checked):
+class Copy(ArgumentChecks):
     """The result of a clone: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
 
     `name in copy` says whether an op or tensor of the original was copied.
@@ -72,11 +85,9 @@ class Copy(Checked):
     Attributes:
         scope: The name scope of the copy.
         ops: The names of the new ops.
-        variables: The new `tf.Variable`s, in graph order.
         outside: The tensors (and, as "^op", control inputs) of the original that the copy reads.
         shared: The names of the state that it shares with the original.
         report: What is new, shared and removed.
-        graph: The graph of the copy.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -89,16 +100,42 @@ class Copy(Checked):
 
     scope: str
     ops: tuple[str, ...]
-    variables: tuple[tf.Variable, ...]
     outside: tuple[str, ...]
     shared: tuple[str, ...]
     report: Preview
-    graph: tf.Graph = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
     _keys: Callable[[], Mapping[str, str]] = field(repr=False)
     _pairs: Callable[[], tuple[tuple[VariableDef, VariableDef], ...]] = field(repr=False)
-    _models: tuple[Model, Model] = field(repr=False)
+    _in_graph: Callable[[], CopyInGraph] = field(repr=False)
+    _variable_count: int = field(repr=False)
     _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The new `tf.Variable`s, in graph order. A file is imported for them.
+
+        >>> import tfgraphwidget as tgw
+        >>> copy = tgw.example().clone("x:0", "net/logits:0", into="copy")
+        >>> [variable.name for variable in copy.variables]
+        ['copy/net/hidden/w:0', 'copy/net/hidden/b:0', 'copy/net/w:0']
+        """
+        return self._in_graph().variables
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the copy. A file is imported for it.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.clone("x:0", "net/logits:0", into="copy").graph is editor.graph
+        True
+        """
+        return self._models[1].graph
+
+    @property
+    def _models(self) -> tuple[Model, Model]:
+        """The graphs of the originals and of the copy, with their sessions."""
+        return self._in_graph().models
 
     def __getitem__(self, original: Any) -> Any:
         """Return the copy's tensor, op or variable for the original's (a name, `tf.Tensor`, `tf.Operation`,
@@ -176,8 +213,17 @@ class Copy(Checked):
         """
         return self._sync(None).op()
 
-    def mix_op(self, tau: object) -> Operation:
-        """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor.
+    def mix_op(self, tau: float | Tensor) -> Operation:
+        """Return an op that mixes the originals' values into the copy's, as `sync_op` copies them.
+
+        Args:
+            tau: The share of the originals' values, from 0 to 1: a number, or a scalar tensor of the copy's graph.
+
+        Returns:
+            The op, to be run in the session.
+
+        Raises:
+            GraphEditError: `tau` is neither.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -270,7 +316,7 @@ class Copy(Checked):
             self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
         return self._syncs[id(session)]
 
-    def saver(self, /, **options: object) -> Any:
+    def saver(self, /, **options: object) -> Saver:
         """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
 
         So a checkpoint of the original restores the copy, and one of the copy the original. The Saver adds its ops to
@@ -292,7 +338,8 @@ class Copy(Checked):
         [('net/hidden/b', [8]), ('net/hidden/w', [4, 8]), ('net/w', [8, 3])]
         """
         keys = self._keys()
-        return saver(self.graph, [(keys[v.name], v) for v in self.variables], **options)
+        new: Saver = saver(self.graph, [(keys[v.name], v) for v in self.variables], **options)
+        return new
 
     def __repr__(self) -> str:
-        return f"<Copy {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables of its own>"
+        return f"<Copy {self.scope!r}: {len(self.ops)} ops, {self._variable_count} variables of its own>"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 from tfgraphwidget.edits import Change
 from tfgraphwidget.graph import EXIT, IDENTITY, MADE_OUTSIDE_CONTEXTS, SWITCH
@@ -30,7 +30,7 @@ from tfgraphwidget.tf_internals import (
     set_control_flow_context,
     set_gradient_loop_state,
 )
-from tfgraphwidget.tf_types import ContextDef, ControlFlowContext
+from tfgraphwidget.tf_types import CondContextDef, ContextDef, ControlFlowContext
 
 COLLECTIONS = {"WhileContextDef": "while_context", "CondContextDef": "cond_context"}  # tf.compat.v1.GraphKeys
 """The collection that each kind of outermost contexts is kept in."""
@@ -55,7 +55,12 @@ def rebuild_contexts(graph: tf.Graph, change: Change, source: tf.Graph | None = 
 
 
 def remove_contexts(graph: tf.Graph, change: Change) -> None:
-    """Remove the change's contexts from collections and from the contexts around them."""
+    """Remove the change's contexts from collections and from the contexts around them.
+
+    Args:
+        graph: The live graph.
+        change: What is added and removed.
+    """
     new = {node.name for node in change.nodes}
     for context in change.contexts:
         _remove(graph, context, new)
@@ -88,7 +93,7 @@ class _ContextBuilder:
         self.graph = graph
         self.new = {node.name for node in change.nodes}
         self.copies = {original: new_name for original, new_name in change.copies if new_name in self.new}
-        self.built: list[Any] = []
+        self.contexts: list[ControlFlowContext] = []
 
     def add(self, proto: ContextDef, outer: ControlFlowContext | None) -> None:
         """Make or join a context, and all contexts nested in it."""
@@ -102,7 +107,7 @@ class _ContextBuilder:
         elif outer is not None and not _holds(nested_contexts(outer), context):
             nested_contexts(outer).append(context)
         if _op_name(proto.pivot_name) in self.new:
-            self.built.append(context)
+            self.contexts.append(context)
             if outer is None and not _is_gradient_loop(context):
                 # add_to_collection refuses redo on a finalized graph
                 entries = self.graph.get_collection_ref(_key(proto))
@@ -111,19 +116,21 @@ class _ContextBuilder:
         for inner in _nested_protos(proto):
             self.add(inner, context)
 
-    def _make(self, proto: Any, outer: ControlFlowContext | None) -> Any:
-        bare = type(proto)()
-        bare.CopyFrom(proto)
+    def _make(self, proto: ContextDef, outer: ControlFlowContext | None) -> ControlFlowContext:
+        bare = copy.deepcopy(proto)
         bare.ClearField("values_def")
         bare.ClearField("nested_contexts")
         set_control_flow_context(self.graph, outer)
+        context: ControlFlowContext
         try:
-            if _key(proto) == COLLECTIONS["CondContextDef"]:
-                bare.pred_name = _predicate(self.graph, proto) or proto.pred_name
-                return CondContext(context_def=bare, name=proto.context_name)
-            # A loop that is built later under this scope is told apart by its frame's name.
-            self.graph.unique_name(proto.context_name)
-            return WhileContext(context_def=bare)
+            if _is_conditional(bare):
+                bare.pred_name = _predicate(self.graph, proto) or bare.pred_name
+                context = CondContext(context_def=bare, name=proto.context_name)
+            else:
+                # A loop that is built later under this scope gets another frame name.
+                self.graph.unique_name(proto.context_name)
+                context = WhileContext(context_def=bare)
+            return context
         finally:
             set_control_flow_context(self.graph, None)
 
@@ -167,7 +174,7 @@ class _ContextBuilder:
         """
         originals = {new_name: original for original, new_name in self.copies.items()}
         pairs = []
-        for context in self.built:
+        for context in self.contexts:
             name = originals.get(context.pivot.op.name, "")
             original = _context_of(source, name) if context.IsWhileContext() else None
             if original is not None:
@@ -222,11 +229,12 @@ def _live_context(graph: tf.Graph, proto: ContextDef) -> ControlFlowContext | No
     return context if context is not None and context.name == proto.context_name else None
 
 
-def _context_of(graph: tf.Graph, op: str) -> Any:
+def _context_of(graph: tf.Graph, op: str) -> ControlFlowContext | None:
     try:
-        return control_flow_context(find_operation(graph, op))
+        context: ControlFlowContext | None = control_flow_context(find_operation(graph, op))
     except KeyError:
         return None
+    return context
 
 
 def _predicate(graph: tf.Graph, proto: ContextDef) -> str:
@@ -236,9 +244,13 @@ def _predicate(graph: tf.Graph, proto: ContextDef) -> str:
     return str(switches[0].op.inputs[1].name) if is_switch else ""
 
 
-def _is_undecided(graph: tf.Graph, proto: Any) -> bool:
+def _is_undecided(graph: tf.Graph, proto: ContextDef) -> bool:
     """Return whether a placeholder replaces the Switch of a copied conditional, so that its ops always run."""
-    return _key(proto) == COLLECTIONS["CondContextDef"] and not (proto.pred_name or _predicate(graph, proto))
+    return _is_conditional(proto) and not (proto.pred_name or _predicate(graph, proto))
+
+
+def _is_conditional(proto: ContextDef) -> TypeGuard[CondContextDef]:
+    return _key(proto) == COLLECTIONS["CondContextDef"]
 
 
 def _is_gradient_loop(context: ControlFlowContext) -> bool:

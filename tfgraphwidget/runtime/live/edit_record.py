@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import report_each
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
 from tfgraphwidget.tf_types import NodeDef
 
@@ -71,7 +71,12 @@ def record_of(graph: tf.Graph) -> Record:
 
 
 def hide(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Hide ops from all editors. Names that are not in the graph are ignored."""
+    """Hide ops from all editors. Names that are not in the graph are ignored.
+
+    Args:
+        graph: The live graph.
+        names: The names of ops, scopes and groups.
+    """
     there, record = operations_by_name(graph), record_of(graph)
     with held_back():
         record.hidden.update(name for name in names if name in there)
@@ -79,7 +84,12 @@ def hide(graph: tf.Graph, names: Iterable[str]) -> None:
 
 
 def show(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Show hidden ops again."""
+    """Show hidden ops again.
+
+    Args:
+        graph: The live graph.
+        names: The names of the ops.
+    """
     record = record_of(graph)
     with held_back():
         record.hidden.difference_update(names)
@@ -93,6 +103,7 @@ def exclusive_access(graph: tf.Graph) -> Iterator[None]:
     TensorFlow lets many threads add ops at a time, and none while a session takes ops over. So this waits for the
     others as a session does. An op that another thread is just making would get a second Python object here.
     """
+    check_editable()
     with record_of(graph).lock, session_run_lock(graph):
         yield
 
@@ -102,6 +113,9 @@ def wrap_new_operations(graph: tf.Graph) -> int:
 
     This does what `Graph._add_new_tf_operations` does outside of all scopes and contexts, which checks a dozen times
     for each op whether it is in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
+
+    Args:
+        graph: The live graph.
     """
     new = graph.new_operations()
     wrap_operations(graph, report_each(new, "Adding the new ops"))
@@ -117,6 +131,7 @@ def track_new_ops(graph: tf.Graph) -> Iterator[set[str]]:
     (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it). An op that an
     error or an interrupt left in TensorFlow's C graph only is added at the end; otherwise the next import would add it.
     """
+    check_editable()
     notes = record_of(graph).notes
 
     def note(op: tf.Operation) -> None:
@@ -139,7 +154,11 @@ def track_new_ops(graph: tf.Graph) -> Iterator[set[str]]:
 
 @contextmanager
 def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
-    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the end."""
+    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the end.
+
+    Args:
+        graph: The live graph.
+    """
     with track_new_ops(graph) as names:
         try:
             with held_back():
@@ -151,7 +170,12 @@ def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
 
 @contextmanager
 def track_function_call(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
-    """While a user's function runs, the ops that this thread adds are one edit; collect their names."""
+    """While a user's function runs, the ops that this thread adds are one edit; collect their names.
+
+    Args:
+        graph: The live graph.
+        scope: The name scope in which the function runs.
+    """
     record = record_of(graph)
     record.growing = scope
     try:
@@ -162,7 +186,11 @@ def track_function_call(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
 
 
 def check_not_growing(graph: tf.Graph) -> None:
-    """Raise while a user's function is making ops: another edit would become part of that one."""
+    """Raise while a user's function is making ops: another edit would become part of that one.
+
+    Args:
+        graph: The live graph.
+    """
     scope = record_of(graph).growing
     if scope:
         raise GraphEditError(

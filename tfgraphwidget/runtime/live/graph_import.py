@@ -9,7 +9,6 @@ original.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
@@ -26,7 +25,7 @@ from tfgraphwidget.tf_internals import (
     static_dimensions,
     used_names,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
 
 
 def check_open(graph: tf.Graph) -> None:
@@ -39,7 +38,7 @@ def check_open(graph: tf.Graph) -> None:
         )
 
 
-def import_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Any = None) -> None:
+def import_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], functions: FunctionDefLibrary | None = None) -> None:
     """Add NodeDefs under their own names, without validating them.
 
     Args:
@@ -106,6 +105,10 @@ def _is_stale(tensor: tf.Tensor) -> bool:
 def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
     """Return a tensor with the same value and unknown static shape, from a hidden op; see
     `runtime.live.in_place_changes`.
+
+    Args:
+        graph: The live graph.
+        tensor: The tensor.
     """
     record, source = record_of(graph), as_input(tensor.op.name, tensor.value_index)
     name = next((veil for veil, of in record.veils.items() if of == source), "")

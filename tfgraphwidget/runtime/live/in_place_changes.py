@@ -105,6 +105,10 @@ def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
 
     Only the Python objects of tensors are changed. TensorFlow itself keeps the old shapes, so new ops read these
     tensors through a veil.
+
+    Args:
+        graph: The live graph.
+        shapes: The new static shapes.
     """
     for op, port, _, after in shapes:
         tensor = graph.get_operation_by_name(op).outputs[port]
@@ -114,6 +118,10 @@ def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
 def without_veils(graph: tf.Graph, nodes: list[NodeDef]) -> list[NodeDef]:
     """Return NodeDefs of the graph as they read without veils, which are left out; the NodeDefs are changed in
     place.
+
+    Args:
+        graph: The live graph.
+        nodes: The NodeDefs, which are changed in place.
     """
     veils = record_of(graph).veils
     if not veils:

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.edits import Change, Patch
@@ -33,15 +32,19 @@ from tfgraphwidget.runtime.live.static_attributes import copy_static_attributes
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import collections_lock, delete_collection, graph_functions, operations_by_name
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import NodeDef, QueueRunnerDef, Session
 
 
-def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
+def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]]) -> None:
     """Add a `tf.train.QueueRunner` to its collection for each (collection key, QueueRunnerDef).
 
     The ops must be in the graph. A runner in several collections is one object.
+
+    Args:
+        graph: The live graph.
+        runners: Pairs of a collection key and a queue runner.
     """
     runners_by_proto: dict[bytes, object] = {}
     with graph.as_default():  # not eager, where queue runners are refused
@@ -52,8 +55,13 @@ def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
             graph.get_collection_ref(key).append(runners_by_proto[key_bytes])
 
 
-def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
-    """Remove what `add_runners` added from the collections. Missing runners are ignored."""
+def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]]) -> None:
+    """Remove what `add_runners` added from the collections. Missing runners are ignored.
+
+    Args:
+        graph: The live graph.
+        runners: Pairs of a collection key and a queue runner.
+    """
     removed = Counter((key, proto.SerializeToString(deterministic=True)) for key, proto in runners)
     for key in {key for key, _ in removed}:
         entries = graph.get_collection_ref(key)
@@ -105,6 +113,7 @@ def live_patch(
         GraphFinalized, NameTaken, UnknownName, SessionRefused, GraphEditError: The patch cannot be applied; nothing has
             changed. When something fails later, collections are restored, and new ops are hidden.
     """
+    check_editable()
     session = tf.compat.v1.get_default_session() if session is None else session
     with wrap_tf_errors("carry the edit out"), record_of(graph).lock, _apply(patch, graph, origin, session):
         yield
@@ -151,7 +160,7 @@ def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, val
 
 @dataclass(frozen=True)
 class _State:
-    """What an edit changes besides ops; `library` are the functions of the graph, `functions` the hidden ones."""
+    """The parts of a graph that an edit changes besides ops; `library` has its functions, `functions` hidden ones."""
 
     collections: dict[str, list[object]]
     hidden: frozenset[str]
@@ -170,7 +179,7 @@ def collections_of(graph: tf.Graph) -> dict[str, list[object]]:
 
 
 def restore_collections(
-    graph: tf.Graph, previous: Mapping[str, list[object]], is_own: Callable[[str, Any], bool]
+    graph: tf.Graph, previous: Mapping[str, list[object]], is_own: Callable[[str, object], bool]
 ) -> None:
     """Restore the collections of a graph, and keep what other threads have added since.
 
@@ -189,7 +198,11 @@ def restore_collections(
 
 
 def op_of_entry(item: object) -> str:
-    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue."""
+    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its queue.
+
+    Args:
+        item: An entry of a collection.
+    """
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
         item = queue if isinstance(queue, tf.Operation) else queue.queue_ref.op
@@ -199,7 +212,11 @@ def op_of_entry(item: object) -> str:
 
 
 def is_entry_of(new_ops: Collection[str]) -> Callable[[str, object], bool]:
-    """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops."""
+    """Return a function, for `restore_collections`, that says whether an entry belongs to these new ops.
+
+    Args:
+        new_ops: The names of the new ops.
+    """
 
     def is_own(_: str, item: object) -> bool:
         op = op_of_entry(item)
@@ -274,15 +291,17 @@ def _validate_new_nodes(
 def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
     import_validated(graph, validated)
     follow_new_calls(graph, patch.add.nodes, {function.signature.name: function for function in patch.add.functions})
+    names = {node.name for node in patch.add.nodes}
     # Marks the scopes as used: a later tf.name_scope of that name becomes name_1, as it should.
     with graph.as_default(), tf.compat.v1.name_scope(None):
         for scope in patch.scopes:
-            graph.unique_name(scope)
+            if scope not in names:  # else it is the name of an op
+                graph.unique_name(scope)
     copy_static_attributes(graph, patch.add.copies, origin)
 
 
 def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> None:
-    """What goes on top of the ops."""
+    """Add the parts that are not ops."""
     nodes = {node.name: node for node in change.nodes}
     if not record.hidden.isdisjoint(nodes):
         record.hidden.difference_update(nodes)
@@ -324,7 +343,12 @@ def _exists(graph: tf.Graph, name: str) -> bool:
 
 
 def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ...]:
-    """Return the live variables of these names ("w:0"), which edits made or collections hold."""
+    """Return the live variables of these names ("w:0"), which edits made or collections hold.
+
+    Args:
+        graph: The live graph.
+        names: The names of the variables, "w:0".
+    """
     variables, names = record_of(graph).variables, list(names)
     if not variables.keys() >= set(names):
         entries = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
@@ -334,7 +358,12 @@ def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ..
 
 
 def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bool:
-    """Put entries of collections into this order, whatever is between them; return whether the order has changed."""
+    """Put entries of collections into this order, whatever is between them; return whether the order has changed.
+
+    Args:
+        graph: The live graph.
+        members: The members of each collection.
+    """
     reordered = False
     for key, order in members.items():
         entries = graph.get_collection_ref(key)

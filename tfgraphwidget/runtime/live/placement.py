@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import TypeGuard
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.edits import NodeChange, Patch
@@ -109,8 +109,21 @@ class Devices:
             pinned_spec = pinned_spec._replace(device_type=None, device_index=None)
         return frozenset(spec.device_type or "" for spec in self.specs if device_matches(pinned_spec, spec))
 
+    def has(self, device: str) -> bool:
+        """Return whether one of the devices is that of a name, whose parts may be left out; True for no name.
+
+        Args:
+            device: The name of a device, complete or not.
+        """
+        spec = parse_device(device)
+        return spec is None or any(device_matches(spec, own) for own in self.specs)
+
     def check_devices(self, nodes: Sequence[NodeDef]) -> None:
-        """Raise SessionRefused for NodeDefs whose device is missing."""
+        """Raise SessionRefused for NodeDefs whose device is missing.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+        """
         missing = {device for device in {node.device for node in nodes} if not self.for_device(device)}
         if missing:
             unplaced = [node for node in nodes if node.device in missing]
@@ -124,7 +137,11 @@ class Devices:
             )
 
     def without_kernel(self, nodes: Sequence[NodeDef]) -> NodeDef | None:
-        """Return the first NodeDef for which this process has no kernel on such devices; None if all have one."""
+        """Return the first NodeDef for which this process has no kernel on such devices; None if all have one.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+        """
         types = {device: self.for_device(device) for device in {node.device for node in nodes}}
         kernels = _Kernels()
         return next((node for node in nodes if not kernels.has(node, types[node.device])), None)
@@ -134,7 +151,7 @@ class _Kernels:
     """Finds whether ops have kernels. Each op type with its dtypes is looked up once."""
 
     def __init__(self) -> None:
-        self._cache: dict[Any, bool] = {}
+        self._cache: dict[object, bool] = {}
         self._constrained: dict[str, tuple[str, ...]] = {}
 
     def has(self, node: NodeDef, types: frozenset[str]) -> bool:
@@ -284,7 +301,11 @@ def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], 
 
 
 def check_file_devices(patch: Patch) -> None:
-    """Check devices as above, for a file that is not imported yet and the session that it will be opened in."""
+    """Check devices as above, for a file that is not imported yet and the session that it will be opened in.
+
+    Args:
+        patch: The changes of an edit.
+    """
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
@@ -304,7 +325,12 @@ def device_notices(session: Session | None, graph: tf.Graph | None, patch: Patch
 
 @contextmanager
 def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Iterator[None]:
-    """While this lasts, Python code cannot add an op that has no kernel in the session: SessionRefused is raised."""
+    """While this lasts, Python code cannot add an op that has no kernel in the session: SessionRefused is raised.
+
+    Args:
+        session: The session; None if there is none.
+        graph: The live graph.
+    """
     if not _places_all(session, graph):
         yield
         return

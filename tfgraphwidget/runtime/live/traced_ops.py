@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.edits.rewrite import Spec
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused, TensorFlowMissing
 from tfgraphwidget.graph import (
     TABLE_FILLS,
     GraphIndex,
@@ -28,7 +28,9 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
+from tfgraphwidget.graph.patterns import Replacement
 from tfgraphwidget.naming import function_name, split_tensor
+from tfgraphwidget.runtime.op_calls import input_arguments
 from tfgraphwidget.runtime.session import edit_values, variable_values
 from tfgraphwidget.sources import (
     ADAPTED,
@@ -44,6 +46,7 @@ from tfgraphwidget.sources import (
     parameters,
     rename_tensor,
     static_shape,
+    tf_protos,
     wrap_tf_errors,
 )
 from tfgraphwidget.tensorflow_modules import DType, TensorShape, TensorSpec, is_loaded, tf
@@ -56,7 +59,7 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
-from tfgraphwidget.tf_types import Session, TensorProto, Variable
+from tfgraphwidget.tf_types import DTypeLike, Named, Session, ShapeLike, TensorProto, Variable
 
 TABLES = "table_initializer"
 
@@ -79,7 +82,7 @@ def _handles(variable: Variable) -> set[str]:
     return {part.name.partition(":")[0] for part in parts}
 
 
-def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]) -> Any:
+def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]) -> object:
     """Call a Python function on tensors of a live graph, so that it adds its ops to the graph.
 
     Args:
@@ -109,6 +112,10 @@ def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], 
 @wrap_tf_errors("initialize what the function makes")
 def check_initializers(session: Session, function: TracedFunction) -> None:
     """Initialize the variables and tables of a traced function in its own graph, as a check.
+
+    Args:
+        session: The session.
+        function: The traced function.
 
     Raises:
         GraphEditError, SessionRefused: As `initialize`, before the user's graph has ops that TensorFlow cannot remove.
@@ -150,12 +157,12 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
 _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
-Options = Mapping[str, Any]
+Options = Mapping[str, object]
 
 
 @cache
 def _adapted_functions() -> dict[str, Callable[..., object]]:
-    """What calls the op types whose parameters are not those of their function in `tf.raw_ops`."""
+    """Functions that call op types whose parameters are not those of `tf.raw_ops`."""
     return {
         "Cast": tf.cast,
         "CheckNumerics": lambda x, message="": tf.debugging.check_numerics(x, message),
@@ -167,7 +174,9 @@ def _adapted_functions() -> dict[str, Callable[..., object]]:
 
 
 @wrap_tf_errors("call the function")
-def trace_function(function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None) -> TracedFunction:
+def trace_function(
+    function: object, specs: Sequence[tuple[str, Shape]], options: Options | None = None
+) -> TracedFunction:
     """Trace a Python function.
 
     Args:
@@ -207,7 +216,7 @@ def _call(function: Callable[..., object], name: str, inputs: Sequence[tf.Tensor
 
 @wrap_tf_errors("call the function")
 def trace_in_function(
-    function: Any,
+    function: object,
     specs: Sequence[tuple[str, Shape]],
     options: Options | None = None,
     *,
@@ -294,8 +303,10 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
     return create
 
 
-def _function(function: Any) -> tuple[Callable[..., object], str]:
+def _function(function: object) -> tuple[Callable[..., object], str]:
     """Return the function to call, and its name for messages."""
+    if isinstance(function, Replacement):
+        return functools.partial(_call_replacement, function), str(function)
     if callable(function):
         return function, function_name(function, "The function")
     if not isinstance(function, str):
@@ -306,7 +317,26 @@ def _function(function: Any) -> tuple[Callable[..., object], str]:
     return functools.partial(_call_op_type, function), function
 
 
-def _call_op_type(op_type: str, *tensors: Any, **options: object) -> object:
+def _call_replacement(replacement: Replacement, *tensors: Any) -> object:
+    """Make the ops that a text describes."""
+
+    def call(op_type: str, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> object:
+        options = input_arguments(definition_of(op_type), arguments, attributes)
+        return getattr(tf.raw_ops, op_type)(**options)
+
+    def constant_of(value: Any, others: Sequence[Any]) -> object:
+        """A number has the dtype of the other inputs, if they have one that can hold it."""
+        array = np.asarray(value)
+        if array.dtype.kind in "if" and others:
+            dtype = others[0].dtype.base_dtype
+            if dtype.is_floating or dtype.is_complex or (dtype.is_integer and array.dtype.kind == "i"):
+                return tf.constant(value, dtype)
+        return tf.constant(value)
+
+    return replacement.make(tensors, call, constant_of)
+
+
+def _call_op_type(op_type: str, *tensors: object, **options: object) -> object:
     """Call an op type on tensors, with its parameters by name."""
     if op_type in ADAPTED and len(tensors) == 1:
         check_parameters(op_type, parameters(op_type), options)
@@ -361,11 +391,16 @@ def _index(body: GraphBody) -> GraphIndex:
 
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:
     """Keep alive in a graph the Python functions that ops of a traced function call."""
-    share_python_functions(function.alive if function.graph is None else function.graph, graph)
+    if function.alive is not None:  # a function, not an op type
+        share_python_functions(function.alive if function.graph is None else function.graph, graph)
 
 
-def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:
-    """Return the ops that fill new tables, among (collection key, member) pairs."""
+def tables_of(members: Iterable[tuple[str, Named]]) -> list[str]:
+    """Return the ops that fill new tables, among (collection key, member) pairs.
+
+    Args:
+        members: Pairs of a collection key and a member.
+    """
     return [member.name for key, member in members if key == TABLES]
 
 
@@ -380,15 +415,21 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
     Raises:
         GraphEditError: The tensor cannot have the value.
     """
-    target = tf.as_dtype(dtype).base_dtype
+    name = dtype.removesuffix("_ref")
     try:
-        if (np.asarray(value).dtype == bool) != (target == tf.bool):
+        if (np.asarray(value).dtype == bool) != (name == "bool"):
             raise TypeError
-        proto: TensorProto = tf.make_tensor_proto(value, target)
+        proto = tf_protos.tensor_of(value, name)
+        if proto is None:
+            proto = tf.make_tensor_proto(value, tf.as_dtype(name))
+    except TensorFlowMissing:
+        raise
     except Exception as error:  # TensorFlow's refusals are of many types
-        raise GraphEditError(f"{value_text(value)} is no value of {target.name}; give one that is.") from error
+        raise GraphEditError(f"{value_text(value)} is no value of {name}; give one that is.") from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
-    if shape is not None and not tf.TensorShape(shape).is_compatible_with(value_shape):
+    if shape is not None and not (
+        len(shape) == len(value_shape) and all(a in (None, b) for a, b in zip(shape, value_shape, strict=True))
+    ):
         raise GraphEditError(
             f"The value has shape {value_shape}, and the tensor {shape_text(shape)}; give a value of that shape."
         )
@@ -398,7 +439,7 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
 _LONG: dict[type, type] = {np.longdouble: np.float64, np.clongdouble: np.complex128}
 
 
-def plain_value(value: object) -> Any:
+def plain_value(value: object) -> object:
     """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python numbers for small
     arrays.
     """
@@ -420,18 +461,22 @@ def plain_value(value: object) -> Any:
     return tuple(map(plain_value, value)) if isinstance(value, list | tuple) else value
 
 
-def tensor_spec(value: Any) -> Spec:
-    """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these."""
+def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
+    """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these.
+
+    Args:
+        value: A `tf.TensorSpec`, or a pair of a shape and a dtype.
+    """
     if isinstance(value, TensorSpec):
-        return plain_value(value.shape), plain_value(value.dtype)
+        return dimensions(value.shape), value.dtype.name
     try:
         shape, dtype = value
-        return _sizes(shape), tf.as_dtype(dtype).name
+        return _sizes(shape), tf_protos.to_dtype_name(dtype)
     except Exception as error:  # what can be gone through may raise anything
         raise GraphEditError(f"{value_text(value)} is not a tf.TensorSpec; give one.") from error
 
 
-def shape_and_dtype(value: object, shape: object, dtype: Any) -> tuple[Any, str]:
+def shape_and_dtype(value: object, shape: Any, dtype: Any) -> tuple[Shape | Literal["same"], str]:
     """Return a shape, "same" if none is given, and a dtype, "" if none is given.
 
     Args:
@@ -444,21 +489,27 @@ def shape_and_dtype(value: object, shape: object, dtype: Any) -> tuple[Any, str]
     """
     if isinstance(value, TensorSpec):
         shape, dtype = value.shape, value.dtype
-    elif isinstance(value, str | tf.DType | type):
+    elif isinstance(value, DType) or type(value) is str or isinstance(value, type):
         dtype = value
     elif value is not None:
         shape = value
     try:
-        size = shape if isinstance(shape, str) and shape == "same" else _sizes(shape)
-        return size, "" if isinstance(dtype, str) and not dtype else tf.as_dtype(dtype).name
+        size: Shape | Literal["same"] = "same" if isinstance(shape, str) and shape == "same" else _sizes(shape)
+        return size, "" if isinstance(dtype, str) and not dtype else tf_protos.to_dtype_name(dtype)
     except Exception as error:  # what can be gone through may raise anything
         what = value_text(dtype if value is None and isinstance(shape, str) else shape if value is None else value)
         raise GraphEditError(f"{what} is neither a shape, a dtype nor a tf.TensorSpec; give one.") from error
 
 
-def _sizes(shape: Any) -> Shape:
+def _sizes(shape: ShapeLike) -> Shape:
     """Return a shape as a tuple. Raises for sizes that no tensor has."""
-    sizes: Shape = plain_value(tf.TensorShape(shape))
+    sequence: Any = shape
+    if sequence is None or (
+        type(sequence) in (list, tuple) and all(n is None or (type(n) is int and n >= 0) for n in sequence)
+    ):
+        sizes: Shape = None if sequence is None else tuple(sequence)
+    else:
+        sizes = dimensions(tf.TensorShape(shape))
     for size in sizes or ():
         if isinstance(size, bool) or (size is not None and size > _LARGEST):
             raise ValueError(size)

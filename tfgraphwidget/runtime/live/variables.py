@@ -20,7 +20,7 @@ from tfgraphwidget.tf_internals import (
 )
 from tfgraphwidget.tf_types import NodeDef
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_NONE: Mapping[str, NodeDef] = MappingProxyType({})
 
 
 def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE) -> tf.Variable:

@@ -1,4 +1,4 @@
-"""What tensors are in a run, how long ops take, how much memory and how many FLOPs."""
+"""Values of tensors, and time, memory and FLOPs of ops."""
 
 import lazy_loader
 

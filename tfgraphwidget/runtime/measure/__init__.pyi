@@ -5,6 +5,9 @@ from .comparison import Comparison as Comparison
 from .comparison import compare_outputs as compare_outputs
 from .flops import flops_and_calls as flops_and_calls
 from .function_profile import measure_function as measure_function
+from .optimizer import OptimizedGraph as OptimizedGraph
+from .optimizer import OptimizerPass as OptimizerPass
+from .optimizer import optimize as optimize
 from .probe import Stats as Stats
 from .profile import Cost as Cost
-from .profile import Measured as Measured
+from .profile import Measurement as Measurement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.runtime.measure.probe import format_table
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -119,17 +119,18 @@ def output_difference(name: str, before: Array, after: Array, steady: bool = Tru
         after: The array of the graph after.
         steady: Whether the graph before gives the same values twice.
     """
-    common: dict[str, Any] = {
-        "name": name,
-        "dtypes": (_dtype(before), _dtype(after)),
-        "shapes": (before.shape, after.shape),
-        "nans": (_nans(before), _nans(after)),
-        "steady": steady,
-    }
+    difference = partial(
+        OutputDifference,
+        name=name,
+        dtypes=(_dtype(before), _dtype(after)),
+        shapes=(before.shape, after.shape),
+        nans=(_nans(before), _nans(after)),
+        steady=steady,
+    )
     if before.shape != after.shape or not (_is_number(before) and _is_number(after)):
         equal = before.shape == after.shape and np.asarray(before == after)
         differing = int(np.size(equal) - np.count_nonzero(equal)) if before.shape == after.shape else 0
-        return OutputDifference(largest=None, relative=None, differing=differing, **common)
+        return difference(largest=None, relative=None, differing=differing)
     a, b = (x if x.dtype.kind == "c" else x.astype(np.float64) for x in (before, after))
     equal = (before == after) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -137,11 +138,10 @@ def output_difference(name: str, before: Array, after: Array, steady: bool = Tru
         scale = np.maximum(np.abs(a), np.abs(b))
         relative = np.where(gap > 0, gap / scale, 0.0)
     numbers = ~(np.isnan(a) | np.isnan(b))
-    return OutputDifference(
+    return difference(
         largest=float(gap[numbers].max(initial=0.0)),
         relative=float(np.nan_to_num(relative[numbers], nan=1.0).max(initial=0.0)),
         differing=int(equal.size - np.count_nonzero(equal)),
-        **common,
     )
 
 

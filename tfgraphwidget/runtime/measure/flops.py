@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -68,7 +67,7 @@ class _Op:
         return prod(attributes[name].list.i)
 
     def product(self, transposed: str) -> float:
-        """Of matrices, the first of which an attribute transposes."""
+        """The FLOPs of a product of matrices, the first of which an attribute transposes."""
         attributes = self.index.nodes[self.number].attr
         is_transposed = transposed in attributes and attributes[transposed].b
         return 2 * prod(self.output) * self.operand(0)[-2 if is_transposed else -1]
@@ -120,6 +119,10 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     """Floating point operations of each op, (n,); dimensions that are unknown count as `batch`.
 
     0 for ops that compute nothing, NaN where the op type or a shape is unknown. An op in a loop counts once.
+
+    Args:
+        index: The graph.
+        batch: The batch size that an unknown first dimension has.
     """
     names, codes = index.kinds
     kinds = families(names).tolist() if names else []
@@ -157,7 +160,7 @@ class _CallCosts:
 
     def __init__(self, batch: int) -> None:
         self.batch = batch
-        self.costs: dict[tuple[Any, ...], float] = {}
+        self.costs: dict[tuple[object, ...], float] = {}
 
     def of(self, index: GraphIndex, body: Body | None) -> Floats:
         costs = flops(index, self.batch)

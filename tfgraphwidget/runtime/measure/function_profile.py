@@ -7,12 +7,11 @@ session of TensorFlow 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import BodyState, GraphIndex, build, forward, pairs, readers_of
 from tfgraphwidget.runtime.functions.module_clone import as_module
-from tfgraphwidget.runtime.measure.profile import Measured, check_harmless, measure_ops
+from tfgraphwidget.runtime.measure.profile import Measurement, check_harmless, measure_ops
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import error_text
@@ -25,7 +24,7 @@ _INTO = "aside"
 
 def measure_function(
     index: GraphIndex, body_state: BodyState, tensors: Sequence[str], feeds: Mapping[str, object], runs: int
-) -> Measured:
+) -> Measurement:
     """Measure a function body as `measure_ops` does a graph. Its variables are copied.
 
     Args:
@@ -53,7 +52,7 @@ def measure_function(
     values = {place.name: feeds[name] for name, place in zip(module.inputs, frozen.inputs, strict=True)}
     with tf.compat.v1.Session(graph=frozen.graph) as session:
 
-        def run(names: Sequence[str], metadata: RunMetadata | None) -> Any:
+        def run(names: Sequence[str], metadata: RunMetadata | None) -> object:
             try:
                 return TimedSession(session).run(list(names), values, run_metadata=metadata)
             except tf.errors.OpError as error:
@@ -75,9 +74,9 @@ def _freeze(module: Module) -> ConcreteFunction:
         ) from error
 
 
-def _rename_ops(costs: Measured, index: GraphIndex) -> Measured:
+def _rename_ops(costs: Measurement, index: GraphIndex) -> Measurement:
     own = {name: name.removeprefix(f"{_INTO}/") for name in {*costs, *costs.fused}}
     own = {name: was for name, was in own.items() if was in index.ids}
     op_costs = {own[name]: cost for name, cost in costs.items() if name in own}
     fused = {own[name]: own[main] for name, main in costs.fused.items() if name in own and main in own}
-    return Measured(op_costs, fused, costs.runs)
+    return Measurement(op_costs, fused, costs.runs)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 MOST_FILTERS = 16
 LARGEST_FILTER = 32
 SIDE = 64
@@ -27,6 +27,9 @@ def gray_images(value: Array) -> tuple[GrayImage, ...]:
 
     For a kernel (height, width, in, out) one for each of its first filters, the mean over the inputs; for a matrix one,
     at most 64 by 64, each pixel the mean of a block; for a vector a strip.
+
+    Args:
+        value: An array of any shape and dtype.
     """
     if value.dtype.kind in "OSU" or value.size < 2:
         return ()
@@ -38,6 +41,9 @@ def tensor_images(value: Array | None) -> tuple[GrayImage, ...]:
     """Return an image of what an op has computed, or none: of the first example, of an image the mean of its channels.
 
     Unlike `gray_images` it takes the first dimension for that of the batch.
+
+    Args:
+        value: The value of a tensor; None for one that was not computed.
     """
     if value is None or value.dtype.kind in "OSU" or value.size < 2:
         return ()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -33,8 +32,8 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import unfetchable_operations
 from tfgraphwidget.tf_types import RunMetadata, Session
 
-Array = np.ndarray[Any, Any]
-Run = Callable[[Sequence[str]], Sequence[Any]]
+Array = np.ndarray
+Run = Callable[[Sequence[str]], Sequence[np.ndarray]]
 _BINS = 20
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -64,12 +63,12 @@ class Stats:
         return None if self.value is None else self.value.shape
 
     @cached_property
-    def least(self) -> Any:
+    def least(self) -> float | None:
         """The smallest element."""
         return _as_python(self._finite.min()) if len(self._finite) else None
 
     @cached_property
-    def most(self) -> Any:
+    def most(self) -> float | None:
         """The largest element."""
         return _as_python(self._finite.max()) if len(self._finite) else None
 
@@ -177,7 +176,12 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
-    """Raise for a tensor that a while loop computes several times in one step."""
+    """Raise for a tensor that a while loop computes several times in one step.
+
+    Args:
+        index: The graph.
+        tensors: The names of the tensors.
+    """
     for tensor in tensors:
         op = index.op(tensor)
         loop = next((block for block in enclosing_blocks(index, op) if isinstance(block, Loop)), None)
@@ -255,7 +259,12 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
 
 
 def readable_tensor(index: GraphIndex, tensor: str) -> str:
-    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no value in Python."""
+    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no value in Python.
+
+    Args:
+        index: The graph.
+        tensor: The name of the tensor.
+    """
     op = index.op(tensor)
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""
@@ -313,10 +322,12 @@ def session_runner(
         raise SessionRefused("There is no session to run the graph in; give tgw.edit(graph, session=session).")
     check_session(session, graph)
 
-    def run(tensors: Sequence[str]) -> Sequence[Any]:
+    def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:
         try:
             with _allow_fetching(graph, tensors):
-                values: Sequence[Any] = TimedSession(session).run(list(tensors), dict(feeds), run_metadata=metadata)
+                values: Sequence[np.ndarray] = TimedSession(session).run(
+                    list(tensors), dict(feeds), run_metadata=metadata
+                )
         except tf.errors.OpError as error:
             if is_dead_tensor(error):
                 raise
@@ -342,8 +353,10 @@ def _allow_fetching(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
         forbidden |= fetches
 
 
-def _as_python(number: object) -> object:
-    return number.item() if hasattr(number, "item") else number
+def _as_python(number: np.generic) -> float:
+    """A number of numpy as Python's: a bool, an int or a float."""
+    python_number: float = number.item()
+    return python_number
 
 
 def _short(number: float | None) -> str:

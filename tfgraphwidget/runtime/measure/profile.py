@@ -20,7 +20,7 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, side_effects
+from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, writes
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
@@ -67,7 +67,7 @@ def _path_to_root(index: GraphIndex, last: int, ran: Mapping[str, str]) -> list[
 
 
 _MOST_RUNS = 100_000
-Traced = Callable[[Sequence[str], Any], Any]
+Traced = Callable[[Sequence[str], RunMetadata | None], object]
 _MOST = 15  # lines that are printed
 _STREAMS = "/stream:all"  # what a GPU did, rather than what was put into its queue
 
@@ -83,7 +83,7 @@ CostsAndFused = tuple[dict[str, Cost], dict[str, str]]  # the costs of ops, and 
 
 
 @dataclass(frozen=True, repr=False)
-class Measured(Mapping[str, Cost]):
+class Measurement(Mapping[str, Cost]):
     """Costs of ops by name, the longest time first; it prints as a table.
 
     Attributes:
@@ -133,7 +133,12 @@ class Measured(Mapping[str, Cost]):
         return "\n".join(filter(None, (table, self.summary)))
 
     def column(self, index: GraphIndex, field: str) -> Floats:
-        """Return the "time" (µs) or "memory" (bytes) of each op, (n,); NaN if unknown."""
+        """Return the "time" (µs) or "memory" (bytes) of each op, (n,); NaN if unknown.
+
+        Args:
+            index: The graph.
+            field: The name of the column.
+        """
         column = (getattr(self.costs.get(name), field, np.nan) for name in index.names)
         return np.fromiter(column, np.float64, len(index))
 
@@ -151,7 +156,7 @@ def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str,
         feeds: Values by tensor.
     """
 
-    def run(tensors: Sequence[str], metadata: RunMetadata | None) -> Any:
+    def run(tensors: Sequence[str], metadata: RunMetadata | None) -> object:
         try:
             return session_runner(graph, session, feeds, metadata)(tensors)
         except tf.errors.OpError as error:  # of a conditional's branch that was not taken
@@ -162,7 +167,7 @@ def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str,
 
 def measure_ops(
     index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], run: Traced, runs: int = 1
-) -> Measured:
+) -> Measurement:
     """Measure the costs of the ops that tensors depend on, as the median of several runs.
 
     A run that is not counted comes first, since the first run prepares what all others use.
@@ -201,8 +206,13 @@ def _check_runs(runs: object) -> None:
         )
 
 
-def read_profile(metadata: Any, index: GraphIndex) -> Measured:
-    """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises GraphEditError."""
+def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex) -> Measurement:
+    """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises GraphEditError.
+
+    Args:
+        metadata: A RunMetadata, or the directory of a profile.
+        index: The graph.
+    """
     if isinstance(metadata, str | PathLike):
         costs, main_ops = costs_of_profile(Path(metadata), index)
         subject = f"What was profiled in {str(metadata)!r}"
@@ -223,13 +233,18 @@ def read_profile(metadata: Any, index: GraphIndex) -> Measured:
     return _sort_costs(costs, main_ops)
 
 
-def _sort_costs(costs: Mapping[str, Cost], main_ops: Mapping[str, str], runs: int = 1) -> Measured:
+def _sort_costs(costs: Mapping[str, Cost], main_ops: Mapping[str, str], runs: int = 1) -> Measurement:
     order = sorted(costs, key=lambda name: -np.nan_to_num(costs[name].time))
-    return Measured({name: costs[name] for name in order}, main_ops, runs)
+    return Measurement({name: costs[name] for name in order}, main_ops, runs)
 
 
 def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in a StepStats, summed over iterations of loops; of a GPU what ran, not what was queued."""
+    """Return the costs in a StepStats, summed over iterations of loops; of a GPU what ran, not what was queued.
+
+    Args:
+        steps: The StepStats of one run.
+        index: The graph.
+    """
     every = (node for device in steps.dev_stats for node in device.node_stats)
     # A label says what ran as an assignment: the name, " = ", the type, and the inputs in brackets.
     kinds = {_op_name(node.node_name, index): node.timeline_label.partition(" = ")[2] for node in every}
@@ -262,7 +277,12 @@ def _duration(node: NodeExecStats) -> float:
 
 
 def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in the newest run of tf.profiler below a folder, which has no memory of single ops."""
+    """Return the costs in the newest run of tf.profiler below a folder, which has no memory of single ops.
+
+    Args:
+        folder: The directory.
+        index: The graph.
+    """
     is_there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises for a name that is too long
     files = (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
     if not files:
@@ -326,21 +346,10 @@ def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
-    writers = [index.names[i] for i in side_effects(index, ancestors) if _reads_state(index, i)]
+    writers = [index.names[i] for i in np.flatnonzero(writes(index, ancestors)).tolist()]
     if writers:
         raise GraphEditError(
             f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the session holds; measure "
             "what comes before, feed what they give, or trace that run yourself: editor.measure(metadata=…).",
             writers,
         )
-
-
-def _reads_state(index: GraphIndex, i: int) -> bool:
-    """Return whether an op has a reference to state as input."""
-    ends = range(index.inputs.start[i], index.inputs.start[i + 1])
-    for at in ends:
-        dtypes = index.dtypes(int(index.inputs.values[at]))
-        dtype = dtypes[index.ports[at]] if index.ports[at] < len(dtypes) else ""
-        if dtype == "resource" or dtype.endswith("_ref"):
-            return True
-    return False

@@ -34,8 +34,9 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDefLibrary, Module, NodeDef
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 Values = Mapping[str, Any]
+"""What is fed: whatever TensorFlow makes a tensor of, which its types do not say for all of it."""
 
 
 def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[str]) -> tuple[VariableDef, ...]:
@@ -165,9 +166,10 @@ def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
             raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}.") from error
 
 
-def _dtype(index: GraphIndex, tensor: str) -> Any:
+def _dtype(index: GraphIndex, tensor: str) -> tf.DType:
     op, port = pairs(index, [tensor])[0]
-    return tf.as_dtype(index.dtypes(op)[port]).base_dtype
+    dtype: tf.DType = tf.as_dtype(index.dtypes(op)[port]).base_dtype
+    return dtype
 
 
 def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:

@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from google.protobuf.message import EncodeError
 
@@ -43,7 +42,7 @@ from tfgraphwidget.tf_internals import (
 )
 from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, LibraryFunction, NodeDef
 
-Ends = Mapping[tuple[str, int], Any]
+Ends = Mapping[tuple[str, int], object]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
 
 _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
@@ -68,7 +67,7 @@ class ValidatedNodes:
     names: tuple[str, ...]
     serialized: bytes
     outside: tuple[tuple[str, int], ...]
-    functions: tuple[Any, ...] = ()
+    functions: tuple[LibraryFunction, ...] = ()
 
 
 def validate(
@@ -116,7 +115,7 @@ def sandbox_graph(
     nodes: Sequence[NodeDef],
     functions: Iterable[FunctionDef] = (),
     gradients: Iterable[tuple[str, str]] = (),
-) -> Any:
+) -> object:
     """Return a new C graph that holds ops, and placeholders for their inputs from outside.
 
     The placeholder of a resource or a reference is on the device that the original is pinned to.
@@ -188,6 +187,10 @@ def as_supported(graph: tf.Graph, node: NodeDef) -> NodeDef:
     """Return a NodeDef as a graph of this GraphDef version takes it.
 
     TensorFlow removed PlaceholderV2 in version 23; Placeholder means the same since.
+
+    Args:
+        graph: The live graph.
+        node: The NodeDef of an op.
     """
     if node.op != "PlaceholderV2" or graph.graph_def_versions.producer < _WITHOUT_PLACEHOLDER_V2:
         return node
@@ -209,7 +212,12 @@ def _entry_head(length: int) -> bytes:
 
 
 def external_inputs(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[tuple[str, int], ...]:
-    """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside of `names`."""
+    """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside of `names`.
+
+    Args:
+        nodes: The NodeDefs, in the order of the graph.
+        names: The names of the ops that the NodeDefs add.
+    """
     texts: list[str] = []
     for node in nodes:
         texts += node.input[:]
@@ -289,7 +297,7 @@ def _without_context(definition: FunctionDef) -> FunctionDef:
 
 
 def check_functions(
-    graph: tf.Graph, nodes: Iterable[NodeDef], types: Iterable[str], new_functions: Iterable[Any]
+    graph: tf.Graph, nodes: Iterable[NodeDef], types: Iterable[str], new_functions: Iterable[LibraryFunction]
 ) -> None:
     """Raise for an op that calls a missing function; TensorFlow would report it only when the op runs.
 
@@ -330,7 +338,11 @@ def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[st
 
 
 def check_devices(nodes: Iterable[NodeDef]) -> None:
-    """Raise for a device name that is not valid; TensorFlow would report it only when the op runs."""
+    """Raise for a device name that is not valid; TensorFlow would report it only when the op runs.
+
+    Args:
+        nodes: The NodeDefs, in the order of the graph.
+    """
     for device in sorted({node.device for node in nodes}):
         if parse_device(device) is None:
             wrong = next(node.name for node in nodes if node.device == device)
@@ -360,7 +372,7 @@ def _stand_ins(sandbox: object, graph: tf.Graph, validated: ValidatedNodes) -> E
     graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions)
     run_import(sandbox, ValidatedNodes((), graph_def.SerializeToString(), ()), {})
     c_operations = new_c_operations(sandbox)
-    ends: dict[tuple[str, int], Any] = {}
+    ends: dict[tuple[str, int], object] = {}
     for (op, port), name in names.items():
         ends[op, port] = c_operations[name]
         if port >= 0:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+
+import numpy as np
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
-from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef
+from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, Operation, Tensor
 
 _PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
 
@@ -31,7 +32,11 @@ def exact_config() -> ConfigProto:
 
 
 def without_remote_device(node: NodeDef) -> NodeDef:
-    """Return a NodeDef that this process can place: itself, or a copy without a device of another process."""
+    """Return a NodeDef that this process can place: itself, or a copy without a device of another process.
+
+    Args:
+        node: The NodeDef of an op.
+    """
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
     here = type(node)()
@@ -75,14 +80,21 @@ class Sandbox:
             self.close()
             raise
 
-    def run(self, outputs: Sequence[str], feeds: Mapping[str, object]) -> list[Any]:
-        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name."""
-        values: list[Any] = self._run(list(outputs), feeds)
+    def run(self, outputs: Sequence[str], feeds: Mapping[str, object]) -> list[np.ndarray]:
+        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name.
+
+        Args:
+            outputs: The outputs.
+            feeds: Values by the name of the tensor.
+        """
+        values: list[np.ndarray] = self._run(outputs, feeds)
         return values
 
-    def _run(self, fetches: list[object], feeds: Mapping[Any, object]) -> Any:
+    def _run(
+        self, fetches: Sequence[str | Operation], feeds: Mapping[str, object] | Mapping[Tensor, object]
+    ) -> list[np.ndarray]:
         try:
-            return self.session.run(fetches, dict(feeds), options=self._options) if fetches else []
+            return self.session.run(list(fetches), dict(feeds), options=self._options) if fetches else []
         except tf.errors.OpError as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error
         except (ValueError, TypeError, KeyError) as error:  # a value of another shape, a tensor that cannot be fed
@@ -101,7 +113,7 @@ class Sandbox:
         self.close()
 
 
-def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[object], dict[object, object]]:
+def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[Operation], dict[Tensor, object]]:
     """Add ops that assign values of any shape to variables; return the ops, and the values to feed."""
     assigns, feeds = [], {}
     with graph.as_default(), v1.name_scope("apart"):

@@ -33,6 +33,7 @@ from tfgraphwidget.graph import (
     CONSTANTS,
     ENTER,
     FIRST_INPUT_FORWARDING,
+    FUNCTION_CALLS,
     FUNCTIONAL_CONTROL_FLOW,
     HANDLE_DTYPES,
     SHAPE_EQUIVALENTS,
@@ -46,7 +47,16 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
-from tfgraphwidget.sources import Bounds, static_shape, without_endless_calls
+from tfgraphwidget.sources import (
+    Bounds,
+    ShapeMismatch,
+    call_shapes,
+    check_arguments,
+    output_shapes,
+    shape_proto,
+    tf_protos,
+    without_endless_calls,
+)
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import clear_attribute, create_operation, static_dimensions
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, NameAttrList, NodeDef, OpDef
@@ -75,7 +85,7 @@ class ShapeInferenceSandbox:
     def __init__(self, view: PatchedGraph) -> None:
         self._view = view
         self._graph = tf.Graph()
-        self._built: dict[str, Sequence[tf.Tensor]] = {}
+        self._cached_outputs: dict[str, Sequence[tf.Tensor]] = {}
         self._stand_ins: dict[str, dict[int, tf.Tensor]] = {}
         self._shared: dict[tuple[str, Shape, str], tf.Tensor] = {}
         self._function_names: set[str] = set()
@@ -95,14 +105,14 @@ class ShapeInferenceSandbox:
                 return self._loop_shapes(node, self._inputs(op))
             if node.op in BRANCHES:
                 return self._branch_shapes(node, self._inputs(op)[1:])
-            self._built[op] = self._build(op)
-            return [_shape(tensor) for tensor in self._built[op]]
+            self._cached_outputs[op] = self._build(op)
+            return [_shape(tensor) for tensor in self._cached_outputs[op]]
         except ShapeUnknown:
             return [None] * len(self._view.dtypes(op))
 
     def forget(self, op: str) -> None:
         """Remove what was built for an op, so that its consumers see its current outputs."""
-        self._built.pop(op, None)
+        self._cached_outputs.pop(op, None)
         self._stand_ins.pop(op, None)
 
     def _inputs(self, op: str, depth: int = 0) -> list[tf.Tensor]:
@@ -121,12 +131,12 @@ class ShapeInferenceSandbox:
     def _tensor(self, tensor: Tensor, depth: int) -> tf.Tensor:
         """Return the tensor that represents a tensor of the graph."""
         op, port = tensor
-        if op not in self._built and self._view.may_know_value(op) and depth < _DEEPEST:
+        if op not in self._cached_outputs and self._view.may_know_value(op) and depth < _DEEPEST:
             with suppress(ShapeRefused, ShapeUnknown):
-                self._built[op] = self._build(op, depth + 1)
-                self.sharpen(op, [self._view.shape(op, k) for k in range(len(self._built[op]))])
-        if op in self._built:
-            return self._built[op][port]
+                self._cached_outputs[op] = self._build(op, depth + 1)
+                self.sharpen(op, [self._view.shape(op, k) for k in range(len(self._cached_outputs[op]))])
+        if op in self._cached_outputs:
+            return self._cached_outputs[op][port]
         stand_ins = self._stand_ins.setdefault(op, {})
         if port not in stand_ins:
             stand_ins[port] = self._stand_in(tensor)
@@ -134,7 +144,7 @@ class ShapeInferenceSandbox:
 
     def sharpen(self, op: str, shapes: Sequence[Shape]) -> None:
         """Set shapes of an op's outputs that do not follow from its inputs, for example from `set_shape`."""
-        for output, shape in zip(self._built.get(op, ()), shapes, strict=False):
+        for output, shape in zip(self._cached_outputs.get(op, ()), shapes, strict=False):
             if shape is not None and _shape(output) != shape:
                 with suppress(ValueError):
                     output.set_shape(shape)
@@ -155,7 +165,7 @@ class ShapeInferenceSandbox:
             return self._shared[key]
         node = tf.compat.v1.NodeDef(op=op_type)
         node.attr["dtype"].type = number
-        node.attr["shape"].shape.CopyFrom(static_shape(shape).as_proto())
+        node.attr["shape"].shape.CopyFrom(shape_proto(shape))
         tensor = self._new_op(node, [])[0]
         if shape is not None and None not in shape:  # unknown dimensions are the same ones in one tensor only
             self._shared[key] = tensor
@@ -287,6 +297,7 @@ def _shape(tensor: tf.Tensor) -> Shape:
 
 _INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
 _OUTPUT_SHAPES = "output_shapes"
+_UNKNOWN = "The static shapes of {} are not known, as TensorFlow, which would infer them, is not installed."
 _NODES = re.compile(r"(Node: )?\{\{\w+ [^}]*\}\}\s*")
 
 
@@ -295,6 +306,10 @@ def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
 
     The shapes of added ops are all included, as far as they are known.
 
+    Args:
+        index: The graph.
+        patch: The changes of an edit.
+
     Raises:
         GraphEditError: An op cannot take one of its inputs; the error names it.
     """
@@ -302,8 +317,14 @@ def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
         return patch
     _check_bounds(index, patch)
     with no_collections():
-        after = _infer(index, patch)
-    return replace(patch, shapes=tuple(_new_shapes(after)), changed=_edits_with_output_shapes(after))
+        after, unknown = _infer(index, patch)
+    notes = (_UNKNOWN.format(names_text(unknown)),) if unknown else ()
+    return replace(
+        patch,
+        shapes=tuple(_new_shapes(after)),
+        changed=_edits_with_output_shapes(after),
+        notes=(*patch.notes, *notes),
+    )
 
 
 def _check_bounds(index: GraphIndex, patch: Patch) -> None:
@@ -316,16 +337,19 @@ def _check_bounds(index: GraphIndex, patch: Patch) -> None:
             raise GraphEditError(f"Op {node.name!r} {why}; give it a smaller number.", [node.name])
 
 
-def _infer(index: GraphIndex, patch: Patch) -> PatchedGraph:
+def _infer(index: GraphIndex, patch: Patch) -> tuple[PatchedGraph, list[str]]:
+    """Return the graph after the patch, and the ops whose shapes would follow if TensorFlow were installed."""
     after = PatchedGraph(index, patch)
     try:
         # Mostly no shape changes but those of the ops that the patch names, and no other needs a place in an order.
         own = after.in_topological_order(after.own)
-        _Inference(after, {name: (k, 0) for k, name in enumerate(own)}, is_whole=False).run()
+        inference = _Inference(after, {name: (k, 0) for k, name in enumerate(own)}, is_whole=False)
+        inference.run()
     except _NeedsAllRanks:
         after = PatchedGraph(index, patch)
-        _Inference(after, after.ranks(), is_whole=True).run()
-    return after
+        inference = _Inference(after, after.ranks(), is_whole=True)
+        inference.run()
+    return after, list(dict.fromkeys(inference.unknown))
 
 
 def _new_shapes(after: PatchedGraph) -> Iterable[NewShape]:
@@ -351,7 +375,7 @@ def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
         if name in after.index.ids and node.op in FUNCTIONAL_CONTROL_FLOW and node.attr[_OUTPUT_SHAPES].list.shape:
             right = type(node)()
             right.CopyFrom(node)
-            shapes = [static_shape(after.shape(name, k)).as_proto() for k in range(len(after.dtypes(name)))]
+            shapes = [shape_proto(after.shape(name, k)) for k in range(len(after.dtypes(name)))]
             right.attr[_OUTPUT_SHAPES].list.ClearField("shape")
             right.attr[_OUTPUT_SHAPES].list.shape.extend(shapes)
             changed[name] = NodeChange(changed[name].before if name in changed else node, right)
@@ -372,6 +396,7 @@ class _Inference:
         self._visited: set[str] = set()
         self._queue: list[tuple[Rank, str]] = []
         self._waiting: set[str] = set()
+        self.unknown: list[str] = []  # ops whose shapes would follow if TensorFlow were installed
 
     @cached_property
     def _sandbox(self) -> ShapeInferenceSandbox:
@@ -420,7 +445,7 @@ class _Inference:
         after, is_old, first = self._after, name in self._before.index.ids, name not in self._visited
         self._visited.add(name)
         try:
-            shapes = self._sandbox.shapes(name)
+            shapes = self._shapes_after(name)
         except ShapeRefused as reason:
             if not self._is_whole and len(after.own) > 1:  # what it reads may still become something else
                 raise _NeedsAllRanks from reason
@@ -429,12 +454,40 @@ class _Inference:
             shapes = [None] * len(after.dtypes(name))  # it was no better before
         if not first:  # round a loop
             shapes = [merge_shapes(after.shape(name, k), shape) for k, shape in enumerate(shapes)]
-            self._sandbox.forget(name)
+            self._forget(name)
         elif is_old and slots:
             inferred, shapes = shapes, self._with_python_shapes(name, slots, shapes)
-            if shapes != inferred:
+            if shapes != inferred and self._is_sandbox_open:
                 self._sandbox.sharpen(name, shapes)
         self._propagate(name, shapes, first=first)
+
+    def _shapes_after(self, name: str) -> list[Shape]:
+        """Return the shapes of an op after the edit: by our own shape functions, else by TensorFlow's.
+
+        They are unknown where TensorFlow is not installed. Raises ShapeRefused.
+        """
+        try:
+            shapes = _own_shapes(self._after, name)
+        except ShapeMismatch as reason:
+            if not tf_protos.is_tensorflow_installed():
+                raise ShapeRefused(str(reason)) from reason
+            shapes = None
+        if shapes is not None:
+            self._forget(name)
+            return shapes
+        if tf_protos.is_tensorflow_installed():
+            return self._sandbox.shapes(name)
+        self.unknown.append(name)
+        return [None] * len(self._after.dtypes(name))
+
+    @property
+    def _is_sandbox_open(self) -> bool:
+        return "_sandbox" in self.__dict__
+
+    def _forget(self, name: str) -> None:
+        """Let the sandbox build an op again for its consumers."""
+        if self._is_sandbox_open:
+            self._sandbox.forget(name)
 
     def _with_python_shapes(self, name: str, slots: list[tuple[Tensor, Tensor]], shapes: list[Shape]) -> list[Shape]:
         """Return the shapes, and those that Python code has set, as far as they are still valid."""
@@ -473,10 +526,13 @@ class _Inference:
         return not any(after.dtype(now) in HANDLE_DTYPES and self._differs(name, was, now) for was, now in slots)
 
     def _shapes_before(self, name: str) -> list[Shape] | None:
-        """Return what TensorFlow would infer of an op before the edit."""
+        """Return what would be inferred of an op before the edit."""
         try:
+            shapes = _own_shapes(self._before, name)
+            if shapes is not None or not tf_protos.is_tensorflow_installed():
+                return shapes
             return self._sandbox_before.shapes(name)
-        except ShapeRefused:
+        except (ShapeRefused, ShapeMismatch):
             return None
 
     def _refusal(self, name: str, slots: list[tuple[Tensor, Tensor]] | None, reason: str) -> GraphEditError:
@@ -508,6 +564,19 @@ class _Inference:
 
     def _tensor_text(self, tensor: Tensor) -> str:
         return f"'{tensor[0]}:{tensor[1]}' of shape {shape_text(self._after.shape(*tensor))}"
+
+
+def _own_shapes(graph: PatchedGraph, name: str) -> list[Shape] | None:
+    """Return the shapes of an op's outputs by our own shape functions. Raises ShapeMismatch."""
+    node, read = graph.node(name), graph.inputs(name)
+    sources = [graph.node(op) if graph.has(op) else None for op, _ in read]
+    shapes = [graph.shape(*tensor) for tensor in read]
+    if node.op in FUNCTION_CALLS:
+        check_arguments(node, [graph.dtype(tensor) for tensor in read], graph.function)
+        inferred = call_shapes(node, shapes, sources, graph.function)
+    else:
+        inferred = output_shapes(node, graph.index.typing.definition(node.op), shapes, sources)
+    return None if inferred is None else list(inferred)
 
 
 def _reason_text(reason: str) -> str:

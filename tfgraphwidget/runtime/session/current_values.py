@@ -5,7 +5,9 @@ Only a variable's handle and ops that do nothing but read it are run, so nothing
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,13 +29,17 @@ from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shap
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 LARGEST = 256 << 20
 LARGEST_WHOLE = 8 << 30  # of a constant: a file can claim any size
 
 
 def find_state_op(index: GraphIndex, name: str) -> int | None:
     """Return the op whose value a name means: a variable's handle, for its reads and its scope too, or a constant.
+
+    Args:
+        index: The graph.
+        name: The name of a variable, of an op that reads it, or of its scope.
 
     Returns:
         The op's number; None for other names.
@@ -51,6 +57,10 @@ def find_state_op(index: GraphIndex, name: str) -> int | None:
 def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, Array]:
     """Return the dtype and value of a Const of at most so many bytes; None for any size.
 
+    Args:
+        node: The NodeDef of an op.
+        largest: The most bytes to read; None for any number.
+
     Raises:
         GraphEditError: The value is large or damaged.
     """
@@ -64,7 +74,7 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
 
 
 class ValueContext(NamedTuple):
-    """Where state is looked for: `outermost` is the source's own graph, `body` the one that is looked at."""
+    """The graphs to look for state in: `outermost` is the source's own graph, `body` the one that is viewed."""
 
     source: Source
     outermost: GraphIndex
@@ -111,16 +121,17 @@ def variable_value(
     return dtype, np.asarray(source.stored.value(origin))
 
 
-def _check_size(what: str, dtype: str, shape: Any, largest: int | None) -> None:
+def _check_size(what: str, dtype: str, shape: Sequence[int | None] | None, largest: int | None) -> None:
     """Raise for a value that is too large to read for display; an unknown size is allowed."""
-    if largest is None or shape is None or None in shape:
+    lengths = [length for length in shape or () if length is not None]
+    if largest is None or shape is None or len(lengths) < len(shape):
         return
     try:
         numpy_dtype = tf_protos.numpy_dtype(dtype)
         each = 1 if numpy_dtype.hasobject else numpy_dtype.itemsize
     except TypeError:
         each = 1
-    size = float(np.prod([float(length) for length in shape])) * max(each, 1)
+    size = float(math.prod(map(float, lengths))) * max(each, 1)
     if size > largest:
         raise GraphEditError(
             f"{what} is {dtype} {shape_text(tuple(shape))}, {size / 2**20:,.0f} MB; no more than "

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import BodyState, GraphIndex, VariableDef, needed_ops
+from tfgraphwidget.graph import IDENTITY, VARIABLE_READS, BodyState, GraphIndex, VariableDef, needed_ops
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
+from tfgraphwidget.runtime.session.current_values import constant_value
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
-from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import TensorProto
 
 if TYPE_CHECKING:
     from tfgraphwidget.tf_types import NodeDef
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 @wrap_tf_errors("read the variables' values")
@@ -68,9 +70,17 @@ def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str
 
 
 def tensor_proto(value: Array, dtype: int) -> TensorProto:
-    """Return a TensorProto of the dtype with this number."""
-    proto: TensorProto = tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value))
-    return proto
+    """Return a TensorProto of the dtype with this number.
+
+    Args:
+        value: The value, as numpy takes it.
+        dtype: The dtype's number (DataType).
+    """
+    proto = tf_protos.tensor_of(value, dtype_name(dtype))
+    if proto is None:
+        proto = tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value))
+    result: TensorProto = proto
+    return result
 
 
 @wrap_tf_errors("work out the constants")
@@ -90,10 +100,43 @@ def compute_constants(
     Raises:
         GraphEditError: TensorFlow cannot compute a tensor.
     """
+    constants = [value for name in tensors if (value := _constant_value(index, name, values or {})) is not None]
+    if len(constants) == len(tensors):
+        return constants
     ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
     with Sandbox([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
         return sandbox.run(tensors, {})
+
+
+def _constant_value(index: GraphIndex, tensor: str, values: Mapping[str, Array]) -> Array | None:
+    """The value of a constant, or of a variable that is read, without TensorFlow; None for what is computed."""
+    name, port = split_tensor(tensor)
+    op = index.ids.get(name)
+    while op is not None and not port:
+        if index.types[op] == "Const":
+            return constant_value(index.nodes[op], largest=None)[1]
+        if index.names[op] in values:
+            return np.asarray(values[index.names[op]])
+        if index.types[op] not in IDENTITY | VARIABLE_READS:
+            return None
+        port, op = int(index.ports[index.inputs.start[op]]), index.input_lists[op][0]
+    return None
+
+
+@wrap_tf_errors("work out the constants")
+def compute_nodes(nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:
+    """Return the values of tensors of ops that read nothing from outside.
+
+    Args:
+        nodes: The ops.
+        tensors: The names of the tensors.
+
+    Raises:
+        GraphEditError: TensorFlow cannot compute a tensor.
+    """
+    with Sandbox(list(nodes), tf_protos.FunctionDefLibrary(), None) as sandbox:
+        return [np.asarray(value) for value in sandbox.run(tensors, {})]
 
 
 def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:

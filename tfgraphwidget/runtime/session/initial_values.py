@@ -7,9 +7,9 @@ values. Nothing runs in the user's session.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
@@ -39,8 +39,8 @@ def compute_initial_values(
     starters: Sequence[str],
     functions: Iterable[FunctionDef],
     originals: Mapping[str, str],
-    overrides: Mapping[str, Any],
-) -> dict[str, Any]:
+    overrides: Mapping[str, npt.ArrayLike],
+) -> dict[str, np.ndarray]:
     """Compute the initial value of each variable in a sandbox, and run table initializers there as a check.
 
     Args:
@@ -113,7 +113,7 @@ def _other_variables(
     index: GraphIndex,
     ids: Iterable[int],
     variables: Sequence[VariableDef],
-    overrides: Mapping[str, object],
+    overrides: Mapping[str, npt.ArrayLike],
     originals: Mapping[str, str],
 ) -> list[VariableDef]:
     """Return the variables that initial values depend on, except the new ones; each has a value."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
@@ -21,13 +22,36 @@ from tfgraphwidget.tf_types import NodeDef, Session
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has new_ops too small takes for ever
 
 
+@dataclass(frozen=True)
+class _QueueOps:
+    """The ops that move the elements of one queue.
+
+    Attributes:
+        is_closed: A tensor: whether the queue is closed.
+        size: A tensor: the number of elements.
+        close: The op that closes the queue.
+        take: Tensors: the components of the next elements.
+        put: The op that adds elements.
+        fed: Placeholders of the components of what is added.
+        many: The placeholder of the number of elements that `take` takes; "" if it takes one.
+    """
+
+    is_closed: str
+    size: str
+    close: str
+    take: list[str]
+    put: str
+    fed: list[str]
+    many: str
+
+
 class QueueTransfer:
     """Moves the elements of queues, in order. A queue that was closed is closed again."""
 
     def __init__(self, nodes: Sequence[NodeDef], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
         self._transfer_ops = transfer_ops
-        self._ops: dict[str, dict[str, Any]] = {}
+        self._ops: dict[str, _QueueOps] = {}
         for node in nodes:
             new_ops = unless_finalized(self._new_ops, node)
             if new_ops:
@@ -37,48 +61,52 @@ class QueueTransfer:
         transfer_ops.make()
 
     def read(self, old: Session) -> None:
-        """Do nothing: reading an element removes it."""
+        """Do nothing: reading an element removes it.
+
+        Args:
+            old: The session before the edit.
+        """
 
     def load(self, fresh: Session) -> None:
-        """Do nothing; see `move`."""
+        """Do nothing with the `fresh` session; see `move`."""
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Close the queues that have elements, then move the elements of each to the same queue of the new session."""
-        state = self._run(old, {name: [ops["is_closed"], ops["size"]] for name, ops in self._ops.items()})
+        """Close the queues that have elements, then move the elements of each to the same queue of the new session.
+
+        Args:
+            old: The session before the edit.
+            fresh: The new session.
+        """
+        state = self._run(old, {name: [ops.is_closed, ops.size] for name, ops in self._ops.items()})
         closed = [name for name, (is_closed, _) in state.items() if is_closed]
         nonempty = [name for name, (_, size) in state.items() if size]
-        self._run(old, self._each("close", [name for name in nonempty if name not in closed]))
-        for name, size in self._run(old, self._each("size", nonempty)).items():
+        self._run(old, {name: self._ops[name].close for name in nonempty if name not in closed})
+        for name, size in self._run(old, {name: self._ops[name].size for name in nonempty}).items():
             if size:
                 self._empty(old, fresh, name, int(size))
-        self._run(fresh, self._each("close", closed))
+        self._run(fresh, {name: self._ops[name].close for name in closed})
 
     def _empty(self, old: Session, fresh: Session, name: str, size: int) -> None:
         ops = self._ops[name]
-        at_once = size if ops["many"] else 1
+        at_once = size if ops.many else 1
         for _ in range(size // at_once):
-            elements = self._run(old, {name: ops["take"]}, {ops["many"]: at_once} if ops["many"] else None)
+            elements = self._run(old, {name: ops.take}, {ops.many: at_once} if ops.many else None)
             if not elements or not self._put(fresh, name, elements[name]):
                 return
 
     def _put(self, fresh: Session, name: str, elements: Sequence[object]) -> bool:
         """Return whether the queue of the new session has taken elements that are in no queue any more."""
         ops = self._ops[name]
-        before = self._run(fresh, self._each("size", [name]))
+        before = self._run(fresh, {name: ops.size})
         try:
-            values, errors = run_each(
-                fresh, {name: ops["put"]}, dict(zip(ops["fed"], elements, strict=True)), _PATIENCE
-            )
+            values, errors = run_each(fresh, {name: ops.put}, dict(zip(ops.fed, elements, strict=True)), _PATIENCE)
         except Exception:  # it may have taken them all the same
-            if self._run(fresh, self._each("size", [name])) != before:
+            if self._run(fresh, {name: ops.size}) != before:
                 return True
-            return bool(self._run(fresh, {name: ops["put"]}, dict(zip(ops["fed"], elements, strict=True))))
+            return bool(self._run(fresh, {name: ops.put}, dict(zip(ops.fed, elements, strict=True))))
         for error in errors.values():
             self._lose(name, error_text(error))
         return bool(values)
-
-    def _each(self, what: str, names: Iterable[str]) -> dict[str, Any]:
-        return {name: self._ops[name][what] for name in names}
 
     def _run(
         self, session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None = None
@@ -106,7 +134,7 @@ class QueueTransfer:
     def _lose(self, name: str, why: str) -> None:
         self.lost.append(f"The elements of queue {name!r} are not carried over, or not all of them: {why}.")
 
-    def _new_ops(self, node: NodeDef) -> dict[str, Any]:
+    def _new_ops(self, node: NodeDef) -> _QueueOps:
         """Return the transfer ops of a queue, by purpose."""
         new, version = self._transfer_ops.op, "V2" if node.op.endswith("V2") else ""
         types = [tf.as_dtype(each) for each in node.attr["component_types"].list.type]
@@ -120,15 +148,33 @@ class QueueTransfer:
         many = [new(f"{node.name} n", "Placeholder", dtype=tf.int32)] if is_batched else []
         suffix = f"Many{version}" if is_batched else version
         take = new("", f"QueueDequeue{suffix}", [node.name, *many], component_types=types)
-        return {
-            "is_closed": new("", f"QueueIsClosed{version}", [node.name]) + ":0",
-            "size": new("", f"QueueSize{version}", [node.name]) + ":0",
-            "close": new("", f"QueueClose{version}", [node.name], cancel_pending_enqueues=True),
-            "take": [f"{take}:{k}" for k in range(len(types))],
-            "put": new("", f"QueueEnqueue{suffix}", [node.name, *fed], Tcomponents=types),
-            "fed": [f"{name}:0" for name in fed],
-            "many": f"{many[0]}:0" if many else "",
-        }
+        return _QueueOps(
+            is_closed=new("", f"QueueIsClosed{version}", [node.name]) + ":0",
+            size=new("", f"QueueSize{version}", [node.name]) + ":0",
+            close=new("", f"QueueClose{version}", [node.name], cancel_pending_enqueues=True),
+            take=[f"{take}:{k}" for k in range(len(types))],
+            put=new("", f"QueueEnqueue{suffix}", [node.name, *fed], Tcomponents=types),
+            fed=[f"{name}:0" for name in fed],
+            many=f"{many[0]}:0" if many else "",
+        )
+
+
+def queue_sizes(nodes: Sequence[NodeDef], transfer_ops: TransferOps, session: Session) -> dict[str, int]:
+    """The number of elements of each queue that has some.
+
+    Args:
+        nodes: The queues.
+        transfer_ops: Makes the ops that count.
+        session: The session that has the queues.
+    """
+
+    def size(node: NodeDef) -> str:
+        return transfer_ops.op("", "QueueSizeV2" if node.op.endswith("V2") else "QueueSize", [node.name]) + ":0"
+
+    sizes = {node.name: tensor for node in nodes if (tensor := unless_finalized(size, node))}
+    transfer_ops.make()
+    values, _ = run_each(session, sizes)
+    return {name: int(value) for name, value in values.items() if value}
 
 
 def runner_threads(session: Session) -> dict[threading.Thread, str]:

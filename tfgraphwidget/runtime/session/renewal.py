@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Set
-from typing import Any
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
@@ -39,11 +38,11 @@ from tfgraphwidget.runtime.session.state_transfer import (
     TableTransfer,
     VariableTransfer,
 )
-from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, find_stateful_ops
+from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, StateKey, find_stateful_ops
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text
 from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import (
     BaseSession,
     close_c_session,
@@ -65,7 +64,7 @@ class Renewal:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._state_keys: Set[Any] = frozenset()
+        self._state_keys: Set[StateKey] = frozenset()
         self._transfers: list[StateTransfer] = []
         self._lost: list[str] = []
         self._config = session_config(session)
@@ -120,6 +119,7 @@ class Renewal:
         Raises:
             SessionRefused: The changed graph cannot take the state; the session is unchanged then.
         """
+        check_editable()
         session = self._session
         tell("Renewing the session")
         self._read_more()  # such as a clone's variables: made by the edit, and filled in the old session
@@ -200,7 +200,7 @@ def renew(session: Session) -> tuple[str, ...]:
     return renewal.losses
 
 
-def _check(session: Session, graph: Any) -> None:
+def _check(session: Session, graph: tf.Graph | None) -> None:
     """Raise unless the session can be renewed."""
     if not isinstance(session, BaseSession):
         raise SessionRefused(

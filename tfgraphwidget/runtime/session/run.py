@@ -17,7 +17,7 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import extend_session, find_operation, session_config
-from tfgraphwidget.tf_types import Operation, Session, Tensor
+from tfgraphwidget.tf_types import Operation, RunOptions, Session, Tensor
 
 PATIENCE = 60.0
 _PING_SECONDS = 8.0  # seconds for a server to say that it is there
@@ -48,7 +48,9 @@ class TimedSession:
         """The address of the server on which the session runs; "" in this process."""
         return self._target
 
-    def run(self, fetches: object, feed_dict: object = None, options: Any = None, run_metadata: object = None) -> Any:
+    def run(
+        self, fetches: object, feed_dict: object = None, options: RunOptions | None = None, run_metadata: object = None
+    ) -> Any:
         """Run and return values in the structure of `fetches`.
 
         Args:
@@ -79,11 +81,10 @@ class TimedSession:
         _sent_versions[self.session] = self.graph.version
         return values
 
-    def _element(self, fetch: Any) -> Operation | Tensor:
+    def _element(self, fetch: str | Operation | Tensor) -> Operation | Tensor:
         """Return the op or tensor of a name. (An interrupt while TensorFlow parses a name becomes a ValueError.)"""
         if not isinstance(fetch, str):
-            operation: Operation | Tensor = fetch
-            return operation
+            return fetch
         name, port = split_tensor(fetch)
         op = find_operation(self.graph, name)
         return op if port is None else op.outputs[port]

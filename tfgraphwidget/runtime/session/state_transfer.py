@@ -7,7 +7,7 @@ none unless an edit has changed one. What cannot be transferred is in `lost`, a 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from tfgraphwidget.tf_types import NodeDef, Session
 _UNREADABLE = (DT_RESOURCE, DT_VARIANT)
 _IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow's dataset_options.proto
 
+_Value = TypeVar("_Value")
+
 
 class StateTransfer(Protocol):
     """One kind of state that is transferred from an old session to a new one."""
@@ -33,13 +35,22 @@ class StateTransfer(Protocol):
         """Read the state of the old session, without changing it."""
 
     def load(self, fresh: Session) -> None:
-        """Load the state into the new session. Raises TensorFlow's errors."""
+        """Load the state into the new session. Raises TensorFlow's errors.
+
+        Args:
+            fresh: The new session.
+        """
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Move state that cannot be read without removing it. The renewal can no longer fail."""
+        """Move state that cannot be read without removing it. The renewal can no longer fail.
+
+        Args:
+            old: The session before the edit.
+            fresh: The new session.
+        """
 
 
-class _ReadableState:
+class _ReadableState(Generic[_Value]):
     """State that can be read without changing it."""
 
     what = ""
@@ -48,10 +59,37 @@ class _ReadableState:
         self.lost: list[str] = []
         self._nodes = {node.name: node for node in nodes}
         self._transfer_ops = transfer_ops
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, _Value] = {}
 
     def move(self, old: Session, fresh: Session) -> None:
         """Do nothing: all is loaded already."""
+
+    @property
+    def contents(self) -> Mapping[str, _Value]:
+        """What was read of each op that has a value."""
+        return self._values
+
+    def fill(self, contents: Mapping[str, _Value], session: Session) -> None:
+        """Load contents that were read from ops of the same names in another graph, or given new ones.
+
+        Args:
+            contents: What `contents` gave there.
+            session: The session to load into.
+        """
+        self._values = dict(contents)
+        self._prepare()
+        self.load(session)
+
+    def _prepare(self) -> None:
+        """Make the ops that load."""
+
+    def load(self, fresh: Session) -> None:
+        """Load the state into a session. Raises TensorFlow's errors.
+
+        Args:
+            fresh: The session.
+        """
+        raise NotImplementedError
 
     def _lose(self, name: str, why: str) -> None:
         self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
@@ -69,13 +107,17 @@ class _ReadableState:
         return results
 
 
-class VariableTransfer(_ReadableState):
+class VariableTransfer(_ReadableState[np.ndarray]):
     """Values of variables. A variable without a value has none in the new session either."""
 
     what = "Variable"
 
     def read(self, old: Session) -> None:
-        """Read in one run if all have values, otherwise in three."""
+        """Read in one run if all have values, otherwise in three.
+
+        Args:
+            old: The session before the edit.
+        """
         readable = {name: node.attr["dtype"].type not in _UNREADABLE for name, node in self._nodes.items()}
         for name in (name for name in readable if not readable[name]):
             self._lose(name, "Python cannot read its dtype; run its initializer again")
@@ -91,7 +133,11 @@ class VariableTransfer(_ReadableState):
         self._writers()
 
     def load(self, fresh: Session) -> None:
-        """Assign all in one run."""
+        """Assign all in one run.
+
+        Args:
+            fresh: The new session.
+        """
         writers = self._writers()
         feeds = {fed: self._values[name] for name, (fed, _) in writers.items()}
         if feeds:
@@ -143,7 +189,7 @@ class VariableTransfer(_ReadableState):
     def _initializer(self, node: NodeDef, fed_names: Collection[str]) -> tuple[str, str] | None:
         """Return the variable's own initializer, if it can assign the value in the graph as it is now."""
         own, shape = self._own(node, "Assign", "Assign", "AssignVariableOp"), np.shape(self._values[node.name])
-        if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
+        if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[1].shape == tf.TensorShape(shape):
             return None
         fed = own.inputs[1]
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
@@ -158,33 +204,37 @@ class VariableTransfer(_ReadableState):
         return f"{fed}:0", op
 
 
-class TableTransfer(_ReadableState):
+Contents = tuple[np.ndarray, np.ndarray]
+"""The keys and the values of a table."""
+
+
+class TableTransfer(_ReadableState[Contents]):
     """Contents of hash tables. A table that was not initialized is not initialized in the new session."""
 
     what = "Hash table"
 
     def read(self, old: Session) -> None:
-        """Read in one run if all are initialized."""
+        """Read from the session `old` in one run if all are initialized.
+
+        Args:
+            old: The session before the edit.
+        """
         self._writers = self._each(self._nodes, self._writer)
         self._values, errors = run_each(old, self._each(self._writers, self._reader))
         for name, error in errors.items():
             if not _is_unset(error):
                 self._lose(name, error_text(error))
 
-    @property
-    def contents(self) -> Mapping[str, object]:
-        """The keys and values of each initialized table, by its op."""
-        return self._values
-
-    def fill(self, contents: Mapping[str, object], session: Session) -> None:
-        """Load contents that were read from other tables."""
+    def _prepare(self) -> None:
         self._writers = self._each(self._nodes, self._writer)
-        self._values = dict(contents)
-        self.load(session)
 
     def load(self, fresh: Session) -> None:
-        """Load all in one run."""
-        feeds: dict[str, Any] = {}
+        """Load all in one run.
+
+        Args:
+            fresh: The new session.
+        """
+        feeds: dict[str, object] = {}
         # TensorFlow imports nothing into a table, and need not: it is empty.
         contents = {name: content for name, content in self._values.items() if len(content[0])}
         for name, content in contents.items():
@@ -211,7 +261,7 @@ class TableTransfer(_ReadableState):
         return op, f"{fed[0]}:0", f"{fed[1]}:0"
 
 
-def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Any) -> None:
+def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Session) -> None:
     """Copy the contents of hash tables from one graph and session to another; skip those that are not initialized.
 
     Args:
@@ -245,22 +295,31 @@ def _version(node: NodeDef) -> str:
     return "V2" if node.op.endswith("V2") else ""
 
 
-class IteratorTransfer(_ReadableState):
+class IteratorTransfer(_ReadableState[bytes]):
     """Positions of iterators in their datasets. One that was not initialized is not initialized in the new session."""
 
     what = "Iterator"
 
     def read(self, old: Session) -> None:
-        """Read in one run if all are initialized and can be saved."""
+        """Read from `old` in one run if all are initialized and can be saved."""
+        self._prepare()
+        self._values, unsaved = run_each(old, self._each(self._writers, self._reader))
+        self._unsaved.update(unsaved)
+
+    def _prepare(self) -> None:
         several = [name for name, node in self._nodes.items() if node.op == "MultiDeviceIterator"]
         for name in several:
             self._lose(name, "TensorFlow saves no iterator over several devices; run its initializer again")
         single = [name for name in self._nodes if name not in several]
         self._writers = self._each(single, self._writer)
-        self._values, self._unsaved = run_each(old, self._each(self._writers, self._reader))
+        self._unsaved: dict[str, tf.errors.OpError] = {}
 
     def load(self, fresh: Session) -> None:
-        """Initialize each with its dataset in the graph as it is now, then restore its position."""
+        """Initialize each with its dataset in the graph as it is now, then restore its position.
+
+        Args:
+            fresh: The new session.
+        """
         for name, error in self._unsaved.items():
             if not _is_unset(error) and self._start(name, fresh):
                 self._restarts(name, error)

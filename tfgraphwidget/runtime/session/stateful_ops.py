@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from tfgraphwidget.graph import RESOURCE_HANDLES, kind_of
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -23,6 +22,10 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef
 _EMPTY = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
 OpsByKind = Mapping[str, list[NodeDef]]
 """NodeDefs of ops that hold state, by what they hold, in words; of several with one state the first."""
+
+
+StateKey = tuple[str, bytes, bytes, int, str]
+"""What ops that share one state have in common: family, container, shared name, dtype and device."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,16 @@ class StatefulOps:
     in_functions: Sequence[NodeDef]
     random: Sequence[str]
     iterators_by_string: Sequence[str]
-    keys: Set[Any]
+    keys: Set[StateKey]
 
 
-def find_stateful_ops(graph: tf.Graph, known_keys: Set[object] = frozenset()) -> StatefulOps:
+def find_stateful_ops(graph: tf.Graph, known_keys: Set[StateKey] = frozenset()) -> StatefulOps:
     """Return the ops that hold state, in graph order, except those whose keys are `known_keys`.
 
     Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them again.
     """
-    in_graph: dict[Any, Any] = {}
-    inside: dict[Any, Any] = {}
+    in_graph: dict[StateKey, NodeDef] = {}
+    inside: dict[StateKey, NodeDef] = {}
     random: list[str] = []
     iterators_by_string: list[str] = []
     hidden = record_of(graph).hidden
@@ -88,7 +91,7 @@ def _function_nodes(graph: tf.Graph) -> Iterator[NodeDef]:
         yield from function_definition(function).node_def
 
 
-def _key(node: NodeDef) -> tuple[Any, ...]:
+def _key(node: NodeDef) -> StateKey:
     """Return a key that is equal for ops that share one state; a variable without a name has the empty name."""
     name = _attr(node, "shared_name").s or (b"" if node.op in RESOURCE_HANDLES else node.name.encode())
     # Of two with one name, but two dtypes, only one is what the session holds.
@@ -102,7 +105,11 @@ def _attr(node: NodeDef, key: str) -> AttrValue:
 
 
 def family(op_type: str) -> str:
-    """Return a text that is equal for op types that can share a state: the kind, or "Map" for a staging area."""
+    """Return a text that is equal for op types that can share a state: the kind, or "Map" for a staging area.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
     kind = kind_of(op_type)
     if kind != "staging area":
         return kind

@@ -59,7 +59,11 @@ class TransferOps:
         return self._new[key].name
 
     def handle(self, node: NodeDef) -> NodeDef:
-        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function body."""
+        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function body.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
         twin: NodeDef = tf.compat.v1.NodeDef(name=self.op("", node.op, (), **attributes), op=node.op, attr=attributes)
         return twin
@@ -104,7 +108,12 @@ def _attribute(value: AttributeValue) -> AttrValue:
 
 
 def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
-    """Return the op of this name, or None."""
+    """Return the op of this name, or None.
+
+    Args:
+        graph: The live graph.
+        name: The name of the op.
+    """
     try:
         return graph.get_operation_by_name(name)
     except KeyError:
@@ -112,7 +121,7 @@ def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
 
 
 def run(
-    session: Session, fetches: object, feeds: Mapping[Any, object] | None = None, patience: float | None = None
+    session: Session, fetches: object, feeds: Mapping[str, object] | None = None, patience: float | None = None
 ) -> Any:
     """Run and return values in the structure of `fetches`.
 
@@ -143,7 +152,7 @@ def run(
 def run_each(
     session: Session,
     fetches: Mapping[str, object],
-    feeds: Mapping[Any, object] | None = None,
+    feeds: Mapping[str, object] | None = None,
     patience: float | None = None,
 ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
     """Run several fetches: in one run if none fails, otherwise one by one.

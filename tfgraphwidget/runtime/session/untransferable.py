@@ -6,7 +6,6 @@ import gc
 import weakref
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 from tfgraphwidget.graph import kind_of
 from tfgraphwidget.naming import names_text
@@ -58,10 +57,19 @@ class Untransferable:
                 self.lost.append(f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}.")
 
     def load(self, fresh: Session) -> None:
-        """Nothing."""
+        """Nothing.
+
+        Args:
+            fresh: The new session.
+        """
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Nothing."""
+        """Nothing.
+
+        Args:
+            old: The session before the edit.
+            fresh: The new session.
+        """
 
 
 def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
@@ -81,7 +89,11 @@ def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
 
 
 def untransferable_notices(stateful: StatefulOps) -> list[str]:
-    """Return sentences on the state of a graph that no session can transfer."""
+    """Return sentences on the state of a graph that no session can transfer.
+
+    Args:
+        stateful: The ops that hold state.
+    """
     notices = [
         f"What {node.name!r} ({node.op}) in the body of a function holds is not carried over."
         for node in stateful.in_functions
@@ -96,7 +108,7 @@ def untransferable_notices(stateful: StatefulOps) -> list[str]:
     return notices
 
 
-def session_objects(session: Session) -> list[dict[str, Any]]:
+def session_objects(session: Session) -> list[dict[str, object]]:
     """Return the fields of Python objects that refer to the C session of a session: callables and tensor handles."""
     fields = [vars(each) if type(each) in session_reference_classes() else each for each in gc.get_referrers(session)]
     dicts = (each for each in fields if type(each) is dict)
@@ -104,13 +116,17 @@ def session_objects(session: Session) -> list[dict[str, Any]]:
 
 
 def watch_partial_runs(session: Session) -> None:
-    """Record the partial runs that are set up from now on; TensorFlow does not list them."""
+    """Record the partial runs that are set up from now on; TensorFlow does not list them.
+
+    Args:
+        session: The session.
+    """
     if not isinstance(session, BaseSession) or hasattr(session, _PARTIAL_RUNS):
         return
     handles: list[str] = []
     session_ref = weakref.ref(session)  # a session that no editor has any more is closed at once
 
-    def set_up(fetches: object, feeds: object = None) -> Any:
+    def set_up(fetches: object, feeds: object = None) -> object:
         handle = BaseSession.partial_run_setup(session_ref(), fetches, feeds)
         handles.append(handle)
         return handle

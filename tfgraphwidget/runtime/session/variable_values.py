@@ -11,26 +11,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.run import can_grow
+from tfgraphwidget.sources import dtype_name, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.
 _WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
-Values = Mapping[str, "np.ndarray[Any, Any]"]
+Values = Mapping[str, npt.ArrayLike]
 
 
-def numpy_dtype(number: int) -> Any:
-    """The numpy dtype of a DataType; `object` for strings."""
-    return tf.as_dtype(number).as_numpy_dtype
+def numpy_dtype(number: int) -> type[Any]:
+    """The numpy dtype of a DataType; `object` for strings.
+
+    Args:
+        number: The number of the dtype (DataType).
+    """
+    name = dtype_name(number)
+    if name == "string":
+        return object
+    dtype = tf_protos.numpy_dtype(name)
+    return dtype.type if dtype.fields is None else tf.as_dtype(number).as_numpy_dtype
 
 
-def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
+def check_session(session: tf.compat.v1.Session, graph: tf.Graph | None) -> None:
     """Raise SessionRefused unless a session can run ops of a graph."""
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
         raise SessionRefused(f"{value_text(session)} is not a session; give a tf.compat.v1.Session of the graph.")
@@ -42,8 +52,12 @@ def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
         )
 
 
-def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> dict[str, Any]:
+def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> dict[str, np.ndarray]:
     """Return the current value of each variable, by the name of its handle op.
+
+    Args:
+        session: The session.
+        variables: The variables.
 
     Raises:
         SessionRefused: Variables have no value; the error names them.
@@ -52,7 +66,7 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
     if not reads:
         return {}
     try:
-        values: dict[str, Any] = session.run(reads)
+        values: dict[str, np.ndarray] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variables_without_value(session, reads, error)
         if not missing:
@@ -71,7 +85,11 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
 
 
 def is_dead_tensor(error: tf.errors.OpError) -> bool:
-    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was not taken."""
+    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was not taken.
+
+    Args:
+        error: The error of TensorFlow.
+    """
     return "Retval" in str(error)
 
 
@@ -126,7 +144,11 @@ def variables_without_value(
 
 
 def no_value_text(handles: Sequence[str]) -> str:
-    """Return the beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
+    """Return the beginning of a sentence, "Variables 'a' and 'b' have no value in this session".
+
+    Args:
+        handles: The names of the handle ops.
+    """
     what, have = ("Variable", "has") if len(handles) == 1 else ("Variables", "have")
     return f"{what} {names_text(handles)} {have} no value in this session"
 
@@ -158,7 +180,7 @@ def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef],
     """
     waiting = list(variables)
     while waiting:
-        feeds: dict[str, Any] = {}
+        feeds: dict[str, npt.ArrayLike] = {}
         run, later = [], []
         for variable in waiting:
             initializer = session.graph.get_operation_by_name(variable.initializer)
@@ -182,6 +204,10 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
 
     An initial value can depend on another of the variables. Initializers that fail because it has no value are tried
     again after the others, as long as any succeeds.
+
+    Args:
+        session: The session.
+        variables: The variables.
 
     Raises:
         SessionRefused: An initializer cannot run.
@@ -216,6 +242,10 @@ def _runs(session: tf.compat.v1.Session, op: str) -> bool:
 
 def run_starters(session: tf.compat.v1.Session, ops: list[str]) -> None:
     """Run ops that fill tables and initialize iterators, in one run.
+
+    Args:
+        session: The session.
+        ops: The names of the ops.
 
     Raises:
         SessionRefused: One of them fails.

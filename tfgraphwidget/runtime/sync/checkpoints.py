@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,10 @@ _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 
 def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """Write (key, variable, value) to a checkpoint on this machine. Slices of one variable have one key.
+
+    Args:
+        path: The prefix of the new checkpoint's files.
+        present: The key, the variable and the value of each.
 
     Raises:
         tf.errors.OpError: It cannot be written there.
@@ -42,6 +45,10 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None
 def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """Write (key, variable, value) to a checkpoint, which replaces the old one when it is complete.
 
+    Args:
+        path: The prefix of the new checkpoint's files.
+        present: The key, the variable and the value of each.
+
     Raises:
         GraphEditError: It cannot be written there; the old one is unchanged.
     """
@@ -56,13 +63,21 @@ def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
 
 
 def files(prefix: Path) -> list[Path]:
-    """Return the files of a checkpoint."""
+    """Return the files of a checkpoint.
+
+    Args:
+        prefix: The prefix of the checkpoint's files.
+    """
     entries = [entry for entry in prefix.parent.iterdir() if _FILE.sub("", entry.name) == prefix.name]
     return sorted(entry for entry in entries if _FILE.search(entry.name))
 
 
-def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, Any]:
+def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, np.ndarray]:
     """Return values by handle name, for (key, variable).
+
+    Args:
+        path: The prefix of the checkpoint's files.
+        variables: Pairs of a key in the checkpoint and a variable.
 
     Raises:
         GraphEditError: The checkpoint cannot be read, or lacks a value.

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.tensorflow_modules import tf
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:
-    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its reference."""
+    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its reference.
+
+    Args:
+        graph: The live graph.
+        variable: The variable.
+    """
     return graph.get_tensor_by_name(variable.name)
 
 
 def shape_of(handle: tf.Tensor) -> tf.TensorShape:
-    """Return the static shape of a variable's value."""
+    """Return the static shape of a variable's value.
+
+    Args:
+        handle: The handle of the variable.
+    """
     if handle.dtype == tf.resource:
         return tf.TensorShape(handle.op.get_attr("shape"))
     return handle.shape
 
 
 def dtype_of(handle: tf.Tensor) -> tf.DType:
-    """Return the dtype of a variable's value."""
+    """Return the dtype of a variable's value.
+
+    Args:
+        handle: The handle of the variable.
+    """
     dtype: tf.DType = handle.op.get_attr("dtype")
     return dtype
 
@@ -79,7 +92,7 @@ def assign_op(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
     return operation
 
 
-def mix_arrays(old: object, new: object, tau: float, dtype: tf.DType) -> Any:
+def mix_arrays(old: object, new: object, tau: float, dtype: tf.DType) -> np.ndarray:
     """Return what the op of `new_value` computes, in numpy.
 
     Args:
@@ -88,12 +101,13 @@ def mix_arrays(old: object, new: object, tau: float, dtype: tf.DType) -> Any:
         tau: The share of the original's value.
         dtype: The dtype of both.
     """
-    within: Any = _mixing_dtype(dtype).as_numpy_dtype
-    old, new = (np.asarray(value).astype(within) for value in (old, new))
-    return (old + within(tau) * (new - old)).astype(dtype.as_numpy_dtype)
+    within = _mixing_dtype(dtype).as_numpy_dtype
+    start, end = (np.asarray(value).astype(within) for value in (old, new))
+    mixture: np.ndarray = (start + np.asarray(tau, within) * (end - start)).astype(dtype.as_numpy_dtype)
+    return mixture
 
 
-def distance(a: Any, b: Any, dtype: tf.DType) -> float:
+def distance(a: npt.ArrayLike, b: npt.ArrayLike, dtype: tf.DType) -> float:
     """Return the largest absolute difference of two elements.
 
     Args:
@@ -101,16 +115,16 @@ def distance(a: Any, b: Any, dtype: tf.DType) -> float:
         b: The other; inf if its shape differs.
         dtype: The dtype of both. For booleans and strings the result is 0.0 or 1.0.
     """
-    a, b = np.asarray(a), np.asarray(b)
-    if a.shape != b.shape:
+    one, other = np.asarray(a), np.asarray(b)
+    if one.shape != other.shape:
         return math.inf
-    differ = a != b
+    differ = one != other
     if not (is_mixed(dtype) or dtype.is_integer):
         return float(differ.any())
     wide = np.complex128 if dtype.is_complex else np.float64
-    a, b = a[differ].astype(wide), b[differ].astype(wide)
-    both_nan = np.isnan(a) & np.isnan(b)
+    one, other = one[differ].astype(wide), other[differ].astype(wide)
+    both_nan = np.isnan(one) & np.isnan(other)
     if both_nan.all():  # or nothing differs
         return 0.0
-    far = float(np.abs(a[~both_nan] - b[~both_nan]).max())
+    far = float(np.abs(one[~both_nan] - other[~both_nan]).max())
     return math.inf if math.isnan(far) else far

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,11 @@ class Model:
     session: Session | None = None
 
     def is_same(self, other: Model) -> bool:
-        """Return whether both have the same graph and session."""
+        """Return whether both have the same graph and session.
+
+        Args:
+            other: Another model.
+        """
         return self.graph is other.graph and self.session is other.session
 
 
@@ -127,7 +130,7 @@ class Sync:
         return self._ops.get(None) if tau == 1 else next((op for _, op in self._mixing), None)
 
     @wrap_tf_errors("add the op that brings the copies up to date")
-    def op(self, tau: Any = None) -> tf.Operation:
+    def op(self, tau: float | tf.Tensor | None = None) -> tf.Operation:
         """Return one op that updates the copies whenever it runs; it is made once for each `tau`.
 
         Under `tf.control_dependencies`, in a branch of `tf.cond` or in the body of a loop a new op is made there, which
@@ -143,25 +146,26 @@ class Sync:
         if self.source.graph is not self.target.graph:
             raise GraphEditError("One op cannot reach the variables of two graphs; call sync() between the runs.")
         inside = _is_inside(self.target.graph)
-        number = tau is None or isinstance(tau, Real)
-        if number and tau is not None:
+        number, tensor = (float(tau), None) if isinstance(tau, float | Real) else (None, tau)
+        if number is not None:
             check_tau(tau)
-        elif not number:
-            self._check_tensor(tau)
-        if number and not inside and tau in self._ops:
-            _show(self._ops[tau])
-            return self._ops[tau]
+        elif tensor is not None:
+            self._check_tensor(tensor)
+        is_kept = not inside and (tau is None or number is not None)
+        if is_kept and number in self._ops:
+            _show(self._ops[number])
+            return self._ops[number]
         check_open(self.target.graph)
         with hide_on_failure(self.target.graph):
             with self._surroundings(inside):
-                new = self._build(tau if tau is None or not number else tf.constant(tau, tf.float64))
-            if number and not inside:
-                self._ops[tau] = new
+                new = self._build(tensor if number is None else tf.constant(number, tf.float64))
+            if is_kept:
+                self._ops[number] = new
         return new
 
-    def _check_tensor(self, tau: Any) -> None:
-        of_graph = isinstance(tau, tf.Tensor | tf.Variable) and getattr(tau, "graph", None) is self.target.graph
-        if not of_graph or not tau.shape.is_compatible_with([]):
+    def _check_tensor(self, tau: object) -> None:
+        is_tensor = isinstance(tau, tf.Tensor | tf.Variable) and tau.shape.is_compatible_with([])
+        if not is_tensor or getattr(tau, "graph", None) is not self.target.graph:
             raise GraphEditError(
                 f"{value_text(tau)} is not a mixture; give a number from 0 to 1, or a scalar tensor of the copy's "
                 "graph."
@@ -224,12 +228,19 @@ class Sync:
         }
 
     def save(self, path: str) -> None:
-        """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them."""
+        """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them.
+
+        Args:
+            path: The prefix of the new checkpoint's files.
+        """
         present = self.read([o for o, _ in self.pairs])
         checkpoints.save(path, [(key, o, present[o.handle]) for key, o in self._checkpoint_keys()])
 
     def load(self, path: str) -> None:
         """Load the values that a checkpoint has for the originals into the copies.
+
+        Args:
+            path: The prefix of the checkpoint's files.
 
         Raises:
             GraphEditError: The checkpoint lacks a value; nothing is assigned.
@@ -248,11 +259,11 @@ class Sync:
         variable_values.check_session(model.session, model.graph)
         return TimedSession(model.session, self.patience)
 
-    def read(self, variables: Sequence[VariableDef]) -> dict[str, Any]:
+    def read(self, variables: Sequence[VariableDef]) -> dict[str, np.ndarray]:
         """Present values of variables of the source, by handle, read in one run. Raises SessionRefused."""
         return self._read(self.source, variables)
 
-    def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, Any]:
+    def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, np.ndarray]:
         """Return current values by handle name, read in one run."""
         session = self._session(model)
         unread = [v.name for v in variables if v.resource and not v.snapshot]
@@ -261,10 +272,10 @@ class Sync:
                 f"Variable {unread[0]!r} has no op that reads it; add tf.raw_ops.ReadVariableOp on it."
             )
         with _translate_errors(session, variables, "The present values cannot be read"):
-            values: dict[str, Any] = session.run({v.handle: v.snapshot or v.name for v in variables})
+            values: dict[str, np.ndarray] = session.run({v.handle: v.snapshot or v.name for v in variables})
         return values
 
-    def _present_values(self) -> tuple[dict[str, object], dict[str, object]]:
+    def _present_values(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return current values of the originals and of the copies; of one session, at one time."""
         originals, copies = ([pair[k] for pair in self.pairs] for k in (0, 1))
         if self.source.is_same(self.target):
@@ -283,8 +294,13 @@ class Sync:
                 new[c.handle] = mixing.mix_arrays(copies[c.handle], new[c.handle], tau, dtype)
         self.assign([c for _, c in self.pairs], new)
 
-    def assign(self, variables: Sequence[VariableDef], new: Mapping[str, Any]) -> None:
-        """Assign values by handle to variables of the target, when all of them can be. Raises SessionRefused."""
+    def assign(self, variables: Sequence[VariableDef], new: Mapping[str, np.ndarray]) -> None:
+        """Assign values by handle to variables of the target, when all of them can be. Raises SessionRefused.
+
+        Args:
+            variables: The variables.
+            new: The new values by handle.
+        """
         session = self._session(self.target)
         for c in variables:
             ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []

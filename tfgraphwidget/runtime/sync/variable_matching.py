@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from tfgraphwidget.argument_checks import check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
@@ -103,7 +103,7 @@ def _name_pairs(
         yield from ((name, name) for name in ours if name in theirs)
         return
     names = list(names) if isinstance(names, Iterator) else names
-    check("sync", "names", names, str | Mapping[str, str] | Iterable[str] | Callable[..., Any])
+    check("sync", "names", names, str | Mapping[str, str] | Iterable[str] | Callable[..., object])
     if callable(names):
         names_by_function = {name: _call_names(names, name) for name in ours}
         name_pairs = {a: b for a, b in names_by_function.items() if b is not None}
@@ -126,7 +126,7 @@ def _name_pairs(
 
 
 def _under(variables: Mapping[str, HasHandle], layer: str) -> dict[str, str]:
-    """What remains of the name behind a variable's, a scope's or a layer's → the name, of each that it means.
+    """The rest of each name behind that of a variable, a scope or a layer → the name.
 
     A name goes before a path, and both before a layer of that name that is nested somewhere, if there is only one.
     """

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
 from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state, own_paths
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
-from tfgraphwidget.tf_types import KerasModel
+from tfgraphwidget.tf_types import KerasModel, Tensor
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 T = TypeVar("T")
 
 
@@ -56,7 +56,7 @@ class VariableStore(Protocol):
 
     @property
     def title(self) -> str:
-        """What the store is, in a sentence: "Keras model 'sequential'"."""
+        """The title of the store in a sentence: "Keras model 'sequential'"."""
 
     @property
     def scope(self) -> str:
@@ -67,7 +67,11 @@ class VariableStore(Protocol):
         """The variables, each once, in the model's order."""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Present values by handle. Raises SessionRefused for a variable without a value."""
+        """Present values by handle. Raises SessionRefused for a variable without a value.
+
+        Args:
+            variables: The variables.
+        """
 
     def assign(self, values: Mapping[str, Array]) -> None:
         """Assign values by handle: all of them, or none. Raises SessionRefused."""
@@ -92,11 +96,19 @@ class GraphStore:
         )
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Present values in the session, in one run."""
+        """Present values in the session, in one run.
+
+        Args:
+            variables: The variables.
+        """
         return self._sync.read([v.definition for v in variables if v.definition is not None])
 
     def assign(self, values: Mapping[str, Array]) -> None:
-        """Assign through the variables' own initializers; no op is added."""
+        """Assign through the variables' own initializers; no op is added.
+
+        Args:
+            values: The values by the names of the variables.
+        """
         self._sync.assign([v for v in self.definitions if v.handle in values], values)
 
     @property
@@ -122,7 +134,11 @@ class EagerStore:
         )
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Present values."""
+        """Present values.
+
+        Args:
+            variables: The variables.
+        """
         with eager_mode():  # a graph of TensorFlow 1 may be the default one
             return {variable.handle: self._value(variable.handle) for variable in variables}
 
@@ -137,7 +153,7 @@ class EagerStore:
     def assign(self, values: Mapping[str, Array]) -> None:
         """Assign; when one fails, or on an interrupt, those assigned already get their old values again."""
         with held_back(), eager_mode():
-            before: dict[str, Any] = {}
+            before: dict[str, Tensor] = {}
             try:
                 for name, value in values.items():
                     variable = self.by_name[name]
@@ -162,11 +178,19 @@ class FileStore:
     scope: str = ""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
-        """Values from the checkpoint."""
+        """Values from the checkpoint.
+
+        Args:
+            variables: The variables.
+        """
         return {v.handle: np.asarray(self.value(v.definition.handle if v.definition else v.handle)) for v in variables}
 
     def assign(self, values: Mapping[str, Array]) -> None:  # noqa: ARG002
-        """Refuse: a checkpoint is not changed in place."""
+        """Refuse: a checkpoint is not changed in place.
+
+        Args:
+            values: The values by the names of the variables.
+        """
         raise SessionRefused(
             f"sync: {self.title} is a file, which is not changed in place; give a live graph, a Keras model or a "
             "module as the target, and save that."
@@ -177,7 +201,11 @@ Pair = tuple[StoredVariable, StoredVariable]
 
 
 def check_pairs(pairs: Iterable[Pair]) -> None:
-    """Raise GraphEditError, naming both variables, where the shapes or dtypes of a pair differ."""
+    """Raise GraphEditError, naming both variables, where the shapes or dtypes of a pair differ.
+
+    Args:
+        pairs: Pairs of an original and its copy.
+    """
     for ours, theirs in pairs:
         for what, a, b, agree in (
             ("shape", ours.shape, theirs.shape, ours.shape.is_compatible_with(theirs.shape)),
@@ -241,11 +269,15 @@ def object_path(key: str) -> str:
 
 
 def natural_order(name: str) -> list[object]:
-    """A key that sorts "variables/10" behind "variables/9"."""
+    """A key that sorts "variables/10" behind "variables/9".
+
+    Args:
+        name: The name of a value in a checkpoint.
+    """
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def eager_store(model: Any) -> EagerStore | None:
+def eager_store(model: object) -> EagerStore | None:
     """The eager variables of a `tf.Module`, of what `tf.saved_model.load` returns, or of another trackable object.
 
     Args:
@@ -363,4 +395,6 @@ def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
         )
         for name, key in of_name.items()
     )
-    return FileStore(f"Checkpoint {checkpoint.prefix!r}", variables, lambda name: checkpoint.value(of_name[name]))
+    return FileStore(
+        f"Checkpoint {checkpoint.prefix!r}", variables, lambda name: np.asarray(checkpoint.value(of_name[name]))
+    )

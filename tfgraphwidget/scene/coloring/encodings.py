@@ -14,15 +14,7 @@ import numpy.typing as npt
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import COLUMNS, Difference, GraphIndex, Op, definitions, handles, own_ops, rows, selectors
-from tfgraphwidget.hierarchy import (
-    FAMILIES,
-    count_inside,
-    families,
-    find_op_facts,
-    outline_of,
-    sibling_edges,
-    structural_hashes,
-)
+from tfgraphwidget.hierarchy import FAMILIES, count_inside, families, find_op_facts, outline_of
 from tfgraphwidget.naming import did_you_mean, function_name, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
@@ -33,20 +25,32 @@ _STEERS = {"constant": 0, "control": 0, "shape": 1, "state": 1}
 
 
 def by_type(index: GraphIndex) -> Categories:
-    """Op types; for a layer its convolution or matrix product speaks."""
+    """Op types; for a layer its convolution or matrix product speaks.
+
+    Args:
+        index: The graph.
+    """
     rank = _ranks(index, {name: _SPEAKS.get(name, 1) for name in FAMILIES})
     return Categories.of(index.types, counting=find_op_facts(index).depends_on_input, rank=rank)
 
 
 def by_dtype(index: GraphIndex) -> Categories:
-    """The dtype of the first output."""
+    """The dtype of the first output.
+
+    Args:
+        index: The graph.
+    """
     outputs = (index.dtypes(i)[:1] for i in range(len(index)))
     values = [dtypes[0].removesuffix("_ref") if dtypes else "" for dtypes in outputs]
     return Categories.of(values, none="no output", rank=_ranks(index, {n: _STEERS.get(n, 2) for n in FAMILIES}))
 
 
 def by_device(index: GraphIndex) -> Categories:
-    """The devices that ops are pinned to, as "GPU:0", with the server before where there are some."""
+    """The devices that ops are pinned to, as "GPU:0", with the server before where there are some.
+
+    Args:
+        index: The graph.
+    """
     texts: dict[str, str] = {}
     values = []
     for node in index.nodes:
@@ -72,7 +76,11 @@ def device_text(device: str) -> str:
 
 
 def by_scope(index: GraphIndex) -> Categories:
-    """The outermost scopes; one that holds more than half of what computes gives way to those inside of it."""
+    """The outermost scopes; one that holds more than half of what computes gives way to those inside of it.
+
+    Args:
+        index: The graph.
+    """
     tree, fed = index.scopes, find_op_facts(index).depends_on_input
     size = count_inside(tree.start, tree.stop, tree.order, fed).tolist()
     nearest_scope = np.zeros(len(tree.names), dtype=np.int32)
@@ -91,11 +99,15 @@ def by_scope(index: GraphIndex) -> Categories:
 
 
 def by_structure(index: GraphIndex) -> Categories:
-    """Scopes that are built alike, those with most ops first; what is in one is of its color."""
+    """Scopes that are built alike, those with most ops first; what is in one is of its color.
+
+    Args:
+        index: The graph.
+    """
     outline, sums = outline_of(index, fold=False)
     if not len(index):
         return Categories.of([])
-    hashes = structural_hashes(index, outline, sibling_edges(index, outline))[: len(outline)].tolist()
+    hashes = sums.structure[: len(outline)].tolist()
     alike: dict[int, list[int]] = defaultdict(list)
     for node in range(1, len(outline)):
         if sums.compute_ops[node] and sums.ops[node] > 1:
@@ -120,7 +132,11 @@ def _distinguishing_names(names: Sequence[str]) -> list[str]:
 
 
 def by_trainable(index: GraphIndex) -> Categories:
-    """Whether training changes a variable; of other ops nothing."""
+    """Whether training changes a variable; of other ops nothing.
+
+    Args:
+        index: The graph.
+    """
     values = [""] * len(index)
     trained = set(selectors.trainable(index).ops)
     for variable in definitions(index, handles(index)).values():
@@ -130,7 +146,12 @@ def by_trainable(index: GraphIndex) -> Categories:
 
 
 def by_difference(index: GraphIndex, difference: Difference) -> Categories:
-    """What edits have done to each op."""
+    """The change of each op by edits.
+
+    Args:
+        index: The graph.
+        difference: The difference of two graphs.
+    """
     masks = difference.ops(index)
     code = np.where(masks["added"], 0, np.where(masks["changed"], 1, -1)).astype(np.int32)
     count = len(difference.removed)
@@ -158,7 +179,11 @@ ENCODINGS: dict[str, Callable[[GraphIndex], Categories]] = {
 
 
 def quote_names(names: Iterable[str]) -> str:
-    """Names as a person writes them: '"a", "b" or "c"'."""
+    """Names as a list in words: '"a", "b" or "c"'.
+
+    Args:
+        names: The names, in order.
+    """
     *others, last = (f'"{name}"' for name in names)
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -170,7 +195,7 @@ OWN_COLUMNS = tuple(name for name in COLUMNS if name not in ("name", "type", "sc
 Encoding = Callable[[GraphIndex], Categories | Numbers]
 
 
-def custom_encoding(by: object, index: GraphIndex) -> tuple[str, Encoding]:
+def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
     """Return the name of a user's own values, and a function that encodes them for an index.
 
     Args:
@@ -206,10 +231,15 @@ def custom_encoding(by: object, index: GraphIndex) -> tuple[str, Encoding]:
 
 
 def table_column(name: str, index: GraphIndex) -> Categories | Numbers:
-    """Encode a column of `editor.table()`; tuples of names are counted."""
+    """Encode a column of `editor.table()`; tuples of names are counted.
+
+    Args:
+        name: The name of the column.
+        index: The graph.
+    """
     values = [row[name] for row in rows(index)]
     if name in COUNTED_COLUMNS:
-        return encode_values([len(value) for value in values])
+        return encode_values([len(value) for value in values if isinstance(value, tuple)])
     return encode_values([", ".join(value) if isinstance(value, tuple) else value for value in values])
 
 
@@ -235,8 +265,8 @@ def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value) or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _call_per_op(by: Callable[[Op], object], index: GraphIndex, *, strict: bool = True) -> list[Any]:
-    def value(i: int) -> Any:
+def _call_per_op(by: Callable[[Op], object], index: GraphIndex, *, strict: bool = True) -> list[object]:
+    def value(i: int) -> object:
         try:
             return by(Op(index, i))
         except Exception as error:
@@ -250,7 +280,7 @@ def _call_per_op(by: Callable[[Op], object], index: GraphIndex, *, strict: bool 
     return [value(i) for i in range(len(index))]
 
 
-def _values_by_name(by: Any, index: GraphIndex) -> dict[str, Any]:
+def _values_by_name(by: Any, index: GraphIndex) -> dict[str, object]:
     """The values by name; a column as long as the graph that has numbers for an index is in the order of the ops."""
     pairs = [(getattr(key, "name", key), value) for key, value in by.items()]
     if pairs and not any(isinstance(key, str) for key, _ in pairs):
@@ -263,9 +293,9 @@ def _values_by_name(by: Any, index: GraphIndex) -> dict[str, Any]:
     return {str(key): value for key, value in pairs}
 
 
-def _spread_over_ops(by_name: Mapping[str, object], index: GraphIndex) -> list[Any]:
+def _spread_over_ops(by_name: Mapping[str, object], index: GraphIndex) -> list[object]:
     """The value of each op: its own, or that of the innermost scope around it that has one."""
-    values: list[Any] = [None] * len(index)
+    values: list[object] = [None] * len(index)
     for name in sorted(by_name, key=lambda name: (name in index.ids, name.count("/"))):
         for i in _ops(index, name) or ():  # some may be gone since
             values[i] = by_name[name]

@@ -75,7 +75,7 @@ class Theme:
         marks: The colors of marks by name: those of `_LIGHT`.
         box: The boxes by number of family.
         quiet: Those of bookkeeping ops, and of ops that are not selected while others are.
-        chosen: Those of selected ops.
+        selection: Those of selected ops.
         differs: By `differs` of a Paint: 1 added, 2 changed.
         levels: Open scopes by depth, the root first; deeper ones have the last.
         training: Open scopes of the training part by depth.
@@ -89,7 +89,7 @@ class Theme:
     marks: Mapping[str, str]
     box: tuple[BoxColors, ...]
     quiet: tuple[BoxColors, ...]
-    chosen: tuple[BoxColors, ...]
+    selection: tuple[BoxColors, ...]
     differs: tuple[BoxColors | None, ...]
     levels: tuple[BoxColors, ...]
     training: tuple[BoxColors, ...]
@@ -147,7 +147,7 @@ def theme_on(background: str, text: str) -> Theme:
         marks,
         box=tuple(_shade(fill, _mix(fill, ink, 0.34 if dark else 0.38), ink) for fill in fills),
         quiet=tuple(_shade(fill, _mix(fill, ink, 0.2), _mix(ink, fill, 0.3)) for fill in faded),
-        chosen=tuple(_shade(_mix(fill, selected, 0.3 if dark else 0.16), selected, ink) for fill in fills),
+        selection=tuple(_shade(_mix(fill, selected, 0.3 if dark else 0.16), selected, ink) for fill in fills),
         differs=(None, *(differing(_parse(marks[name])) for name in ("added", "changed"))),
         levels=tuple(area(_mix(back, edge, 0.055 * depth), edge) for depth in range(_LEVELS)),
         training=tuple(area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in range(_LEVELS)),
@@ -179,7 +179,11 @@ def _parse(text: str) -> _Rgb:
 
 
 def ramp(*, dark: bool = False) -> tuple[str, ...]:
-    """The RAMP_STEPS fills of the ramp, from low to high."""
+    """The RAMP_STEPS fills of the ramp, from low to high.
+
+    Args:
+        dark: Whether the theme is dark.
+    """
     return tuple(map(_css, _ramp_steps(dark)))
 
 

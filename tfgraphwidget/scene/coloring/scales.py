@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.hierarchy import Ints, Mask
 from tfgraphwidget.scene.coloring.palette import RAMP_STEPS, TINTS
-from tfgraphwidget.visible import CLOSED, OPEN
+from tfgraphwidget.visible import BADGE, CLOSED, OPEN, sum_inside
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Scene
@@ -41,7 +41,7 @@ class LegendEntry:
 
 @dataclass(frozen=True)
 class Legend:
-    """What the colors mean: categories as `entries`, or a ramp from `low` to `high`; `notice` is what else to know."""
+    """The legend of colors: categories as `entries`, or a ramp from `low` to `high`; `notice` is a further sentence."""
 
     by: str
     entries: tuple[LegendEntry, ...] = ()
@@ -89,11 +89,19 @@ class Categories:
         return cls([labels[k] for k in order], renumbered[code] if len(code) else code, **more)
 
     def tint(self, codes: Ints) -> Tint:
-        """1 … 12 for the labels of most ops, 12 for all others when there are more; 0 for none."""
+        """1 … 12 for the labels of most ops, 12 for all others when there are more; 0 for none.
+
+        Args:
+            codes: The number of the category of each op.
+        """
         return np.where(codes < 0, 0, np.minimum(codes, MOST - 1) + 1).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
-        """The labels that have colors."""
+        """The labels that have colors.
+
+        Args:
+            by: The name of the encoding.
+        """
         count = np.bincount(self.code[self.code >= 0], minlength=len(self.labels)).tolist()
         rest = len(self.code) - sum(count)
         count = count if self.totals is None else list(self.totals)
@@ -122,7 +130,7 @@ class Numbers:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Where the ramp begins and ends, whatever is open."""
+        """The ends of the ramp, independent of which scopes are open."""
         finite = self.value[np.isfinite(self.value)]
         if self.total:
             finite = finite[finite > 0]
@@ -139,7 +147,11 @@ class Numbers:
         return low > 0 and high > _SPAN * low
 
     def tint(self, values: Floats) -> Tint:
-        """128 … 255; 0 for what has no value, and for a cost of nothing."""
+        """128 … 255; 0 for what has no value, and for a cost of nothing.
+
+        Args:
+            values: The numbers of the ops.
+        """
         low, high = self.ends
         none = ~np.isfinite(values) | (self.total & (values <= 0))
         totals = np.clip(np.where(none, low, values), low, high)
@@ -150,7 +162,11 @@ class Numbers:
         return np.where(none, 0, RAMP_START + np.round(place * (RAMP_STEPS - 1))).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
-        """The ramp."""
+        """The ramp.
+
+        Args:
+            by: The name of the encoding.
+        """
         low, high = self.ends
         if not np.isfinite(self.value).any() or (self.total and high <= 0):
             return Legend(by, notice=self.notice)
@@ -167,7 +183,10 @@ OpValues = Categories | Numbers
 
 
 def color_items(scene: Scene, op_values: OpValues) -> tuple[Tint, list[str]]:
-    """Return a tint and a note for each item; open scopes have neither. `op_values` is of the ops of `scene.index`."""
+    """Return a tint and a note for each item; `op_values` is of the ops of `scene.index`.
+
+    Open scopes have no tint, and as notes only numbers: those of all that is in them.
+    """
     return _by_category(scene, op_values) if isinstance(op_values, Categories) else _by_number(scene, op_values)
 
 
@@ -176,12 +195,15 @@ def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
     is_known = np.isfinite(op_values.value[op])
     total = np.bincount(item[is_known], weights=op_values.value[op][is_known], minlength=len(scene))
     count = np.bincount(item[is_known], minlength=len(scene))
+    is_open = scene.kind == OPEN
+    boxes = np.where(scene.kind == BADGE, 0, 1)  # what badges stand for is counted at home
+    total = np.where(is_open, sum_inside(scene.parent, total * boxes), total)
+    count = np.where(is_open, sum_inside(scene.parent, count * boxes), count)
     values = np.full(len(scene), np.nan)
-    np.divide(total, 1 if op_values.total else count, out=values, where=(count > 0) & (scene.kind != OPEN))
+    np.divide(total, 1 if op_values.total else count, out=values, where=count > 0)
     tint = op_values.tint(values)
-    return tint, [
-        format_number(v, op_values.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)
-    ]
+    notes = [format_number(v, op_values.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)]
+    return np.where(is_open, 0, tint).astype(np.uint8), notes
 
 
 def _by_category(scene: Scene, op_values: Categories) -> tuple[Tint, list[str]]:
@@ -223,7 +245,9 @@ def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[
     return code, count, np.bincount(item, minlength=items).astype(np.int32)
 
 
-def _winners(pairs: npt.NDArray[np.int64], votes: npt.NDArray[np.int64], labels: np.int64) -> tuple[Any, Any]:
+def _winners(
+    pairs: npt.NDArray[np.int64], votes: npt.NDArray[np.int64], labels: np.int64
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The items in some pairs item * labels + label, and for each the label with most votes, or _TIE."""
     order = np.lexsort((-votes, pairs // labels))
     item, label, votes = (pairs // labels)[order], (pairs % labels)[order], votes[order]

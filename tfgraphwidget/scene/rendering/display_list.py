@@ -7,10 +7,11 @@ the others in marks.ts. tests/scene/test_display_list.py and labextension/tests/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,19 @@ from tfgraphwidget.naming import last_part
 from tfgraphwidget.progress import report_each
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring.palette import BoxColors, Theme
-from tfgraphwidget.visible import BADGE, CLOSED, LOOP_SIGN, OP, OPEN, SMALL, TEXT, shorten, text_width
+from tfgraphwidget.visible import (
+    BADGE,
+    CLOSED,
+    LOOP_SIGN,
+    OP,
+    OPEN,
+    SMALL,
+    TEXT,
+    WIDEST_TITLE,
+    scope_title,
+    shorten,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene
@@ -31,9 +44,15 @@ _RADIUS = {OP: 4.0, CLOSED: 8.0, OPEN: 8.0, BADGE: 7.0}
 _CHIP, _MARK, _EDGE_LABEL = 11.0, 10.5, 9.5
 _BOLD = 1.08  # how much wider bold letters are
 _PADDING = 6.0
+_BEFORE_NOTE = 8.0  # between the title of a scope and its number
+_BESIDE_LINES = 4.0  # between that number and the lines beside it
+_NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$")
+_PLATE_HEIGHT, _PLATE_SIDES = 13.0, 4.0
+_SIGN = 8.0  # the radius of a loop's sign
 _LEADING = 1.15  # height of a line of text at a size of 1
 _LEAST_LETTERS = 3
 _CORNER, _ARROW, _WIDEST = 10.0, 6.0, 5.0
+_DOT = 4.0  # radius
 
 
 @dataclass(frozen=True)
@@ -72,7 +91,10 @@ class Triangle:
 
 @dataclass(frozen=True)
 class Label:
-    """A line of text; `x` is its middle, or its left end; `y` its middle. A `rim` of that color covers lines below."""
+    """A line of text; `x` is its middle, or its left end; `y` its middle.
+
+    A `rim` of that color covers lines below: around the letters, or on the `plate` of a text in the middle of a line.
+    """
 
     x: float
     y: float
@@ -84,13 +106,19 @@ class Label:
     bold: bool = False
     upright: bool = False
 
+    @property
+    def plate(self) -> Area:
+        """Left, top, width and height of what covers the line of an edge's text, before it is turned upright."""
+        wide = text_width(self.text) * self.size + _PLATE_SIDES
+        return self.x - wide / 2, self.y - _PLATE_HEIGHT / 2, wide, _PLATE_HEIGHT
+
 
 Shape = Box | Polyline | Triangle | Label
 
 
 @dataclass(frozen=True, eq=False)
 class DisplayList:
-    """What there is to paint in `area` (left, top, width, height); `theme` has its colors."""
+    """The list of shapes to paint in `area` (left, top, width, height); `theme` has the colors."""
 
     area: Area
     theme: Theme
@@ -106,7 +134,7 @@ def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, a
         paint: The selection and the colors.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
     """
-    whole: Any = tuple(scene.box[0].tolist())
+    whole: Area = tuple(scene.box[0].tolist())
     area = whole if area is None else area
     if paint is None:
         paint = scenes.paint(scene, np.zeros(len(scene.index), dtype=bool))
@@ -175,7 +203,7 @@ class _Painter:
                 if kind == OPEN or (kind == BADGE) is not badges:
                     continue
                 colors = self._colors(item)
-                thick = 2.0 if colors in self._theme.chosen else 1.0
+                thick = 2.0 if colors in self._theme.selection else 1.0
                 for card in range(0 if kind != CLOSED else 2 if scene.members[item] else 1, 0, -1):
                     x, y, w, h = _expand_place(self._boxes_of[item], -0.5)
                     place = x + 3 * card, y + 3 * card, w - 6 * card, h
@@ -196,7 +224,7 @@ class _Painter:
         quiet = not covered and not noted and pale
         if scene.part[item] and kind == CLOSED and not covered and not quiet:
             return theme.training_box
-        colors = theme.chosen if covered == 2 else theme.quiet if quiet else theme.box
+        colors = theme.selection if covered == 2 else theme.quiet if quiet else theme.box
         return colors[int(scene.family[item])]
 
     def _hatching(self) -> Iterator[Shape]:
@@ -258,7 +286,7 @@ class _Painter:
                 yield Box(place, radius, "", self._marks["fresh"], 1.75, alpha=alpha)
 
     def _boundary_marks(self, item: int) -> Iterator[Shape]:
-        """Where the part is cut: "in" above an op that reads an input or below its source; "out" below."""
+        """The marks of the boundary: "in" above an op that reads an input or below its source; "out" below."""
         mark = int(self._paint.mark[item])
         if not mark or self._scene.kind[item] == OPEN:
             return
@@ -327,7 +355,7 @@ class _Painter:
                 continue
             (x1, y1), (x2, y2) = self._longest_pieces[edge].tolist()
             x, y, radius = (x1 + x2) / 2, (y1 + y2) / 2, 4.0
-            yield _circle(x, y, 8.0, self._theme.background, back, 1.5)
+            yield _circle(x, y, _SIGN, self._theme.background, back, 1.5)
             angles = np.linspace(-0.25 * np.pi, 1.35 * np.pi, 24)
             ring = np.array([x, y]) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
             yield Polyline(ring, back, 1.5)
@@ -345,26 +373,51 @@ class _Painter:
                 result[edge] = points[longest : longest + 2]
         return result
 
-    def _edge_labels(self) -> Iterator[Label]:
-        """The shape, value or number of the tensors of a line, where no box, other line or other label is."""
-        places = _LabelPlaces(self._scene)
-        for edge in self._edges:
-            text = self._edge_text(edge)
-            place = text and places.take(edge, self._longest_pieces[edge], text_width(text) * 12 + 4)
-            if not text or not place:
-                continue
-            x, y, upright = place
-            scene, source, target = self._scene, int(self._scene.source[edge]), int(self._scene.target[edge])
-            around = source if scene.parent[target] == source else int(scene.parent[source])
-            rim = self._area_colors(max(around, 0)).fill
-            yield Label(x, y, text, _EDGE_LABEL, self._marks["faint"], rim=rim, upright=upright)
+    def _edge_labels(self) -> Iterator[Shape]:
+        """The shape, value or number of the tensors of a line, where no box, other line or other label is.
 
-    def _edge_text(self, edge: int) -> str:
+        Of a value a shorter text or a dot remains where there is no room.
+        """
+        places, labeled = _LabelPlaces(self._scene), set[int]()
+        for edge in np.flatnonzero(self._scene.back).tolist():
+            x, y = self._longest_pieces[edge].mean(axis=0).tolist()
+            places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
+        for edge in self._edges:
+            source, valued = int(self._scene.source[edge]), bool(self._edge_value(edge))
+            for text in self._edge_texts(edge):
+                # Lines with a value that leave the same box have the same one.
+                place = places.take(
+                    edge, self._longest_pieces[edge], text_width(text) * 12 + 4, source if valued else -1
+                )
+                if place:
+                    labeled.add(source)
+                    yield self._edge_label(edge, text, *place)
+                    break
+        for edge in self._edges:
+            source = int(self._scene.source[edge])
+            if self._edge_value(edge) and source not in labeled:
+                x, y = self._longest_pieces[edge].mean(axis=0).tolist()
+                color = self._marks["warned" if self._paint.probed[source] == 2 else "input_mark"]
+                yield _circle(x, y, _DOT, color, "")
+
+    def _edge_label(self, edge: int, text: str, x: float, y: float, upright: bool) -> Label:
+        scene, source, target = self._scene, int(self._scene.source[edge]), int(self._scene.target[edge])
+        around = source if scene.parent[target] == source else int(scene.parent[source])
+        rim = self._area_colors(max(around, 0)).fill
+        return Label(x, y, text, _EDGE_LABEL, self._marks["faint"], rim=rim, upright=upright)
+
+    def _edge_value(self, edge: int) -> str:
+        return self._values[int(self._scene.source[edge])] if self._scene.tensors[edge] else ""
+
+    def _edge_texts(self, edge: int) -> tuple[str, ...]:
+        """The texts that a line may have, the longest first."""
+        if self._scene.back[edge]:
+            return ()  # a way back has its sign there
+        if value := self._edge_value(edge):
+            return tuple(dict.fromkeys([value, value.split(",")[0]]))
         tensors = int(self._scene.tensors[edge])
-        if not tensors:
-            return ""
-        value = self._values[int(self._scene.source[edge])]
-        return value or (f"×{tensors}" if tensors > 1 else self._scene.edge_labels[edge])
+        text = f"×{tensors}" if tensors > 1 else self._scene.edge_labels[edge] if tensors else ""
+        return (text,) if text else ()
 
     def _names(self, item: int) -> Iterator[Label]:
         """The name of a box, and the small line below it."""
@@ -388,36 +441,50 @@ class _Painter:
             return ""
         room = self._boxes_of[item][2] - 2 * _PADDING + 4
         if self._notes[item]:
-            return _shorten_to(self._notes[item], room, SMALL)
+            return _note_in(self._notes[item], room)
         mean = self._values[item].split(",")[0]
-        for text in (mean, mean.removeprefix("mean ")):
-            if text and text_width(text) * SMALL <= room:
-                return text
-        if kind != CLOSED:
-            return ""
-        count = int(scene.count[item])
-        full = second_line(count, int(scene.variables[item]))
-        return full if text_width(full) * SMALL <= room else _shorten_to(second_line(count, 0), room, SMALL)
+        texts = [mean, mean.removeprefix("mean ")]
+        if kind == CLOSED:
+            count = int(scene.count[item])
+            texts += [second_line(count, int(scene.variables[item])), second_line(count, 0)]
+        return next((text for text in texts if text and text_width(text) * SMALL <= room), "")
 
     def _header(self, item: int) -> Iterator[Label]:
         """The text of an open scope's header."""
         scene, colors = self._scene, self._area_colors(item)
         x, y, w, _ = self._boxes_of[item]
-        label, members = self._name(item), int(scene.members[item])
-        training = scene.part[item] and not scene.part[scene.parent[item]]
-        parts = [
-            "▾",
-            LOOP_SIGN.strip() if scene.loop[item] else "",
-            label,
-            f"×{members}" if members > 1 and "×" not in label else "",
-            "· training" if training and "training" not in label else "",
-        ]
-        text = shorten(" ".join(filter(None, parts)), (w - 2 * _PADDING) / _BOLD / TEXT)
+        title = scope_title(
+            self._name(item),
+            int(scene.members[item]),
+            is_loop=bool(scene.loop[item]),
+            is_training=scene.part[item] > scene.part[scene.parent[item]],
+        )
+        text = shorten(title, min(w - 2 * _PADDING, WIDEST_TITLE) / _BOLD / TEXT)
         color = self._marks["selected"] if self._paint.coverage[item] == 2 else colors.text
         yield Label(x + _PADDING, y + HEADER / 2, text, TEXT, color, middle=False, rim=colors.fill, bold=True)
+        note, left = self._notes[item], x + _PADDING + text_width(text) * TEXT * _BOLD + _BEFORE_NOTE
+        width = text_width(note) * SMALL
+        for line in self._header_lines.get(item, ()):
+            if left - _BESIDE_LINES < line < left + width + _BESIDE_LINES:
+                left = line + _BESIDE_LINES
+        if note and left + width <= x + w - _PADDING:
+            yield Label(left, y + HEADER / 2, note, SMALL, colors.faint, middle=False, rim=colors.fill)
+
+    @cached_property
+    def _header_lines(self) -> Mapping[int, list[float]]:
+        """The x of the lines that come in through the header of each open scope, ascending."""
+        scene = self._scene
+        edges = np.flatnonzero(scene.source == scene.parent[scene.target])
+        first = scene.route[scene.route_start[edges].astype(np.int64)]
+        scopes = scene.source[edges]
+        from_above = first[:, 0] > scene.box[scopes, 0] + 1
+        lines: dict[int, list[float]] = {}
+        for item, x in sorted(zip(scopes[from_above].tolist(), first[from_above, 0].tolist(), strict=True)):
+            lines.setdefault(item, []).append(x)
+        return lines
 
     def _name(self, item: int) -> str:
-        """What is written on a box: "(w)" on an op in the scope of its own name."""
+        """The label of a box: "(w)" on an op in the scope of its own name."""
         scene = self._scene
         name = scene.names[item]
         if scene.labels[item]:
@@ -427,7 +494,7 @@ class _Painter:
 
 
 class _LabelPlaces:
-    """Where the labels of lines have room. Boxes and lines are looked for in the bands that a label touches."""
+    """The free places for labels of lines. Boxes and lines are looked for in the bands that a label touches."""
 
     _BAND, _HEIGHT, _ROOM = 256.0, 15.0, 16.0
 
@@ -439,13 +506,14 @@ class _LabelPlaces:
         high = np.maximum(scene.route[pieces], scene.route[pieces + 1])
         self._lines = np.concatenate([low, high], axis=1).astype(float)
         self._line_edge = edges[pieces]
+        self._line_source = scene.source[self._line_edge]
         corners = scene.box.astype(float)
         corners[:, 2:] += corners[:, :2]
         self._boxes, self._open = corners[1:], scene.kind[1:] == OPEN
         self._line_bands, self._box_bands = self._in_bands(self._lines), self._in_bands(self._boxes)
-        self._taken: dict[int, list[Area]] = {}
+        self._areas: dict[int, list[Area]] = {}
 
-    def _in_bands(self, corners: npt.NDArray[Any]) -> dict[int, npt.NDArray[np.intp]]:
+    def _in_bands(self, corners: np.ndarray) -> dict[int, npt.NDArray[np.intp]]:
         """The numbers of the rectangles by band."""
         bands: dict[int, list[int]] = {}
         first, last = (np.floor(corners[:, side] / self._BAND).astype(int).tolist() for side in (1, 3))
@@ -454,32 +522,41 @@ class _LabelPlaces:
                 bands.setdefault(band, []).append(number)
         return {band: np.array(numbers) for band, numbers in bands.items()}
 
-    def take(self, edge: int, piece: npt.NDArray[np.float64], wide: float) -> tuple[float, float, bool] | None:
-        """The middle of the label of an edge, and whether it is upright; None without room."""
+    def take(
+        self, edge: int, piece: npt.NDArray[np.float64], wide: float, source: int
+    ) -> tuple[float, float, bool] | None:
+        """The middle of the label of an edge, and whether it is upright; None without room.
+
+        The label may cover lines from the item `source`.
+        """
         (x1, y1), (x2, y2) = piece.tolist()
         x, y, across, down = (x1 + x2) / 2, (y1 + y2) / 2, abs(x2 - x1), abs(y2 - y1)
         half, low = wide / 2, self._HEIGHT / 2
         lying, standing = (x - half, y - low, x + half, y + low), (x - low, y - half, x + low, y + half)
         lies = across >= wide + self._ROOM or (across < 1 and down >= self._HEIGHT + self._ROOM)
-        if lies and self._is_free(edge, lying):
+        if lies and self._is_free(edge, lying, source):
             corners, upright = lying, False
-        elif across < 1 and down >= wide + self._ROOM and self._is_free(edge, standing):
+        elif across < 1 and down >= wide + self._ROOM and self._is_free(edge, standing, source):
             corners, upright = standing, True
         else:
             return None
-        bands = self._bands(corners)
-        free = not any(_overlap(corners, other) for band in bands for other in self._taken.get(band, ()))
-        for band in bands:  # of two that overlap the first has its text
-            self._taken.setdefault(band, []).append(corners)
+        free = not any(_overlap(corners, other) for band in self._bands(corners) for other in self._areas.get(band, ()))
+        self.keep(corners)  # of two that overlap the first has its text
         return (x, y, upright) if free else None
+
+    def keep(self, corners: Area) -> None:
+        """Keep labels away from a rectangle."""
+        for band in self._bands(corners):
+            self._areas.setdefault(band, []).append(corners)
 
     def _bands(self, corners: Area) -> range:
         return range(int(corners[1] // self._BAND), int(corners[3] // self._BAND) + 1)
 
-    def _is_free(self, edge: int, corners: Area) -> bool:
+    def _is_free(self, edge: int, corners: Area, source: int) -> bool:
         for band in self._bands(corners):
             lines = self._line_bands.get(band, _NONE)
-            if np.any(_overlaps(self._lines[lines], corners) & (self._line_edge[lines] != edge)):
+            others = (self._line_edge[lines] != edge) & (self._line_source[lines] != source)
+            if np.any(_overlaps(self._lines[lines], corners) & others):
                 return False
             boxes = self._box_bands.get(band, _NONE)
             near = self._boxes[boxes]
@@ -493,7 +570,7 @@ class _LabelPlaces:
 _NONE = np.zeros(0, dtype=np.intp)
 
 
-def _overlaps(all_corners: npt.NDArray[Any], corners: Area) -> npt.NDArray[np.bool_]:
+def _overlaps(all_corners: np.ndarray, corners: Area) -> npt.NDArray[np.bool_]:
     left, top, right, bottom = corners
     overlaps: npt.NDArray[np.bool_] = (
         (all_corners[:, 0] < right)
@@ -513,7 +590,7 @@ def _in_order(shapes: Iterator[Shape]) -> list[Shape]:
     return sorted(shapes, key=lambda shape: (Box, Polyline, Triangle, Label).index(type(shape)))
 
 
-def _touches(box: npt.NDArray[Any], area: Area) -> npt.NDArray[np.bool_]:
+def _touches(box: np.ndarray, area: Area) -> npt.NDArray[np.bool_]:
     left, top, width, height = area
     touching: npt.NDArray[np.bool_] = (
         (box[:, 0] <= left + width)
@@ -541,7 +618,12 @@ def _route(scene: Scene, edge: int) -> Points:
 
 
 def thickness(tensors: int, size: float) -> float:
-    """The width of a line in pixels, by the bytes of its largest tensor and the number of tensors."""
+    """The width of a line in pixels, by the bytes of its largest tensor and the number of tensors.
+
+    Args:
+        tensors: The number of tensors.
+        size: The number of elements.
+    """
     by_size = min(max(float(np.log10(size)) - 3, 0.0), 6.0) * 0.55 if size > 0 else 0.0
     by_number = min(float(np.log2(tensors)) * 0.35, 1.4) if tensors > 1 else 0.0
     return min(int((1.2 + by_size + by_number) * 2 + 0.5) / 2, _WIDEST)
@@ -569,6 +651,15 @@ def _shorten_to(text: str, room: float, size: float) -> str:
     """The text, shortened to a width in pixels; "" where hardly a letter of it would be left."""
     cut = shorten(text, room / size)
     return cut if cut == text or len(cut) >= _LEAST_LETTERS else ""
+
+
+def _note_in(note: str, room: float) -> str:
+    """A note in a box: of a number of FLOPs or bytes without the unit where that has no room, and never cut."""
+    number = _NUMBER.match(note)
+    if number is None:
+        return _shorten_to(note, room, SMALL)
+    short = f"{number[1]} {number[2] or ''}".strip() if number[3] in {"FLOP", "B"} else note
+    return next((text for text in (note, short) if text_width(text) * SMALL <= room), "")
 
 
 def _label(x: float, y: float, text: str, size: float, color: str) -> Iterator[Label]:

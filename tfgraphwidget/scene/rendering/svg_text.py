@@ -116,9 +116,12 @@ def _label(label: Label) -> str:
         place += ' text-anchor="start"'
     if label.bold:
         place += ' font-weight="600"'
-    if label.upright:
-        place += f' transform="rotate(-90 {label.x:.1f} {label.y:.1f})"'
-    if label.rim:
+    turn = f' transform="rotate(-90 {label.x:.1f} {label.y:.1f})"' if label.upright else ""
+    plate = ""
+    if label.rim and label.middle:  # the text of a line, which is interrupted there
+        x, y, width, height = label.plate
+        plate = f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:g}" fill="{label.rim}"{turn}/>'
+    elif label.rim:
         place += f' stroke="{label.rim}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
     text = escape("".join(c for c in label.text if c.isprintable()))
-    return f"<text {place}>{text}</text>"
+    return f"{plate}<text {place}{turn}>{text}</text>"

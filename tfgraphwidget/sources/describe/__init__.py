@@ -1,1 +1,1 @@
-"""What is known of one op or function: tensors, attributes, documentation, signature, Python origin."""
+"""The facts about one op or function: tensors, attributes, documentation, signature, Python origin."""

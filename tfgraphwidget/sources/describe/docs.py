@@ -47,6 +47,17 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
     return _documentation_of(op_type, tf_protos.registered_op(op_type) is not None, definition.SerializeToString())
 
 
+def documented_arguments(op_type: str) -> tuple[str, ...]:
+    """The parameters that the docstring of an op type's function in `tf.raw_ops` lists.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
+    sections = _SECTION.split(tf_protos.op_docstring(op_type))[1:]
+    arguments = dict(zip(sections[::2], sections[1::2], strict=False)).get("Args", "")
+    return tuple(name for name in _entries(arguments) if name != "name")
+
+
 @functools.lru_cache(maxsize=2048)
 def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Documentation:
 
@@ -118,7 +129,7 @@ def _text_of(texts: dict[str, str], name: str) -> str:
 
 
 def _kind(arg: OpDef.ArgDef) -> str:
-    """What an OpDef says of an input or output: "2 tensors of dtype T"."""
+    """The kind of an input or output by its OpDef: "2 tensors of dtype T"."""
     dtype = dtype_name(arg.type) or arg.type_attr
     if arg.type_list_attr:
         what = f"Tensors of dtypes {arg.type_list_attr}"

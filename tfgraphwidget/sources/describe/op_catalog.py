@@ -17,11 +17,10 @@ from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import attr_value
 from tfgraphwidget.naming import did_you_mean, names_text
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.describe.docs import documentation
+from tfgraphwidget.sources.describe.docs import documentation, documented_arguments
 from tfgraphwidget.sources.inference.dtypes import dtype_name
-from tfgraphwidget.sources.inference.shapes import shape_from_proto
-from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import OpDef
+from tfgraphwidget.sources.inference.shape_functions import shape_from_proto
+from tfgraphwidget.tf_types import AttrValue, OpDef
 
 Kind = Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
 _KINDS = ("bool", "int", "float", "string", "type", "shape")
@@ -79,7 +78,7 @@ class _Input:
 @functools.cache
 def op_types() -> tuple[str, ...]:
     """The op types that take and give tensors, in alphabetical order."""
-    return tuple(name for name in dir(tf.raw_ops) if not name.startswith("_") and _is_computation(name))
+    return tuple(name for name in sorted(tf_protos.raw_op_names()) if _is_computation(name))
 
 
 def _is_computation(name: str) -> bool:
@@ -88,19 +87,44 @@ def _is_computation(name: str) -> bool:
 
 
 @functools.cache
-def _names(op_type: str) -> dict[str, str]:
-    """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from inputs have none."""
-    definition = tf_protos.registered_op(op_type)
-    argument_names = [name for name in inspect.signature(getattr(tf.raw_ops, op_type)).parameters if name != "name"]
+def argument_names(op_type: str) -> dict[str, str]:
+    """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from inputs have none.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
+    definition = _op_def(op_type)
+    argument_names = _raw_arguments(op_type)
     inputs, attributes = ([arg.name for arg in args] for args in (definition.input_arg, definition.attr))
     same_names = {name: name for name in (*inputs, *attributes) if name in argument_names}
     renamed = iter([name for name in argument_names if name not in same_names])
-    return {**same_names, **{name: new for name in inputs if name not in same_names and (new := next(renamed, ""))}}
+    others = [*inputs, *(name for name in attributes if name not in _inferable_attributes(definition))]
+    return {**same_names, **{name: new for name in others if name not in same_names and (new := next(renamed, ""))}}
+
+
+def _inferable_attributes(definition: OpDef) -> set[str]:
+    """The attributes that follow from inputs."""
+    return {name for arg in definition.input_arg for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)}
+
+
+@functools.cache
+def _raw_arguments(op_type: str) -> tuple[str, ...]:
+    """The parameters of an op type's function in `tf.raw_ops`, as its docstring names them.
+
+    The few without a docstring have the names of their OpDefs, without the attributes that follow from inputs.
+    """
+    definition = _op_def(op_type)
+    documented_names = documented_arguments(op_type)
+    if documented_names:
+        return documented_names
+    inferable = _inferable_attributes(definition)
+    attributes = (attr.name for attr in definition.attr if attr.name not in inferable)
+    return (*(arg.name for arg in definition.input_arg), *attributes)
 
 
 @functools.cache
 def _inputs(op_type: str) -> tuple[_Input, ...]:
-    definition, names = tf_protos.registered_op(op_type), _names(op_type)
+    definition, names = _op_def(op_type), argument_names(op_type)
     allowed = {attr.name: frozenset(map(dtype_name, attr.allowed_values.list.type)) for attr in definition.attr}
     return tuple(
         _Input(
@@ -129,7 +153,7 @@ def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) ->
     """
     if op_type in _ADAPTED and tensors == 1:
         return _ADAPTED[op_type]
-    definition, names = definition_of(op_type), _names(op_type)
+    definition, names = definition_of(op_type), argument_names(op_type)
     texts = {name: text for _, name, text in documentation(op_type, definition).arguments}
     input_names = set(_called_inputs(op_type, tensors, options))
     further = [
@@ -146,11 +170,21 @@ def parameters(op_type: str, tensors: int = 1, options: tuple[str, ...] = ()) ->
 
 
 def definition_of(op_type: str) -> OpDef:
-    """The OpDef of an op type that takes and gives tensors. Raises GraphEditError."""
-    is_raw_op = op_type.isidentifier() and not op_type.startswith("_") and hasattr(tf.raw_ops, op_type)
-    if not is_raw_op or not _is_computation(op_type):
+    """The OpDef of an op type that takes and gives tensors. Raises GraphEditError.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
+    if op_type not in tf_protos.raw_op_names() or not _is_computation(op_type):
         raise GraphEditError(f"{op_type!r} is no op type that takes a tensor.{did_you_mean(op_type, op_types())}")
-    definition: OpDef = tf_protos.registered_op(op_type)
+    return _op_def(op_type)
+
+
+def _op_def(op_type: str) -> OpDef:
+    """The OpDef of an op type that TensorFlow has."""
+    definition = tf_protos.registered_op(op_type)
+    if definition is None:
+        raise KeyError(op_type)
     return definition
 
 
@@ -166,7 +200,7 @@ def _called_inputs(op_type: str, tensors: int, options: Collection[str] = ()) ->
     return names[:tensors]
 
 
-def call_arguments(op_type: str, tensors: Sequence[object], options: Mapping[str, object]) -> dict[str, Any]:
+def call_arguments(op_type: str, tensors: Sequence[object], options: Mapping[str, object]) -> dict[str, object]:
     """The keyword arguments of `tf.raw_ops` for a call of an op type.
 
     Args:
@@ -182,18 +216,24 @@ def call_arguments(op_type: str, tensors: Sequence[object], options: Mapping[str
         InvalidArgument: It has no parameter of a name, or a value does not fit.
     """
     check_parameters(op_type, parameters(op_type, len(tensors), tuple(options)), options)
-    arguments: dict[str, Any] = {}
+    single: dict[str, object] = {}
+    several: dict[str, list[object]] = {}
     lists = {each.name for each in _inputs(op_type) if each.is_list}
     for name, tensor in zip(_called_inputs(op_type, len(tensors), options), tensors, strict=True):
         if name in lists:
-            arguments.setdefault(name, []).append(tensor)
+            several.setdefault(name, []).append(tensor)
         else:
-            arguments[name] = tensor
-    return {**arguments, **options}
+            single[name] = tensor
+    return {**single, **several, **options}
 
 
 def fits(op_type: str, dtypes: Sequence[str]) -> bool:
-    """Whether an op type can be called on tensors of these dtypes, with no further ones."""
+    """Whether an op type can be called on tensors of these dtypes, with no further ones.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+        dtypes: The dtypes of the tensors.
+    """
     if op_type in _ADAPTED:
         return len(dtypes) == 1
     try:
@@ -227,7 +267,7 @@ def _attribute(attr: OpDef.AttrDef, name: str, about: str) -> Parameter | None:
     )
 
 
-def _default_text(value: Any, kind: str, *, many: bool) -> str:
+def _default_text(value: AttrValue, kind: str, *, many: bool) -> str:
     default = attr_value(value)
     if many:
         return repr([_plain(item, kind) for item in default] if isinstance(default, list | tuple) else [])
@@ -332,7 +372,7 @@ def _is_kind(kind: Kind, value: object) -> bool:
 
 def _is_dtype(value: Any) -> bool:
     try:
-        tf.as_dtype(value)
+        tf_protos.to_dtype_name(value)
     except TypeError:
         return False
     return True

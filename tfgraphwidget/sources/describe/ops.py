@@ -12,7 +12,7 @@ import numpy as np
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, bytes_text, shape_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import dtype_name
-from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.sources.inference.shape_functions import shape_from_proto
 from tfgraphwidget.tf_types import AttrValue, NodeDef, TensorProto, TensorShapeProto
 
 _LONGEST = 200

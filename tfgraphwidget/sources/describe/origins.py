@@ -71,7 +71,11 @@ def _operation(graph: Graph, names: Iterable[str], kind: str) -> Operation | Non
 
 
 def format_frames(frames: Iterable[Frame]) -> tuple[str, ...]:
-    """(file, line, function, source line), outermost first, as text: others' in a row as one."""
+    """(file, line, function, source line), outermost first, as text: others' in a row as one.
+
+    Args:
+        frames: The frames of a traceback.
+    """
     texts: list[str] = []
     last = 0
     for owner, frames_of_owner in itertools.groupby(frames, key=lambda frame: _owner(frame[0])):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from tfgraphwidget.graph import GraphIndex, Shape, shape_text
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.inference.dtypes import dtype_name
-from tfgraphwidget.sources.inference.shapes import shape_from_proto
-from tfgraphwidget.tf_types import FunctionDef, OpDef
+from tfgraphwidget.sources.inference.shape_functions import shape_from_proto
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, OpDef
 
 SignatureLine = tuple[str, str, str]
 """("argument" or "result", name, "float32 (None, 3)")"""
@@ -24,7 +23,7 @@ def definition_signature(definition: FunctionDef, results: Sequence[Shape] = ())
     """
     signature = definition.signature
     for k, arg in enumerate(signature.input_arg):
-        shapes: Any = definition.arg_attr[k].attr if k in definition.arg_attr else {}
+        shapes: Mapping[str, AttrValue] = definition.arg_attr[k].attr if k in definition.arg_attr else {}
         argument_shapes = list(shapes["_output_shapes"].list.shape) if "_output_shapes" in shapes else []
         yield (
             "argument",

@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
+
+import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.tensor_bundle import TensorBundle, latest_checkpoint
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
+from tfgraphwidget.tf_types import TrackableObject
 
 T = TypeVar("T")
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written
@@ -31,6 +34,9 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
     return not names_graph and _is(Path.is_file, Path(f"{prefix}.index"))
 
 
+_Result = TypeVar("_Result")
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A checkpoint by its prefix: "m.ckpt" for m.ckpt.index and m.ckpt.data-00000-of-00001."""
@@ -38,7 +44,7 @@ class Checkpoint:
     prefix: str
 
     @classmethod
-    def of(cls, argument: Any) -> Checkpoint:
+    def of(cls, argument: object) -> Checkpoint:
         """The checkpoint that an argument names: a prefix, one of its files, or a directory, whose latest it is.
 
         A prefix goes before a directory of the same name, as the one that a model of that name was exported to;
@@ -85,7 +91,11 @@ class Checkpoint:
 
     @classmethod
     def of_saved_model(cls, folder: Path) -> Checkpoint:
-        """The checkpoint in the directory of a SavedModel."""
+        """The checkpoint in the directory of a SavedModel.
+
+        Args:
+            folder: The directory.
+        """
         return cls(str(folder / "variables" / "variables"))
 
     def missing(self) -> list[str]:
@@ -122,18 +132,17 @@ class Checkpoint:
         return did_you_mean(Path(self.prefix).name, near) if near else ""
 
     @cached_property
-    def shapes(self) -> Mapping[str, Any]:
+    def shapes(self) -> Mapping[str, Sequence[int]]:
         """Name of each value -> its shape; GraphEditError when the checkpoint cannot be read."""
-        shapes: Mapping[str, Any] = self._read(lambda reader: reader.shapes)
-        return shapes
+        return self._read(lambda reader: reader.shapes)
 
     @cached_property
-    def objects(self) -> Sequence[Any]:
+    def objects(self) -> Sequence[TrackableObject]:
         """The objects whose values a checkpoint of TensorFlow 2 has, as protos; empty for one of TensorFlow 1."""
         if tf_protos.OBJECT_GRAPH not in self.shapes:
             return ()
         try:
-            return tuple(tf_protos.TrackableObjectGraph.FromString(self.value(tf_protos.OBJECT_GRAPH)).nodes)
+            return tuple(tf_protos.TrackableObjectGraph.FromString(bytes(self.value(tf_protos.OBJECT_GRAPH))).nodes)
         except GraphEditError:
             raise
         except Exception as error:  # of a damaged checkpoint
@@ -152,7 +161,7 @@ class Checkpoint:
         }
         return own_paths(names)
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> np.ndarray | bytes:
         """The numpy value of that name; GraphEditError when it cannot be read, or cannot be in the files."""
         dtype = self.dtypes[name]
         size = math.prod(self.shapes[name]) * (1 if dtype == "string" else tf_protos.numpy_dtype(dtype).itemsize)
@@ -163,7 +172,7 @@ class Checkpoint:
             )
         return self._read(lambda reader: reader.value(name))
 
-    def _read(self, what: Callable[[TensorBundle | tf_protos.OldCheckpoint], object]) -> Any:
+    def _read(self, what: Callable[[TensorBundle | tf_protos.OldCheckpoint], _Result]) -> _Result:
         try:
             return what(self._reader)
         except GraphEditError:
@@ -198,12 +207,17 @@ class Checkpoint:
 
 
 def value_type(checkpoint: Checkpoint, name: str) -> str:
-    """The dtype and the shape of a value, "float32 [2, 3]"."""
+    """The dtype and the shape of a value, "float32 [2, 3]".
+
+    Args:
+        checkpoint: The checkpoint.
+        name: The name of a value of the checkpoint.
+    """
     return f"{checkpoint.dtypes[name]} {list(checkpoint.shapes[name])}"
 
 
 def own_paths(values: Mapping[str, T]) -> dict[str, T]:
-    """What belongs to paths of objects, without the second list that Keras saves of its variables, which is not read.
+    """The entries by paths of objects, without the second list that Keras saves of its variables.
 
     Args:
         values: Anything by the paths of objects, or the keys that begin with these: "variables/0".

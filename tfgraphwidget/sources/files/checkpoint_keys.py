@@ -15,7 +15,11 @@ _RESTORE = "RestoreV2"
 
 
 def graph_variables(body: Body) -> tuple[VariableDef, ...]:
-    """The variables in a graph's collections; without collections, those of its variable ops."""
+    """The variables in a graph's collections; without collections, those of its variable ops.
+
+    Args:
+        body: The graph or the function's body.
+    """
     variables = body.collections()[1]
     nodes = body.nodes()
     if variables or not any(node.op in HANDLES for node in nodes):
@@ -54,7 +58,7 @@ def keys_by_restore_call(nodes: Sequence[NodeDef], library: Library, restore_op:
     function = library.function(call.attr["f"].func.name)
     tensor_of_argument = {arg.name: text for arg, text in zip(function.signature.input_arg, call.input, strict=False)}
     restored = _restored_by_op(function.node_def)
-    by_name: Mapping[str, Any] = {node.name: node for node in function.node_def}
+    by_name = {node.name: node for node in function.node_def}
     keys = {}
     for node in function.node_def:
         if node.op in ASSIGNS and len(node.input) > 1 and node.input[0] in tensor_of_argument:

@@ -19,7 +19,7 @@ from tfgraphwidget.sources.tf_protos import MessageClasses
 
 @dataclass(frozen=True)
 class OpenOptions:
-    """What the caller of `open_source` chose; None leaves the choice to the format.
+    """The choices of the caller of `open_source`; None leaves the choice to the format.
 
     Attributes:
         signature: The name of a signature, or which trace of a tf.function.
@@ -32,16 +32,28 @@ class OpenOptions:
     tags: object = None
 
 
+ARCHIVE_HEADER = "tfgraphwidget.json"
+"""The name of the first entry of an archive; see `files.archive`."""
+_NAME_AT = 30  # of the first entry, in a zip file
+ARCHIVE_START = _NAME_AT + len(ARCHIVE_HEADER)
+
+
+def begins_as_archive(start: bytes) -> bool:
+    """Whether a file that begins so is an archive; see `files.archive`."""
+    return start[:4] == b"PK\x03\x04" and start[_NAME_AT:] == ARCHIVE_HEADER.encode()
+
+
 @dataclass(eq=False)
 class Container:
     """Bytes that may hold a graph.
 
     Attributes:
-        data: The bytes of the file.
+        data: The bytes of the file; of an archive over 2 GB its beginning, as the rest stays on disk.
         messages: The message classes to parse them with.
         path: What was given: the file, or the directory that it lies in; None for data in memory.
         file: The file that was read; None for data in memory.
         errors: Message name → why the bytes do not parse as that message.
+        unknown_fields: Message name → the first field of a text that the message does not have, or "".
     """
 
     data: bytes = field(repr=False)
@@ -49,6 +61,7 @@ class Container:
     path: Path | None = None
     file: Path | None = None
     errors: dict[str, Exception] = field(default_factory=dict)
+    unknown_fields: dict[str, str] = field(default_factory=dict)
     _parsed: dict[str, object] = field(default_factory=dict, repr=False)
 
     @property
@@ -66,6 +79,11 @@ class Container:
         """The subject of sentences about what was given: "File 'model.pb'"."""
         return "This data" if self.path is None else f"File {shorten(str(self.path))}"
 
+    @property
+    def is_archive(self) -> bool:
+        """Whether the bytes begin as those of an editor; see `files.archive`."""
+        return begins_as_archive(self.data[:ARCHIVE_START])
+
     @cached_property
     def is_text(self) -> bool:
         """Whether the bytes look like protobuf's text format."""
@@ -79,15 +97,36 @@ class Container:
         if name not in self._parsed:
             self._parsed[name] = None
             try:
-                message = parse_message(self.data, getattr(self.messages, name), text=self.is_text)
+                message, self.unknown_fields[name] = parse_message(
+                    self.data, getattr(self.messages, name), text=self.is_text
+                )
             except Exception as error:  # a damaged file fails anywhere in a parser
                 self.errors[name] = error
             else:
                 self._parsed[name] = message if holds_graph(message) else None
         return self._parsed[name]
 
+    def notices(self, name: str) -> tuple[str, ...]:
+        """A sentence about what the message of that name does not hold of a text.
+
+        Args:
+            name: The name of the message.
+        """
+        unknown = self.unknown_fields.get(name)
+        if not unknown:
+            return ()
+        sentence = (
+            f"{self.where} has fields that this version does not know, such as {unknown!r}; they are left out, also of "
+            "what is saved. A '.pb' keeps them."
+        )
+        return (sentence,)
+
     def with_messages(self, messages: MessageClasses) -> Container:
-        """The same bytes, to be parsed with other message classes."""
+        """The same bytes, to be parsed with other message classes.
+
+        Args:
+            messages: The classes of the messages.
+        """
         return Container(self.data, messages, self.path, self.file)
 
 
@@ -157,6 +196,7 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _content(file: Path) -> bytes:
+    """The bytes of a file; of an archive over 2 GB its beginning."""
     try:
         about = file.stat()
         if not stat.S_ISREG(about.st_mode):
@@ -165,6 +205,9 @@ def _content(file: Path) -> bytes:
                 "saved in."
             )
         if about.st_size > LARGEST:
+            with file.open("rb") as opened:
+                if begins_as_archive(start := opened.read(ARCHIVE_START)):
+                    return start
             raise NotAGraph(
                 f"File {str(file)!r} is over 2 GB, the limit of protobuf; save the graph without its variables' "
                 "values, and the values in a checkpoint."

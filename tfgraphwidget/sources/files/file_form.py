@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
@@ -17,13 +16,17 @@ class FileForm:
     Unchanged ops are written as the file has them, changed ops without the default attributes that the file omits.
     """
 
-    def __init__(self, body: Body, nodes: Iterable[Any]) -> None:
+    def __init__(self, body: Body, nodes: Iterable[NodeDef]) -> None:
         self._body = body
         self._nodes = {node.name: node for node in body.nodes()}
         self._imported = {node.name: _digest(node) for node in nodes}
 
     def nodes(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """The NodeDefs of the imported graph in the file's form."""
+        """The NodeDefs of the imported graph in the file's form.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+        """
         return [self._node(node, self._nodes.get(node.name)) for node in nodes]
 
     def envelope(self, imported: GraphDef) -> GraphDef:

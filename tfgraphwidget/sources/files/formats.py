@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.sources import tf_protos
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 
 def no_checkpoint(path: Path) -> Path | None:  # noqa: ARG001
-    """None: the format does not say where values lie."""
+    """None: the format does not say where values lie.
+
+    Args:
+        path: The path of the file.
+    """
     return None
 
 
@@ -161,7 +165,12 @@ def locate_file(path: Path) -> Path:
 
 
 def read_container(path: Path, messages: MessageClasses | None = None) -> Container:
-    """Read a file or directory; with TensorFlow's messages, unless others are given. See `container.read_container`."""
+    """Read a file or directory.
+
+    Args:
+        path: The file or directory.
+        messages: The classes of the messages; None for TensorFlow's.
+    """
     messages = tf_protos.message_classes() if messages is None else messages
     return containers.read_container(path, messages, main_files(), file_suffixes())
 
@@ -178,7 +187,7 @@ def find_format(container: Container) -> SourceFormat:
     where = "This data" if container.file is None else f"File {shorten(str(container.file))}"
     if not container.data:
         raise NotAGraph(f"{where} is empty; save the graph again.")
-    if len(container.data) > LARGEST:
+    if len(container.data) > LARGEST and not container.is_archive:
         raise NotAGraph(f"{where} is over 2 GB, the limit of protobuf; keep variables' values in a checkpoint.")
     for each in sorted(registered_formats(), key=lambda each: not each.is_likely(container.name)):
         if each.matches(container):
@@ -215,7 +224,7 @@ def recognize(path: Path) -> tuple[Container, SourceFormat]:
 
 
 def describe_file(path: Path) -> Mapping[str, object]:
-    """What a file or directory holds, counted: "kind" and "bytes" of it, and "graphs", a summary for each.
+    """Summarize a file or directory: its "kind" and "bytes", and "graphs", a summary of each.
 
     Args:
         path: The file or directory.
@@ -243,7 +252,9 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
     def open_graph(container: Container, options: OpenOptions) -> Source:
         from tfgraphwidget.sources.files.opening import open_message
 
-        return open_message(container.message(name), container.title, container.where, options)
+        source = open_message(container.message(name), container.title, container.where, options)
+        source.notices += container.notices(name)
+        return source
 
     return open_graph
 
@@ -307,10 +318,37 @@ SAVED_MODEL = register_format(
 )
 
 
+def _archive(name: str) -> Callable[..., Any]:
+    """A function of the module of archives, which is imported when it is called."""
+
+    def call(*arguments: object) -> Any:
+        from tfgraphwidget.sources.files import archive
+
+        return getattr(archive, name)(*arguments)
+
+    return call
+
+
+EDITOR = register_format(
+    SourceFormat(
+        "editor",
+        (),  # JupyterLab does not open it: its edits are those of the editor that wrote it
+        matches=lambda container: container.is_archive,
+        open=_archive("open_archive"),
+        describe=_archive("describe_archive"),
+        hints=(".tgw",),
+    )
+)
+
+
 def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
     """Open a file or directory in the format that it is recognized as.
 
     A save into its folder that was interrupted is finished first; the source's notices say so.
+
+    Args:
+        path: The path, as a string or a `pathlib.Path`.
+        options: The choices of the caller: signature, checkpoint, tags, session.
 
     Raises:
         UnknownName: For a path that does not exist.
@@ -327,6 +365,11 @@ def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
 
 
 def open_bytes(data: bytes, options: OpenOptions) -> Source:
-    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format matches."""
+    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format matches.
+
+    Args:
+        data: The content of a file.
+        options: The choices of the caller: signature, checkpoint, tags, session.
+    """
     container = Container(data, tf_protos.message_classes())
     return find_format(container).open(container, options)

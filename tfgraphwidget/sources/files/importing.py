@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -36,6 +36,9 @@ def import_file(file: FileGraph) -> ImportedGraph:
     """Import the graph, open a session on it, and load the values that the checkpoint has.
 
     Raises NotRunnable, naming what stands in the way; nothing is left open then.
+
+    Args:
+        file: The graph of a file.
     """
     for obstacle in find_obstacles(file):
         if obstacle.stops:
@@ -105,12 +108,15 @@ def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) ->
         session.run(saved, {tensor: arrays[name] for tensor, name in zip(fed, names, strict=True)})
 
 
-def _array(value: object) -> Any:
+def _array(value: object) -> np.ndarray:
     """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
     return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
 
 
-def _copy(proto: Message) -> Any:
+_Proto = TypeVar("_Proto", bound=Message)
+
+
+def _copy(proto: _Proto) -> _Proto:
     """A copy of a message."""
     copy = type(proto)()
     copy.CopyFrom(proto)
@@ -133,7 +139,7 @@ def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Ses
                 else []
             )
             if keys and keys[0] in file.checkpoint.shapes:
-                value = file.checkpoint.value(keys[0])
+                value = _array(file.checkpoint.value(keys[0]))
                 placeholder = tf.compat.v1.placeholder(value.dtype, value.shape)
                 handle = graph.get_tensor_by_name(f"{op}:0")
                 assigns_made.append(tf.raw_ops.AssignVariableOp(resource=handle, value=placeholder))
@@ -151,7 +157,7 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
     keys = checkpoint_keys(file.body.protos, variables)
     unloaded = [v for v in variables if keys[v.handle] in checkpoint.shapes]
     while unloaded:
-        feeds: dict[str, Any] = {}
+        feeds: dict[str, object] = {}
         run, later = [], []
         for variable in unloaded:
             assign = assign_op(graph, variable)

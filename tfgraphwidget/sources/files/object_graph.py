@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tfgraphwidget.graph import HANDLES, build, definitions
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.renaming import variable_op_name
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
-from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SavedObject, SavedObjectGraph
 
 
 def object_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[Collections, dict[str, str]]:
     """Collections as a TensorFlow 1 graph would have them, and the real name of each handle op that has another.
 
     Empty when the MetaGraphDef has no object graph.
+
+    Args:
+        meta: The MetaGraphDef.
+        nodes: The NodeDefs, in the order of the graph.
     """
     if not meta.object_graph_def.nodes:
         return ({}, ()), {}
@@ -56,7 +59,7 @@ def _one_to_one(saved_names: Mapping[str, str], own: Sequence[str]) -> dict[str,
             del op_names[op]
 
 
-def _is_variable(saved_object: Any) -> bool:
+def _is_variable(saved_object: SavedObject) -> bool:
     return bool(saved_object.WhichOneof("kind") == "variable")
 
 
@@ -64,6 +67,10 @@ def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[s
     """Handle op -> number of the saved object, for variables that functions capture and the Saver does not restore.
 
     Keras 3 saved by tf.saved_model.save is so: its Saver restores other variables, which no function reads.
+
+    Args:
+        meta: The MetaGraphDef.
+        nodes: The NodeDefs, in the order of the graph.
     """
     if not meta.object_graph_def.nodes:
         return {}
@@ -74,7 +81,12 @@ def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[s
 
 
 def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
-    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object."""
+    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object.
+
+    Args:
+        meta: The MetaGraphDef.
+        nodes: The NodeDefs, in the order of the graph.
+    """
     saved_objects = meta.object_graph_def.nodes
     by_name = {each.variable.name: k for k, each in enumerate(saved_objects) if _is_variable(each)}
     by_op = {node.name: by_name[node.name] for node in nodes if node.op in HANDLES and node.name in by_name}
@@ -82,11 +94,16 @@ def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, i
 
 
 def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, ...]:
-    """The handle ops of the variables that saved functions capture."""
+    """The handle ops of the variables that saved functions capture.
+
+    Args:
+        meta: The MetaGraphDef.
+        nodes: The NodeDefs, in the order of the graph.
+    """
     return tuple(_bound_by_calls(meta.object_graph_def, nodes))
 
 
-def _bound_by_calls(objects: Any, nodes: Sequence[NodeDef]) -> dict[str, int]:
+def _bound_by_calls(objects: SavedObjectGraph, nodes: Sequence[NodeDef]) -> dict[str, int]:
     """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
     object_of_op = {}
     for node in nodes:

@@ -73,16 +73,12 @@ def _versions(file: FileGraph) -> Iterator[Obstacle]:
 
 
 def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
-    types = OpTypes(body.function)
-    is_known: dict[str, bool] = {}
-    unknown = []
-    inside = ((name, node) for name in sorted(body.functions()) for node in body.function(name).node_def)
-    for place, node in (*(("", node) for node in body.protos), *inside):
-        if node.op not in is_known:
-            is_known[node.op] = types.definition(node.op) is not None
-        if not is_known[node.op]:
-            unknown.append((place, node))
-    if unknown:
+    definitions = OpTypes(body.function)
+    places = [("", body.protos), *((name, body.function(name).node_def) for name in sorted(body.functions()))]
+    op_types = {node.op for _, nodes in places for node in nodes}
+    unknown_types = {op_type for op_type in op_types if definitions.definition(op_type) is None}
+    if unknown_types:
+        unknown = [(place, node) for place, nodes in places for node in nodes if node.op in unknown_types]
         place, first = unknown[0]
         where = f" in function {place!r}" if place else ""
         others = f", as {_others(len(unknown) - 1)}" if len(unknown) > 1 else ""
@@ -130,7 +126,11 @@ def _excess(body: NodeBody) -> Iterator[Obstacle]:
 
 
 def excess_obstacle(excess: Excess) -> Obstacle:
-    """The obstacle for an op that exceeds `Bounds`."""
+    """The obstacle for an op that exceeds `Bounds`.
+
+    Args:
+        excess: The tensor that is too large, and where it is.
+    """
     where = f" in function {excess.function!r}" if excess.function else ""
     return Obstacle(
         f"Op {shorten(excess.op)}{where} {excess.why}, so the graph can be looked at only; save it again without that "
@@ -145,9 +145,9 @@ def _others(count: int) -> str:
 
 
 def _absent_devices(file: FileGraph) -> Iterator[Obstacle]:
-    devices_of_ops = ((node.name, node.device) for node in file.body.protos)
-    at_root = {node.name for node in file.body.protos}
+    devices_of_ops = ((node.name, node.device) for node in file.body.protos if node.device)
     absent = absent_devices(chain(devices_of_ops, function_devices(file.body)))
+    at_root = {node.name for node in file.body.protos} if absent else set()
     for elsewhere in (True, False):
         side = [pinned for pinned in absent if pinned.elsewhere == elsewhere]
         ops = tuple(pinned.first for pinned in side if pinned.first in at_root)
@@ -205,7 +205,12 @@ def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
 
 
 def missing_checkpoint_names(file: FileGraph, checkpoint: Checkpoint) -> list[str]:
-    """The names that the graph would read from a checkpoint and that the checkpoint does not have."""
+    """The names that the graph would read from a checkpoint and that the checkpoint does not have.
+
+    Args:
+        file: The graph of a file.
+        checkpoint: The checkpoint.
+    """
     restore_op = file.meta.saver_def.restore_op_name
     names = restored_names(file.body.protos, file.body.library, restore_op) if restore_op else []
     if not names:

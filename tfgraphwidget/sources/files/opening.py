@@ -67,7 +67,7 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
         file.body,
         notices=(*(obstacle.why for obstacle in obstacles), *invalid_signatures(meta, signatures)),
         has_values=checkpoint is not None,
-        stopped=next((obstacle.why for obstacle in obstacles if obstacle.stops), ""),
+        live_refusal=next((obstacle.why for obstacle in obstacles if obstacle.stops), ""),
         signatures=signatures,
         signature=signature,
         entrance=entry_path(signature, nodes, library),

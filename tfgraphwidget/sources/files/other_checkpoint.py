@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+
+import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import tf_protos
@@ -14,7 +15,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import graph_variables, keys_by
 from tfgraphwidget.sources.files.object_graph import bound_variables, saved_variables
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.sources.paths import shorten
-from tfgraphwidget.tf_types import MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef, TrackableObject
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class OtherCheckpoint(Checkpoint):
         return [*self.own.missing(), *self.replacement.missing()]
 
     @cached_property
-    def shapes(self) -> Mapping[str, Any]:
+    def shapes(self) -> Mapping[str, Sequence[int]]:
         """Name of each value -> its shape."""
         return self.own.shapes
 
@@ -45,7 +46,7 @@ class OtherCheckpoint(Checkpoint):
         """Name of each value -> its dtype, "float32"."""
         return self.own.dtypes
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> np.ndarray | bytes:
         """The value of that name: the other checkpoint's, or the SavedModel's where that has none."""
         return self.replacement.value(self.replaced[name]) if name in self.replaced else self.own.value(name)
 
@@ -133,7 +134,9 @@ def _matching(own: Checkpoint, replacement: Checkpoint, keys: Collection[str]) -
     return names_by_full_name if names_by_full_name.keys() >= set(keys) else matchings[0]
 
 
-def _join_objects(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]]:
+def _join_objects(
+    mine: Sequence[TrackableObject], theirs: Sequence[TrackableObject], root: int
+) -> Iterator[tuple[str, str]]:
     """The names of the values of objects that have the same path of attributes, from the roots on."""
     stack, visited = [(0, root)], {0}
     while stack:
@@ -149,7 +152,7 @@ def _join_objects(mine: Any, theirs: Any, root: int) -> Iterator[tuple[str, str]
                 stack.append((child.node_id, children[child.local_name]))
 
 
-def _by_full_name(mine: Any, theirs: Any) -> dict[str, str]:
+def _by_full_name(mine: Sequence[TrackableObject], theirs: Sequence[TrackableObject]) -> dict[str, str]:
     """The values whose variables have the same name, where it is the only one of that name in the other checkpoint.
 
     Keras exports a model's variables under other attributes than the model has.

@@ -7,38 +7,59 @@ and types.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
-from tfgraphwidget.tf_types import GraphDef
+from tfgraphwidget.tf_types import GraphDef, Message
 
 LARGEST = (1 << 31) - 1  # protobuf's limit
 _TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*[a-z_]+\s*[:{<]")
 _OP = re.compile(r"[\x21-\x7e]+\Z")  # an op type may be a function's name, "<lambda>" in it
+_NO_FIELD = re.compile(r'has no field named "(\w+)"')
 _SAMPLE = 1000
 
 
 def is_text_format(data: bytes) -> bool:
-    """Whether bytes look like protobuf's text format."""
+    """Whether bytes look like protobuf's text format.
+
+    Args:
+        data: The content of a file.
+    """
     return _TEXT.match(data[:4096]) is not None and b"\0" not in data[:4096]
 
 
-def parse_message(data: bytes, message_class: Any, *, text: bool) -> Any:
+_Graphs = TypeVar("_Graphs", bound=Message)
+
+
+def parse_message(data: bytes, message_class: type[_Graphs], *, text: bool) -> tuple[_Graphs, str]:
     """Parse a message. For damaged bytes protobuf can raise any exception.
 
     Args:
         data: The bytes.
         message_class: The class of the message.
         text: Whether the bytes are in text format.
+
+    Returns:
+        The message, and the name of the first field of a text that it has no place for, or "".
     """
     if not text:
-        return message_class.FromString(data)
+        return message_class.FromString(data), ""
     from google.protobuf import text_format
 
-    return text_format.Parse(data, message_class(), allow_unknown_field=True)
+    try:
+        return text_format.Parse(data, message_class()), ""
+    except text_format.ParseError as error:
+        unknown = _NO_FIELD.search(str(error))
+        if unknown is None:
+            raise
+        return text_format.Parse(data, message_class(), allow_unknown_field=True), unknown[1]
 
 
 def graph_defs(message: Any) -> list[GraphDef]:
-    """The GraphDefs in a GraphDef, MetaGraphDef or SavedModel."""
+    """The GraphDefs in a GraphDef, MetaGraphDef or SavedModel.
+
+    Args:
+        message: A GraphDef, MetaGraphDef or SavedModel.
+    """
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":
         return [meta.graph_def for meta in message.meta_graphs]

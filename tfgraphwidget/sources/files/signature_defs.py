@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY
+from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, Signature
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten
-from tfgraphwidget.sources.source import Signature
 from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, TensorInfo
 
 _INIT = "__saved_model_init_op"
@@ -18,7 +16,12 @@ _DEFAULT = "serving_default"
 
 
 def read_signatures(meta: MetaGraphDef, ops_there: Collection[str]) -> tuple[Signature, ...]:
-    """The signatures of a MetaGraphDef, sorted by name, without those that name missing tensors."""
+    """The signatures of a MetaGraphDef, sorted by name, without those that name missing tensors.
+
+    Args:
+        meta: The MetaGraphDef.
+        ops_there: The names of the ops of the graph.
+    """
     signatures = []
     for name, proto in sorted(meta.signature_def.items()):
         signature = Signature(name, tensor_names(proto.inputs), tensor_names(proto.outputs))
@@ -29,7 +32,12 @@ def read_signatures(meta: MetaGraphDef, ops_there: Collection[str]) -> tuple[Sig
 
 
 def invalid_signatures(meta: MetaGraphDef, valid: tuple[Signature, ...]) -> tuple[str, ...]:
-    """A sentence for each signature of a MetaGraphDef that cannot be chosen."""
+    """A sentence for each signature of a MetaGraphDef that cannot be chosen.
+
+    Args:
+        meta: The MetaGraphDef.
+        valid: The signatures that can be used.
+    """
     invalid = sorted(set(meta.signature_def) - {signature.name for signature in valid} - {_INIT})
     return tuple(
         f"Signature {name!r} names a tensor that the graph does not have, so it is left out; save the model again."
@@ -57,7 +65,7 @@ def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]
     return tuple(pairs)
 
 
-def choose_signature(signatures: tuple[Signature, ...], name: Any, title: str) -> Signature | None:
+def choose_signature(signatures: tuple[Signature, ...], name: object, title: str) -> Signature | None:
     """Return the signature of a name; without a name "serving_default" or the only one; None if there is none.
 
     Args:

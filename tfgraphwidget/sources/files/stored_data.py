@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -33,13 +32,29 @@ class FileStoredData:
     def __init__(self, file: FileGraph) -> None:
         self._file = file
 
+    def with_values(self, readers: Mapping[str, Callable[[], object]]) -> FileStoredData:
+        """The same with the values that `readers` give, by handle ops, in place of a checkpoint's.
+
+        Args:
+            readers: Read the values.
+        """
+        return _CopiedData(self._file, readers)
+
     def shape(self, handle: str) -> tuple[int, ...]:
-        """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`."""
+        """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`.
+
+        Args:
+            handle: The name of the handle op.
+        """
         checkpoint, key = self._place(handle)
         return tuple(checkpoint.shapes[key])
 
     def key(self, handle: str) -> str | None:
-        """The name of a variable's value in the checkpoint; None when it has none."""
+        """The name of a variable's value in the checkpoint; None when it has none.
+
+        Args:
+            handle: The name of the handle op.
+        """
         try:
             return self._place(handle)[1]
         except SessionRefused:
@@ -56,11 +71,15 @@ class FileStoredData:
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
     def dtype(self, handle: str) -> str:
-        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none."""
+        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when there is none.
+
+        Args:
+            handle: The name of the handle op.
+        """
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 
-    def value(self, handle: str) -> np.ndarray[Any, Any]:
+    def value(self, handle: str) -> np.ndarray:
         """The value of the variable of that handle op. Raises SessionRefused when there is none."""
         checkpoint, key = self._place(handle)
         variable = self._variables.get(handle)
@@ -75,6 +94,9 @@ class FileStoredData:
         """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file does not have.
 
         None also where it reads variables: `tf.saved_model.load` binds those.
+
+        Args:
+            kind: The name by which ops name the gradient.
         """
         objects = self._file.meta.object_graph_def
         registered = self._file.meta.graph_def.library.registered_gradients
@@ -121,6 +143,11 @@ class FileStoredData:
             return {}
         return {name: partial(checkpoint.value, name) for name in checkpoint.replaced}
 
+    def all_values(self) -> Mapping[str, Callable[[], object]]:
+        """Readers of all values that the checkpoint has, by their names in it; empty without a checkpoint."""
+        checkpoint = self._file.checkpoint
+        return {} if checkpoint is None else {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
+
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
         return () if self._traces is None else origins.saved_origin(self._traces, op, function)
@@ -165,3 +192,31 @@ class FileStoredData:
     def _traces(self) -> object:
         folder = self._file.folder
         return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
+
+
+class _CopiedData(FileStoredData):
+    """The data of a file that was made of another one; `readers` read the values of variables, by their handle ops."""
+
+    def __init__(self, file: FileGraph, readers: Mapping[str, Callable[[], object]]) -> None:
+        super().__init__(file)
+        self._readers = readers
+
+    def shape(self, handle: str) -> tuple[int, ...]:
+        return self.value(handle).shape
+
+    def key(self, handle: str) -> str | None:
+        return handle if handle in self._readers else None
+
+    def dtype(self, handle: str) -> str:
+        return str(self.value(handle).dtype.name)
+
+    def value(self, handle: str) -> np.ndarray:
+        if handle not in self._readers:
+            raise SessionRefused(f"The file has no value for {handle!r}.", [handle])
+        return np.asarray(self._readers[handle]())
+
+    def keys(self, handle: str) -> tuple[str, ...]:
+        return (handle,) if handle in self._readers else ()
+
+    def all_values(self) -> Mapping[str, Callable[[], object]]:
+        return self._readers

@@ -47,7 +47,11 @@ _CALLED = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "HALF"}  # the ot
 
 
 def dtype_of(number: int) -> str:
-    """A DataType's name, "float32"; "" for none."""
+    """A DataType's name, "float32"; "" for none.
+
+    Args:
+        number: The number of the dtype (DataType).
+    """
     number %= _REFERENCE
     return _DTYPES[number] if 0 < number < len(_DTYPES) else ""
 

@@ -1,4 +1,4 @@
-"""Checkpoints as TensorFlow writes them since 1.0, "tensor bundles", read without TensorFlow.
+"""Checkpoints as TensorFlow writes them since 1.0, "tensor bundles", read and written without TensorFlow.
 
 m.ckpt.index is a table of sorted keys in blocks, each with a checksum: "" has the BundleHeaderProto, and each name of a
 tensor its BundleEntryProto, which says where in the shards m.ckpt.data-00000-of-00002 the bytes are. The slices of a
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,7 @@ from google.protobuf import text_encoding
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.crc32c import masked_crc32c
-from tfgraphwidget.sources.tensor_values import numpy_dtype
+from tfgraphwidget.tf_types import BundleEntryProto, TensorSliceProto
 
 _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
@@ -30,6 +31,7 @@ _BIG = 1  # BundleHeaderProto.BIG
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written, a CheckpointState as text
 _NEWEST = re.compile(r'^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _MOST_BITS = 64  # of a number that is written in groups of seven
+_BLOCK = 1 << 14  # bytes after which a block of the index ends
 
 
 class TensorBundle:
@@ -70,13 +72,13 @@ class TensorBundle:
         dtype_names = tf_protos.dtype_names()
         return {name: dtype_names.get(self._entries[key].dtype, "") for name, key in self._names.items()}
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> np.ndarray | bytes:
         """The tensor of a name, a partitioned one whole; of a scalar its value. Raises what the class does."""
         key = self._names[name]
         entry = self._entries[key]
         if not entry.slices:
             return self._read(name, entry, self.shapes[name])[()]
-        whole = np.zeros(self.shapes[name], numpy_dtype(self.dtypes[name]))
+        whole = np.zeros(self.shapes[name], tf_protos.numpy_dtype(self.dtypes[name]))
         for part in entry.slices:
             place = tuple(
                 slice(extent.start, extent.start + extent.length) if extent.HasField("length") else slice(None)
@@ -86,9 +88,9 @@ class TensorBundle:
             whole[place] = self._read(name, slice_entry, [dim.size for dim in slice_entry.shape.dim])
         return whole
 
-    def _read(self, name: str, entry: Any, shape: list[int]) -> np.ndarray:
+    def _read(self, name: str, entry: BundleEntryProto, shape: list[int]) -> np.ndarray:
         """The tensor of one entry."""
-        dtype = numpy_dtype(tf_protos.dtype_names().get(entry.dtype, ""))
+        dtype = tf_protos.numpy_dtype(tf_protos.dtype_names().get(entry.dtype, ""))
         if dtype.fields:  # of quantized integers TensorFlow gives the integers
             dtype = dtype[0]
         path = Path(f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}")
@@ -102,6 +104,125 @@ class TensorBundle:
         if masked_crc32c(data) != entry.crc32c:
             raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
         return np.frombuffer(data, dtype).reshape(shape).copy()
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor to be written.
+
+    Attributes:
+        name: Its name in the checkpoint; the slices of a partitioned variable share one.
+        read: Returns the value.
+        full_shape: Of a slice, the shape of the whole.
+        offset: Of a slice, where it begins in each dimension.
+    """
+
+    name: str
+    read: Callable[[], object]
+    full_shape: tuple[int, ...] | None = None
+    offset: tuple[int, ...] = ()
+
+
+def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
+    """Write a checkpoint of one shard; a value is read when it is written, so that there is one in memory at a time.
+
+    Args:
+        prefix: The path of its files without their suffixes, "m.ckpt".
+        tensors: The tensors.
+
+    Raises:
+        OSError: A file cannot be written.
+        TypeError: A value has a dtype that TensorFlow does not have.
+    """
+    entries: dict[bytes, Any] = {}
+    with Path(f"{prefix}.data-00000-of-00001").open("wb") as file:
+        for tensor in tensors:
+            array = _array(tensor.read())
+            data = _packed_strings(array) if array.dtype.hasobject else np.ascontiguousarray(array).tobytes()
+            entry = tf_protos.BundleEntryProto(dtype=_dtype_number(array), offset=file.tell(), size=len(data))
+            entry.crc32c = _strings_checksum(array, data) if array.dtype.hasobject else masked_crc32c(data)
+            _set_shape(entry, array.shape)
+            file.write(data)
+            key = tensor.name.encode()
+            if tensor.full_shape is None:
+                entries[key] = entry
+                continue
+            whole = entries.setdefault(key, tf_protos.BundleEntryProto(dtype=entry.dtype))
+            _set_shape(whole, tensor.full_shape)
+            part = whole.slices.add()
+            for start, length in zip(tensor.offset, array.shape, strict=True):
+                part.extent.add(start=start, length=length)
+            entries[_slice_key(key, part)] = entry
+    header = tf_protos.BundleHeaderProto(num_shards=1)
+    header.version.producer = 1
+    Path(f"{prefix}.index").write_bytes(_table({b"": header, **entries}))
+
+
+def _array(value: object) -> np.ndarray:
+    """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
+    array = np.array(value, dtype=object) if isinstance(value, bytes | str) else np.asarray(value)
+    return array.astype(object) if array.dtype.kind in "SU" else array
+
+
+def _dtype_number(array: np.ndarray) -> Any:
+    dtype = array.dtype
+    name = "string" if dtype.hasobject else dtype.names[0] if dtype.names else dtype.name
+    number = next((number for number, each in tf_protos.dtype_names().items() if each == name), 0)
+    if not number:
+        raise TypeError(f"TensorFlow has no dtype {name!r}.")
+    return number
+
+
+def _set_shape(entry: Any, shape: Iterable[int]) -> None:
+    entry.shape.SetInParent()
+    del entry.shape.dim[:]
+    for size in shape:
+        entry.shape.dim.add(size=size)
+
+
+def _elements(array: np.ndarray) -> list[bytes]:
+    return [each if isinstance(each, bytes) else str(each).encode() for each in array.ravel().tolist()]
+
+
+def _packed_lengths(elements: Iterable[bytes]) -> bytes:
+    return b"".join(struct.pack("<I" if len(each) < 1 << 32 else "<Q", len(each)) for each in elements)
+
+
+def _packed_strings(array: np.ndarray) -> bytes:
+    """The lengths of the elements, the checksum of the lengths, and the elements."""
+    elements = _elements(array)
+    lengths = b"".join(packed_number(len(each)) for each in elements)
+    checksum = struct.pack("<I", masked_crc32c(_packed_lengths(elements)))
+    return lengths + checksum + b"".join(elements)
+
+
+def _strings_checksum(array: np.ndarray, data: bytes) -> int:
+    elements = _elements(array)
+    behind = sum(len(packed_number(len(each))) for each in elements)
+    return masked_crc32c(_packed_lengths(elements) + data[behind:])
+
+
+def _table(entries: Mapping[bytes, Any]) -> bytes:
+    """A table of messages by keys, in blocks, none compressed."""
+    table, handles, block = bytearray(), list[tuple[bytes, bytes]](), list[tuple[bytes, bytes]]()
+
+    def end_block(rows: list[tuple[bytes, bytes]]) -> bytes:
+        handle = packed_number(len(table))
+        content = _block(rows)
+        table.extend(content + b"\0" + struct.pack("<I", masked_crc32c(content + b"\0")))
+        return handle + packed_number(len(content))
+
+    size = 0
+    for key in sorted(entries):
+        block.append((key, entries[key].SerializeToString(deterministic=True)))
+        size += len(key) + len(block[-1][1])
+        if size > _BLOCK:
+            handles.append((key, end_block(block)))
+            block, size = [], 0
+    if block:
+        handles.append((block[-1][0], end_block(block)))
+    footer = end_block([]) + end_block(handles)
+    return bytes(table) + footer.ljust(_FOOTER - 8, b"\0") + struct.pack("<Q", _MAGIC)
 
 
 def latest_checkpoint(folder: Path) -> str | None:
@@ -178,6 +299,16 @@ def _block_entries(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes
         at += own + length
 
 
+def _block(rows: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Keys and values, each key written whole, so that a reader can begin at each."""
+    block, restarts = bytearray(), []
+    for key, value in rows:
+        restarts.append(len(block))
+        block += b"\0" + packed_number(len(key)) + packed_number(len(value)) + key + value
+    restarts = restarts or [0]
+    return bytes(block) + struct.pack(f"<{len(restarts) + 1}I", *restarts, len(restarts))
+
+
 def _handle(data: bytes, at: int) -> tuple[int, int, int]:
     """Offset and size of a block, and where its handle ends."""
     offset, at = _varint(data, at)
@@ -198,7 +329,16 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number in it is cut off")
 
 
-def _slice_key(name: bytes, part: Any) -> bytes:
+def packed_number(number: int) -> bytes:
+    """A number in groups of seven bits, the lowest first."""
+    groups = bytearray()
+    while number >= 0x80:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def _slice_key(name: bytes, part: TensorSliceProto) -> bytes:
     """The key of a slice of a partitioned variable, as tensorflow/core/lib/strings/ordered_code writes it."""
     escaped = re.sub(rb"[\0\xff]", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", name)
     key = _sortable_bytes(0) + escaped + b"\0\1" + _sortable_bytes(len(part.extent))

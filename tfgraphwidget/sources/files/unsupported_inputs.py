@@ -40,7 +40,12 @@ _UNSUPPORTED = (
 
 
 def unsupported_input(data: bytes, name: str) -> str:
-    """What a file is instead of a graph, and what to pass: "a picture; give …"; "" when unknown."""
+    """The kind of a file that is no graph, and what to pass instead: "a picture; give …"; "" if it is unknown.
+
+    Args:
+        data: The first bytes of the file.
+        name: The name of the file.
+    """
     for each in _UNSUPPORTED:
         start = each.at % len(data) if data else 0
         by_bytes = each.magic and data[start : start + len(each.magic)] == each.magic

@@ -10,31 +10,37 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.sources.live.shapes import static_shape
 from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, GenericFunction, Tensor
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True, eq=False)
 class CallStructure:
-    """What a function takes and what it returns.
+    """The parameters and the results of a function.
 
     `specs` has for each parameter a nested structure of TensorSpecs, or a Python value that the trace depends on.
     `results` is a nested structure in which each tensor, or TensorSpec, stands for one of the results.
     """
 
     parameters: tuple[inspect.Parameter, ...]
-    specs: Mapping[str, Any]
+    specs: Mapping[str, object]
     results: Any
 
     @classmethod
     def flat(cls, specs: Mapping[str, tf.TensorSpec], results: int) -> CallStructure:
-        """One tensor for each parameter; a tensor is the result, or a tuple of several."""
+        """One tensor for each parameter; a tensor is the result, or a tuple of several.
+
+        Args:
+            specs: The TensorSpecs by the parameters' names.
+            results: The number of tensors that the function returns.
+        """
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
         return cls(parameters, specs, _any_tensor() if results == 1 else (_any_tensor(),) * results)
@@ -57,7 +63,7 @@ class CallStructure:
 
     @property
     def tensor_specs(self) -> tuple[tf.TensorSpec, ...]:
-        """What each tensor that the function takes is, in their order."""
+        """The TensorSpecs of the tensors that the function takes, in order."""
         return tuple(_leaves([self.specs[parameter.name] for parameter in self.parameters], tf.TensorSpec))
 
     @property
@@ -78,20 +84,24 @@ class CallStructure:
     @property
     def result_count(self) -> int:
         """The number of tensors that the function returns."""
-        return len(_leaves(self.results, (tf.Tensor, tf.TensorSpec)))
+        return len(_leaves(self.results, tf.Tensor, tf.TensorSpec))
 
-    def tensors(self, values: Mapping[str, object]) -> list[Any]:
+    def tensors(self, values: Mapping[str, object]) -> list[Tensor]:
         """The tensors in the values of parameters, in their order."""
         values_by_name = {p.name: values.get(p.name, p.default) for p in self.parameters}
         return [leaf for name, value in values_by_name.items() for leaf in self._parameter_tensors(name, value)]
 
-    def _parameter_tensors(self, name: str, value: object) -> list[object]:
+    def _parameter_tensors(self, name: str, value: object) -> list[Tensor]:
         specs = tf.nest.flatten(self.specs[name], expand_composites=True)
         leaves = tf.nest.flatten(value, expand_composites=True)
         return [leaf for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec, tf.TensorSpec)]
 
     def pack(self, tensors: Iterable[object]) -> Any:
-        """The results as the function returns them."""
+        """The results as the function returns them.
+
+        Args:
+            tensors: The tensors.
+        """
         if isinstance(self.results, _ResultsByKey):  # tf.nest would sort the keys
             return dict(zip(self.results, tensors, strict=True))
         rest = iter(tensors)
@@ -114,7 +124,11 @@ class CallStructure:
         return CallStructure(self.parameters, self.specs, _ResultsByKey((key, _any_tensor()) for key in keys))
 
     def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
-        """The same with further tensors as keyword arguments, which an edit has added, by their names."""
+        """The same with further tensors as keyword arguments, which an edit has added, by their names.
+
+        Args:
+            specs: The TensorSpecs by the parameters' names.
+        """
         names_in_use = {parameter.name for parameter in self.parameters}
         names = {name: free_name(name, names_in_use) for name in specs}
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -125,6 +139,9 @@ class CallStructure:
         """The same for tensors of other shapes or dtypes; a composite's components stay what they are.
 
         Names stay: to TensorFlow a TensorSpec of another name is not the same.
+
+        Args:
+            specs: The new TensorSpecs, in order.
         """
         rest = iter(specs)
 
@@ -140,7 +157,7 @@ class CallStructure:
 
 
 def _any_tensor() -> tf.TensorSpec:
-    """What a tensor of any shape is described by."""
+    """The TensorSpec of a tensor of any shape."""
     return tf.TensorSpec(static_shape(None))
 
 
@@ -148,11 +165,14 @@ class _ResultsByKey(dict[str, "tf.TensorSpec"]):
     """Results that an edit has added to or taken from, in their order."""
 
 
-def _leaves(structure: Any, kinds: Any) -> list[Any]:
+_Leaf = TypeVar("_Leaf")
+
+
+def _leaves(structure: object, *kinds: type[_Leaf]) -> list[_Leaf]:
     return [leaf for leaf in tf.nest.flatten(structure, expand_composites=True) if isinstance(leaf, kinds)]
 
 
-def call_structure(trace: Any, function: Any = None) -> CallStructure | None:
+def call_structure(trace: ConcreteFunction, function: GenericFunction | None = None) -> CallStructure | None:
     """The structure of a ConcreteFunction; None when TensorFlow does not say it.
 
     Args:
@@ -178,17 +198,23 @@ def call_structure(trace: Any, function: Any = None) -> CallStructure | None:
     return structure if is_known else None
 
 
-def own_outputs(graph: Any) -> list[Any]:
-    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient needs, once taken."""
-    count = len(_leaves(graph.structured_outputs, tf.Tensor | tf.TensorSpec))
+def own_outputs(graph: FuncGraph) -> list[Tensor]:
+    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient needs, once taken.
+
+    Args:
+        graph: The FuncGraph.
+    """
+    count = len(_leaves(graph.structured_outputs, tf.Tensor, tf.TensorSpec))
     return list(graph.outputs[: count or None])
 
 
-def _parameter(parameter: inspect.Parameter, spec: Any, declared: Mapping[str, inspect.Parameter]) -> inspect.Parameter:
+def _parameter(
+    parameter: inspect.Parameter, spec: object, declared: Mapping[str, inspect.Parameter]
+) -> inspect.Parameter:
     """A parameter as it was declared; a Python value is the default of one that the trace depends on."""
     declaration = declared.get(parameter.name)
     has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in declared.values())
-    default: Any = inspect.Parameter.empty
+    default: object = inspect.Parameter.empty
     if not _leaves(spec, tf.TensorSpec):
         default = spec
     elif declaration is not None and declaration.default is not inspect.Parameter.empty:
@@ -197,7 +223,7 @@ def _parameter(parameter: inspect.Parameter, spec: Any, declared: Mapping[str, i
     return inspect.Parameter(parameter.name, kind, default=default)
 
 
-def _fits(value: object, spec: Any) -> bool:
+def _fits(value: object, spec: object) -> bool:
     """Whether a default value is one of a structure of TensorSpecs."""
     try:
         tf.nest.assert_same_structure(value, spec, expand_composites=True)

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -25,8 +25,12 @@ from tfgraphwidget.tf_types import KerasModel, TensorSpec
 __all__ = ["functional_ends", "functional_model", "functional_nodes"]  # for the editor, which imports no TensorFlow
 
 
-def is_keras_model(thing: object) -> bool:
-    """Whether an object is a Keras model or layer."""
+def is_keras_model(thing: object) -> TypeGuard[KerasModel]:
+    """Whether an object is a Keras model or layer.
+
+    Args:
+        thing: Any object.
+    """
     keras = sys.modules.get("keras")
     layer = getattr(keras, "Layer", None)
     return isinstance(layer, type) and isinstance(thing, layer)
@@ -60,7 +64,7 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
 
     parameters = inspect.Signature(_parameters(model, len(specs)))
 
-    def inference(*inputs: object, **keywords: object) -> Any:
+    def inference(*inputs: object, **keywords: object) -> object:
         return model(*parameters.bind(*inputs, **keywords).args, training=False)
 
     # Else TensorFlow has names of its own for what the model's `call` takes.
@@ -79,8 +83,12 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
     return source
 
 
-def keras_infos(thing: Any) -> dict[int, CaptureInfo]:
-    """The names and trainability of the variables of a Keras model or layer, by id of the handle; else none."""
+def keras_infos(thing: object) -> dict[int, CaptureInfo]:
+    """The names and trainability of the variables of a Keras model or layer, by id of the handle; else none.
+
+    Args:
+        thing: Any object.
+    """
     variables = thing.variables if is_keras_model(thing) else ()
     return {id(v.value.handle): CaptureInfo(v.path, v.trainable) for v in variables if isinstance(v.value, tf.Variable)}
 
@@ -152,7 +160,7 @@ def _required_arguments(model: KerasModel) -> list[str]:
 def _call(model: KerasModel, specs: Sequence[object]) -> str:
     """The Python that opens a model of which Keras has recorded these arguments only."""
 
-    def text(spec: Any) -> str:
+    def text(spec: object) -> str:
         return f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})" if isinstance(spec, tf.TensorSpec) else "..."
 
     placeholders = ["tf.TensorSpec(shape, dtype)"] * max(len(_required_arguments(model)) - len(specs), 0)
@@ -181,12 +189,12 @@ def _given_specs(model: KerasModel, title: str, signature: object) -> list[Tenso
     return list(signature)
 
 
-def _spec(spec: Any) -> tf.TensorSpec:
+def _spec(spec: tf.TensorSpec) -> tf.TensorSpec:
     return tf.TensorSpec(spec.shape, spec.dtype, name=spec.name)
 
 
-def _initial_values(model: KerasModel, title: str, reseed: bool) -> dict[str, Any]:
-    """What the initializers of a model's variables compute, by the variables' paths.
+def _initial_values(model: KerasModel, title: str, reseed: bool) -> dict[str, object]:
+    """The values that the initializers of a model's variables compute, by the variables' paths.
 
     They are those of a new model of the same configuration; with `reseed` without the seeds of its initializers.
     Raises SessionRefused for a model that Keras cannot make again.
@@ -222,7 +230,7 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
     return {old.path: np.asarray(fresh) for old, fresh in pairs}
 
 
-def _without_seeds(config: Any) -> object:
+def _without_seeds(config: object) -> object:
     """A configuration in which initializers have no seeds."""
     if isinstance(config, list | tuple):
         return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config

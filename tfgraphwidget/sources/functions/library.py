@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import (
@@ -34,7 +33,7 @@ from tfgraphwidget.sources.variables import variable_collections
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef
 
 
-def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
+def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> NodeBody:
     """Open the body of a library function as a graph.
 
     An argument that the call feeds from a variable, or from another op that holds state, is shown as that op.
@@ -58,10 +57,11 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     types = OpTypes(functions.function)
     called_by = None if caller is None or op is None else caller.nodes[op]
     body = function_nodes(definition, types, {} if called_by is None else called_by.attr)
-    handles: dict[str, Any] = {}
+    handles: dict[str, NodeDef] = {}
     alias: dict[str, str] = {}
     variables: dict[str, VariableDef | None] = {}
-    feeds: dict[str, Mapping[str, Any]] = {"origins": {}}
+    origins: Mapping[str, str] = {}
+    constants: Mapping[str, NodeDef] = {}
     if caller is not None and op is not None:
         state_feeds = _state_feeds(definition.signature, types, caller, op)
         alias, handles = _aliases(
@@ -72,7 +72,7 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
         variables = {shown_name: defined.get(holder) for shown_name, holder in holders.items()}
         values = _value_feeds(definition.signature, types, caller, op)
         fixed = {name: caller.nodes[values[k]] for k, name in _argument_names(definition, values) if name not in alias}
-        feeds = _feeds(library, holders, fixed)
+        origins, constants = _feeds(library, holders, fixed)
     nodes = [handles.pop(alias[n.name], None) if n.name in alias else n for n in body.nodes]
     body_nodes = [node for node in nodes if node is not None]
     rename_inputs(body_nodes, alias)
@@ -84,7 +84,8 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
         tuple(f"{a}:0" for a in body.arguments if a not in alias),
         {key: rename_tensor(tensor, alias) for key, tensor in body.returns.items()},
         alias,
-        **feeds,
+        origins=origins,
+        constants=constants,
     )
 
 
@@ -111,7 +112,9 @@ class EditedLibrary:
         return self.body.envelope()
 
 
-def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Mapping[str, object]]:
+def _feeds(
+    library: Body, holders: Mapping[str, str], values: Mapping[str, NodeDef]
+) -> tuple[dict[str, str], dict[str, NodeDef]]:
     """`origins` and `constants` of a body: the caller's ops that feed its arguments.
 
     `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind other arguments.
@@ -121,12 +124,9 @@ def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any])
     constants = {
         name: node if node.op in CONSTANTS else library.constants.get(node.name) for name, node in values.items()
     }
-    return {
-        "origins": sources
-        if library_origins is None
-        else {name: library_origins[at] for name, at in sources.items() if at in library_origins},
-        "constants": {name: node for name, node in constants.items() if node is not None},
-    }
+    if library_origins is not None:
+        sources = {name: library_origins[at] for name, at in sources.items() if at in library_origins}
+    return sources, {name: node for name, node in constants.items() if node is not None}
 
 
 def _argument_names(definition: FunctionDef, numbers: Mapping[int, int]) -> list[tuple[int, str]]:
@@ -139,7 +139,7 @@ def _aliases(
     caller: GraphIndex,
     saved_names: Mapping[str, str],
     names: set[str],
-) -> tuple[dict[str, str], dict[str, object]]:
+) -> tuple[dict[str, str], dict[str, NodeDef]]:
     """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of `caller` feed."""
     wanted_names = {k: variable_op_name(saved_names.get(name, name)) for k, name in _handles(caller, state_feeds)}
     inside = {name.lower() for name in names}
@@ -232,7 +232,9 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
     return FunctionNodes(nodes, tuple(arg.name for arg in signature.input_arg), returns)
 
 
-def _placeholder(arg: OpDef.ArgDef, argument: Any, attributes: Mapping[str, AttrValue]) -> NodeDef:
+def _placeholder(
+    arg: OpDef.ArgDef, argument: FunctionDef.ArgAttrs | None, attributes: Mapping[str, AttrValue]
+) -> NodeDef:
     """The op that represents an argument."""
     node = tf_protos.NodeDef(name=arg.name, op="Placeholder")
     node.attr["dtype"].type = arg.type

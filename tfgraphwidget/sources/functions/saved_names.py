@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.source import Source
@@ -35,7 +34,7 @@ class SavedNames:
 
     source: Source
     origins: Mapping[str, str]
-    live: Callable[[str], Any] = lambda _: None
+    live: Callable[[str], object] = lambda _: None
 
     def of(self, handle: str) -> SavedName:
         """The name and the keys of the variable of a handle op."""

@@ -33,11 +33,11 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
-from tfgraphwidget.sources.source import Body, Source
+from tfgraphwidget.sources.source import Body, Source, StoredCaptures
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
-from tfgraphwidget.tf_types import Tensor, Variable
+from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
 
 _GRADIENT = "_gradient_op_type"  # the attribute of an op that names the gradient of a tf.custom_gradient
 
@@ -53,6 +53,8 @@ def captured_state(source: Source, body: Body) -> BodyState:
         A `graph.captured_state.BodyState`: the names of the ops that represent state, and the state's values.
     """
     first = source.body
+    if source.captures is not None:
+        return StoredState(source.captures, body)
     if isinstance(first, GraphBody) and isinstance(first.graph, FuncGraph):
         return CapturedState(first, body)
     return SessionState(source, body)
@@ -66,9 +68,9 @@ class CapturedState:
     body: Body
 
     @cached_property
-    def _live(self) -> dict[str, Any]:
+    def _live(self) -> dict[str, Variable | Tensor]:
         captures = self.outermost.captures
-        captured: dict[str, Any] = {
+        captured: dict[str, Variable | Tensor] = {
             inside.op.name: outside
             for outside, inside in self.outermost.graph.captures
             if inside.op.name not in captures.alias and hasattr(outside, "numpy")
@@ -101,20 +103,82 @@ class CapturedState:
         return rename_tensor(tensor.name, self.body.alias) if tensor.graph is self.graph else None
 
     def live(self, name: str) -> Variable | Tensor | None:
-        """Return the live variable or tensor."""
+        """Return the live variable or tensor.
+
+        Args:
+            name: The name of the op in the body.
+        """
         variable: Variable | Tensor | None = self._live[name]
         return variable
 
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return nothing: all state is live."""
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:  # noqa: ARG002
+        """Return nothing: all state is live.
+
+        Args:
+            names: The names of the ops that stand for the variables.
+            init: "current", "initial" or "none".
+        """
         return {}
 
     def saved_gradient(self, op: str) -> None:
         """None: the gradient of the live op is registered."""
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export the live table."""
+        """Export the live table.
+
+        Args:
+            name: The name of the op that stands for the table.
+            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
+        """
         return _export_table(self._live[name], dtypes)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredState:
+    """The variables and tensors of a function that was read from a file."""
+
+    captures: StoredCaptures
+    body: Body
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of captured variables and tensors."""
+        origins, names = self.body.origins, self.captures.names
+        if origins is None:
+            return names
+        return frozenset(self.body.constants) | {name for name, origin in origins.items() if origin in names}
+
+    @property
+    def graph(self) -> None:
+        """None."""
+
+    def operation(self, name: str) -> None:
+        """Return None: there is no op `name` of a FuncGraph."""
+
+    def tensor_name(self, tensor: tf.Tensor) -> None:
+        """Return None: `tensor` is of no FuncGraph."""
+
+    def live(self, name: str) -> Variable | Tensor | None:
+        """Return the live variable or tensor that the op `name` stands for."""
+        origins = self.body.origins
+        if name in self.body.constants:
+            constant: Tensor = _constants(self.body)[name]
+            return constant
+        live: Any = self.captures.live()[name if origins is None else origins[name]]
+        variable: Variable | Tensor | None = live
+        return variable
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return nothing: all state is live, whatever `names` and `init` are."""
+        return {}
+
+    def saved_gradient(self, op: str) -> None:
+        """None: a function with such an op as `op` is not written."""
+
+    def table(self, name: str, dtypes: Pairs) -> Table | None:
+        """Export the live table of the op `name`; `dtypes` are those of its keys and values."""
+        table: Any = self.live(name)
+        return _export_table(table, dtypes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +194,7 @@ class SessionState:
         return {name: origin for name, origin in (self.body.origins or {}).items() if origin not in placeholders}
 
     @cached_property
-    def _live(self) -> Mapping[str, Any]:
+    def _live(self) -> Mapping[str, Tensor]:
         return _constants(self.body)
 
     @property
@@ -143,17 +207,34 @@ class SessionState:
         """None."""
 
     def operation(self, name: str) -> None:
-        """Return None."""
+        """Return None.
+
+        Args:
+            name: The name of the op in the body.
+        """
 
     def tensor_name(self, tensor: tf.Tensor) -> None:
-        """Return None."""
+        """Return None.
+
+        Args:
+            tensor: The tensor.
+        """
 
     def live(self, name: str) -> Variable | Tensor | None:
-        """Return a constant, or None."""
+        """Return a constant, or None.
+
+        Args:
+            name: The name of the op in the body.
+        """
         return self._live.get(name)
 
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
-        """Read the values in the session; those of a file are loaded into a new session first."""
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
+        """Read the values in the session; those of a file are loaded into a new session first.
+
+        Args:
+            names: The names of the ops that stand for the variables.
+            init: "current", "initial" or "none".
+        """
         origins = {name: self._origins[name] for name in names}
         if not origins:
             return {}
@@ -177,12 +258,17 @@ class SessionState:
         return None if gradient is None else replace(gradient, inputs=inputs)
 
     @cached_property
-    def _custom(self) -> dict[str, Any]:
+    def _custom(self) -> dict[str, NodeDef]:
         """The ops of the body, as it was read, whose gradient a `tf.custom_gradient` computes."""
         return {node.name: node for node in self.body.nodes() if _GRADIENT in node.attr}
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export a file's table; of a live graph its content in the session, or what its initializer fills in."""
+        """Export a file's table; of a live graph its content in the session, or what its initializer fills in.
+
+        Args:
+            name: The name of the op that stands for the table.
+            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
+        """
         origin = self._origins[name]
         if self.source.revive is None:
             return self._session_table(origin)
@@ -234,6 +320,22 @@ class Trace(Protocol):
 
     @property
     def input_sources(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    def name_in(self, scope: str, op: str) -> str:
+        """The name of an op of the function where it was put.
+
+        Args:
+            scope: The name scope of its ops, or the name of its only op.
+            op: The name in the function.
+        """
+
+    def op_in(self, scope: str, name: str) -> str | None:
+        """The op of the function that has a name where it was put; None for another's.
+
+        Args:
+            scope: The name scope of its ops, or the name of its only op.
+            name: The name there.
+        """
 
 
 def find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
@@ -293,33 +395,44 @@ class EditedState:
         return self.original.graph
 
     def operation(self, name: str) -> tf.Operation | None:
-        """Return the op of a FuncGraph that an op of the body was read from, or that an edit has traced."""
+        """Return the op of a FuncGraph that the op `name` of the body was read from, or that an edit has traced.
+
+        Args:
+            name: The name of the op in the body.
+        """
         for scope, trace in self.traces.items():
-            if name.startswith(f"{scope}/"):
-                return find_operation(trace.graph, name.removeprefix(f"{scope}/"))
+            op = trace.op_in(scope, name)
+            if op is not None:
+                return find_operation(trace.graph, op)
         operation: tf.Operation | None = self.original.operation(name)
         return operation
 
     def tensor_name(self, tensor: tf.Tensor) -> str | None:
-        """Return the name in the body of a tensor of such a FuncGraph."""
+        """Return the name in the body of a `tensor` of such a FuncGraph."""
         for scope, trace in self.traces.items():
             if tensor.graph is trace.graph:
                 op, port = split_tensor(rename_tensor(tensor.name, trace.alias))
-                return trace.input_sources.get(op, f"{scope}/{op}:{port}")
+                return trace.input_sources.get(op, f"{trace.name_in(scope, op)}:{port}")
         name: str | None = self.original.tensor_name(tensor)
         return name
 
     def live(self, name: str) -> Variable | Tensor | None:
-        """The live variable or tensor; a variable that an edit made trainable, or not, is another one of its value."""
-        element = self.new[name] if name in self.new else self.original.live(name)
+        """The live variable or tensor that the op `name` stands for.
+
+        A variable that an edit made trainable, or not, is another one of its value.
+
+        Args:
+            name: The name of the op in the body.
+        """
+        element: Variable | None = self.new[name] if name in self.new else self.original.live(name)
         now = self.index.defined_variables.get(name)
         if (
-            now is None
+            element is None
+            or now is None
             or self._trainable_before.get(name) == now.trainable
             or getattr(element, "trainable", None) in (None, now.trainable)
         ):
-            variable: Variable | Tensor | None = element
-            return variable
+            return element
         if name not in self._same:
             self._same[name] = variable_view(element, trainable=now.trainable)
         return self._same[name]
@@ -334,39 +447,53 @@ class EditedState:
         """The variables that are trainable, or not, as an edit asks for."""
         return {}
 
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
-        """Values of those that are not live; new ones are."""
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
+        """Values of those of `names` that are not live, as `init` says; new ones are.
+
+        Args:
+            names: The names of the ops that stand for the variables.
+            init: "current", "initial" or "none".
+        """
         return self.original.values(names, init)
 
     def saved_gradient(self, op: str) -> SavedGradient | None:
-        """The gradient that a file has for an op of the body as it was opened."""
+        """The gradient that a file has for the op `op` of the body as it was opened."""
         return self.original.saved_gradient(op)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Keys and values of a lookup table."""
+        """Keys and values, of these `dtypes`, of the lookup table `name`.
+
+        Args:
+            name: The name of the op that stands for the table.
+            dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
+        """
         return _export_table(self.new[name], dtypes) if name in self.new else self.original.table(name, dtypes)
 
 
-def _export_table(table: Tensor, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
+def _export_table(
+    table: Tensor, dtypes: Pairs, run: Callable[[tuple[Tensor, Tensor]], Iterable[object]] = tuple
+) -> Table | None:
     """Keys and values of a lookup table; None for other ops and dtypes, and for a table that is not filled."""
     for keys, values in dtypes:
         with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
-            return tuple(run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)))
+            contents = run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values))
+            table_keys, table_values = contents
+            return table_keys, table_values
     return None
 
 
-def _constants(body: Body) -> dict[str, Any]:
+def _constants(body: Body) -> dict[str, Tensor]:
     """The values that a call feeds to arguments, as eager tensors."""
     return {name: tf.constant(tf.make_ndarray(node.attr["value"].tensor)) for name, node in body.constants.items()}
 
 
-def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str], init: str) -> dict[str, Any]:
+def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str], init: str) -> dict[str, np.ndarray]:
     """The value of each variable, read in one run without a new op."""
     index = build(body.nodes(), *body.collections())
     variables = definitions(index, [index.ids[origin] for origin in origins.values()]).values()
     tensors = {name: _tensor(name, variable, init) for name, variable in zip(origins, variables, strict=True)}
     try:
-        values: dict[str, Any] = session.run(tensors)
+        values: dict[str, np.ndarray] = session.run(tensors)
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"The session cannot read the values of {names_text(list(tensors))}: "

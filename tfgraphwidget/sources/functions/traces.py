@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, SupportsIndex, cast
+from typing import SupportsIndex, cast
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources.functions.call_structure import CallStructure, own_outputs
@@ -16,7 +16,7 @@ from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tensorflow_modules import lazy_class, tf
 from tfgraphwidget.tf_internals import FuncGraph, Function, flatten_with_paths, traces
-from tfgraphwidget.tf_types import ConcreteFunction
+from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction
 
 _MOST_LISTED = 5
 FUNCTION = Function
@@ -54,7 +54,7 @@ def captured_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> tuple[G
         infos: CaptureInfo by id of a captured variable's handle.
     """
     captures = Captures.of(graph, infos)
-    live: dict[str, Any] = {name: captured.variable for name, captured in captures.variables.items()}
+    live: dict[str, object] = {name: captured.variable for name, captured in captures.variables.items()}
     live |= {inside.op.name: outside for outside, inside in graph.captures if inside.op.name not in captures.alias}
     return GraphBody(graph, captures=captures), live
 
@@ -85,7 +85,7 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     return results
 
 
-def find_trace(function: Any, signature: object, title: str) -> ConcreteFunction:
+def find_trace(function: GenericFunction, signature: object, title: str) -> ConcreteFunction:
     """Return the trace of a tf.function that a user chooses.
 
     Args:
@@ -132,7 +132,7 @@ def _choices(title: str, concrete_functions: Sequence[ConcreteFunction]) -> str:
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
-def _trace(function: Any, signature: object, title: str) -> ConcreteFunction:
+def _trace(function: GenericFunction, signature: object, title: str) -> ConcreteFunction:
     positional: object = () if isinstance(signature, Mapping) else signature
     keywords: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
     if isinstance(positional, str) or not isinstance(positional, Iterable):

@@ -47,10 +47,17 @@ class Bounds:
         self._counting: dict[str, Counting] = {}
 
     def excess(self, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]) -> Excess | None:
-        """The first op of a graph or of its functions that exceeds a limit; None if there is none."""
+        """The first op of a graph or of its functions that exceeds a limit; None if there is none.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+            functions: The FunctionDefs by name.
+        """
         places = [("", list(nodes)), *((name, functions[name].node_def) for name in sorted(functions))]
-        tensors = letters = 0
         most = max(_MOST_IN_ALL, _MOST_EACH * sum(len(place_nodes) for _, place_nodes in places))
+        if self._are_within([node for _, place_nodes in places for node in place_nodes], most):
+            return None
+        tensors = letters = 0
         for place, place_nodes in places:
             for node in place_nodes:
                 why = self.why(node) if any(self._of(node.op)) else ""
@@ -64,8 +71,24 @@ class Bounds:
                     return Excess(node.name, place, why)
         return None
 
+    def _are_within(self, nodes: Sequence[NodeDef], most: int) -> bool:
+        """Whether no NodeDef exceeds a limit: the common case, which looks into the attributes of few op types only."""
+        types = [node.op for node in nodes]
+        counted = {op_type for op_type in set(types) if any(self._of(op_type))}
+        to_count = [node for node, op_type in zip(nodes, types, strict=True) if op_type in counted]
+        names = [node.name for node in nodes]
+        return (
+            not any(map(self.why, to_count))
+            and sum(map(self.tensors, to_count)) <= most
+            and sum(len(name) * name.count("/") for name in names) <= _MOST_LETTERS
+        )
+
     def why(self, node: NodeDef) -> str:
-        """Why a NodeDef has too many tensors according to its attributes; "" when it does not."""
+        """Why a NodeDef has too many tensors according to its attributes; "" when it does not.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         numbers, lists = self._of(node.op)
         for name in (*numbers, *lists):
             if name in node.attr and node.attr[name].placeholder:
@@ -78,7 +101,11 @@ class Bounds:
         return f"has {largest or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
 
     def tensors(self, node: NodeDef) -> int:
-        """How many tensors a NodeDef takes and gives by what its attributes say, but for those that it always does."""
+        """How many tensors a NodeDef takes and gives by what its attributes say, but for those that it always does.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         numbers, lists = self._of(node.op)
         if not numbers and not lists:
             return 0

@@ -21,6 +21,10 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
     """Function → why its calls must not be followed, so that what is reached from `first` is finite and small.
 
     On every circle of calls there is one of them.
+
+    Args:
+        functions: The FunctionDefs by name.
+        first: The functions to begin with.
     """
     why: dict[str, str] = {}
     size: dict[str, tuple[int, int]] = {}  # depth and ops of what has been followed to its end

@@ -55,7 +55,11 @@ class OpTypes:
         self._by_type: dict[str, tuple[str, str]] = {}
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
+        """The dtype of each output of a NodeDef.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         dtypes = self._fixed.get(node.op)
         if dtypes is not None:
             return dtypes
@@ -68,14 +72,22 @@ class OpTypes:
         return self._defined_dtypes(node)
 
     def outputs(self, node: NodeDef) -> tuple[Output, ...] | None:
-        """The output arguments of a NodeDef, in order; None for an unknown op type."""
+        """The output arguments of a NodeDef, in order; None for an unknown op type.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         definition = self.definition(node.op)
         if definition is None:
             return None
         return tuple(Output(arg.name, _dtypes(arg, node, definition)) for arg in definition.output_arg)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type or of the function of that name; None when there is neither."""
+        """The OpDef of an op type or of the function of that name; None when there is neither.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
         definition = self._definitions.get(op_type)
         if definition is None:  # not remembered: its library may be loaded, or the function added, later
             definition = self._look_up(op_type)

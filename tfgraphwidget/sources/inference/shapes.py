@@ -1,7 +1,8 @@
 """Static shapes of NodeDefs.
 
-What the nodes say themselves is taken first. For the rest the nodes are imported once, when the first such shape is
-asked for, into a graph of their own in which nothing can run; where TensorFlow refuses that, shapes stay unknown.
+What the nodes say themselves is taken first, and what follows from it by our own shape functions. For the rest the
+nodes are imported once, when the first such shape is asked for, into a graph of their own in which nothing can run;
+where TensorFlow refuses that or is not installed, shapes stay unknown.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import Final, Literal, cast
 
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -22,18 +23,21 @@ from tfgraphwidget.graph import (
     Shapes,
     Typing,
 )
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
-from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, TensorShapeProto
+from tfgraphwidget.sources.inference.shape_functions import INFERRED, ShapeMismatch, output_shapes, shape_from_proto
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
 # then, in the graph or in a function that it calls (tests/sources/inference/test_call_depth.py). An op that
 # asks for a kernel that does not exist cannot run.
 _KERNEL = "_kernel"
-_LARGEST_RANK = 254  # TensorFlow refuses a shape of more
+UNKNOWN: Final = "unknown"
+"""In place of a shape that does not follow from others by our own shape functions."""
 
 
 @dataclass(eq=False)
@@ -45,15 +49,28 @@ class NodeTyping:
     library: Callable[[], Mapping[str, FunctionDef]]
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
+        """The dtype of each output of a NodeDef.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         return self.types.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type, or of the function of that name; None for an unknown type."""
+        """The OpDef of an op type, or of the function of that name; None for an unknown type.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
         return self.types.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output; None when it is unknown."""
+        """The static shape of an output; None when it is unknown.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         node = self._by_name.get(op)
         if node is None:
             return None
@@ -63,7 +80,14 @@ class NodeTyping:
             if stored_shape is not None:
                 return stored_shape
         own = _own_shape(node)
-        return own if own is not None else self._inferred_shape(op, port)
+        if own is not None:
+            return own
+        derived = self._derivation.shape(op, port)
+        return self._inferred_shape(op, port) if derived == UNKNOWN else derived
+
+    @cached_property
+    def _derivation(self) -> DerivedShapes:
+        return DerivedShapes(self._by_name, self.definition)
 
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
@@ -74,7 +98,7 @@ class NodeTyping:
         return ReshapedTyping(self, shapes)
 
     @cached_property
-    def _by_name(self) -> dict[str, Any]:
+    def _by_name(self) -> dict[str, NodeDef]:
         return {node.name: node for node in self.nodes}
 
     def _inferred_shape(self, op: str, port: int) -> Shape:
@@ -100,19 +124,77 @@ class NodeTyping:
             return None
 
 
-def shape_from_proto(proto: TensorShapeProto) -> Shape:
-    """The shape in a TensorShapeProto; None for an unknown rank.
+class DerivedShapes:
+    """Static shapes that follow from others by our own shape functions, each found once; UNKNOWN where none does."""
 
-    Args:
-        proto: The TensorShapeProto.
-    """
-    if proto.unknown_rank or len(proto.dim) > _LARGEST_RANK:
-        return None
-    return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)
+    def __init__(self, nodes: Mapping[str, NodeDef], definition: Callable[[str], OpDef | None]) -> None:
+        self._nodes, self._definition = nodes, definition
+        self._shapes: dict[str, Sequence[Shape | Literal["unknown"]]] = {}
+
+    def shape(self, op: str, port: int) -> Shape | Literal["unknown"]:
+        """The static shape of an output.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
+        stack, entered = [op], set[str]()
+        while stack:
+            node = self._nodes.get(stack[-1])
+            missing = [] if node is None or stack[-1] in self._shapes else self._missing(node, entered)
+            entered.add(stack[-1])  # a damaged graph may be a circle
+            if missing:
+                stack += missing
+            else:
+                self._shapes.setdefault(stack.pop(), () if node is None else self._shapes_of(node))
+        return self._at(op, port)
+
+    def _missing(self, node: NodeDef, entered: set[str]) -> list[str]:
+        if not self._follows(node) or self._has_stored(node):
+            return []
+        return [op for op, _ in _inputs(node) if op not in self._shapes and op not in entered]
+
+    def _at(self, op: str, port: int) -> Shape | Literal["unknown"]:
+        shapes = self._shapes.get(op, ())
+        return shapes[port] if 0 <= port < len(shapes) else UNKNOWN
+
+    def _follows(self, node: NodeDef) -> bool:
+        """Whether the shapes of an op follow from those of what it reads."""
+        return node.op in INFERRED
+
+    def _has_stored(self, node: NodeDef) -> bool:
+        """Whether the shapes that a NodeDef stores are right."""
+        return _OUTPUT_SHAPES in node.attr
+
+    def _shapes_of(self, node: NodeDef) -> Sequence[Shape | Literal["unknown"]]:
+        if self._has_stored(node):
+            stored = map(shape_from_proto, node.attr[_OUTPUT_SHAPES].list.shape)
+            return [UNKNOWN if shape is None else shape for shape in stored]
+        own = _own_shape(node)
+        if own is not None:
+            return (own,)
+        read = _inputs(node)
+        nodes = [self._nodes.get(op) for op, _ in read]
+        shapes = [self._at(*tensor) for tensor in read]
+        if UNKNOWN in shapes:
+            return ()
+        try:
+            return self._infer(node, cast("list[Shape]", shapes), nodes) or ()
+        except ShapeMismatch:
+            return ()
+
+    def _infer(
+        self, node: NodeDef, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
+    ) -> tuple[Shape, ...] | None:
+        return output_shapes(node, self._definition(node.op), shapes, sources)
+
+
+def _inputs(node: NodeDef) -> list[tuple[str, int]]:
+    return [split_input(text) for text in node.input if text[:1] != "^"]
 
 
 def _own_shape(node: NodeDef) -> Shape:
-    """What a source's own attributes say; () may mean unknown in old files, so TensorFlow is asked about it."""
+    """The shape in the attributes of an input op; () may mean unknown in old files, so TensorFlow is asked about it."""
     if node.op in CONSTANTS and "value" in node.attr:
         return shape_from_proto(node.attr["value"].tensor.tensor_shape)
     if (node.op in PLACEHOLDERS or node.op in REF_HANDLES) and "shape" in node.attr:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -30,8 +29,11 @@ def control_flow_contexts(graph: tf.Graph) -> tuple[ContextDef, ...]:
     """The outermost while loops' and conditionals' contexts, with all that is nested, in the order of their first ops.
 
     What an exception left half built is left out.
+
+    Args:
+        graph: The live graph.
     """
-    own: defaultdict[Any, list[tf.Operation]] = defaultdict(list)
+    own: defaultdict[ControlFlowContext, list[tf.Operation]] = defaultdict(list)
     for op in graph.get_operations():
         if (context := control_flow_context(op)) is not None:
             own[context].append(op)
@@ -55,7 +57,7 @@ def _is_built(context: ControlFlowContext) -> bool:
     return is_complete(context) and all(_is_built(inner) for inner in _nested_contexts(context))
 
 
-def _proto(context: ControlFlowContext, own: dict[Any, list[tf.Operation]]) -> ContextDef:
+def _proto(context: ControlFlowContext, own: dict[ControlFlowContext, list[tf.Operation]]) -> ContextDef:
     """The proto of a context: TensorFlow's, but its values name exactly the ops in the context."""
     proto = context.to_proto()
     proto.ClearField("nested_contexts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfgraphwidget.graph import Member, ReshapedTyping, Shape, Shapes, Typing, VariableDef
 from tfgraphwidget.sources import tf_protos
@@ -17,7 +17,16 @@ from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
-from tfgraphwidget.tf_types import ContextDef, DataType, FunctionDef, LibraryFunction, NodeDef, OpDef, QueueRunnerDef
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    DataType,
+    FunctionDef,
+    LibraryFunction,
+    NodeDef,
+    OpDef,
+    QueueRunner,
+    QueueRunnerDef,
+)
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
@@ -25,22 +34,35 @@ _WHOLE_GRAPH_IF_OVER = 1 / 8
 
 @dataclass(eq=False)
 class LiveTyping:
-    """What a live graph knows of its tensors; `captures` are the ops shown under other names."""
+    """The dtypes and shapes of a live graph's tensors; `captures` are the ops shown under other names."""
 
     graph: tf.Graph
     types: OpTypes
     captures: Captures
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
+        """The dtype of each output of a NodeDef.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         return self.types.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type, or of the function of that name; None for an unknown type."""
+        """The OpDef of an op type, or of the function of that name; None for an unknown type.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
         return self.types.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output; None when it is unknown."""
+        """The static shape of an output; None when it is unknown.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
 
     def number(self, dtype: str) -> DataType.ValueType:
@@ -55,13 +77,13 @@ class LiveTyping:
 class Stamp(NamedTuple):
     """The state of a live graph at some moment; `collections` are the ids of the entries of each.
 
-    `finished` says of each variable that was not complete when the collections were read whether it is now.
+    `is_complete` says of each variable that was not complete when the collections were read whether it is now.
     """
 
     version: int
     collections: dict[str, tuple[int, ...]]
     functions: int
-    finished: tuple[bool, ...]
+    is_complete: tuple[bool, ...]
 
 
 def _is_finished(variable: tf.Variable) -> bool:
@@ -101,7 +123,7 @@ class GraphBody:
     def __post_init__(self) -> None:
         self.alias: Mapping[str, str] = self.captures.alias
         self.origins: Mapping[str, str] | None = None
-        self.constants: Mapping[str, Any] = {}
+        self.constants: Mapping[str, NodeDef] = {}
         self.typing = LiveTyping(self.graph, OpTypes(self.function), self.captures)
 
     def stamp(self) -> Stamp:
@@ -151,7 +173,7 @@ class GraphBody:
         return {**collections, **all_members}, (*definitions.values(), *variables)
 
     def _member(self, item: object) -> Member | None:
-        """What an entry of a collection is; None for entries without a graph, or of the graph around a FuncGraph."""
+        """The Member of an entry of a collection; None if it has no graph, or is of the graph around a FuncGraph."""
         member = Member.of(item)
         owner = getattr(item, "graph", None)
         if member is None or (owner is None and member.kind == "variable"):
@@ -196,7 +218,11 @@ class GraphBody:
 
 
 def queue_runners(graph: tf.Graph) -> tuple[tuple[str, QueueRunnerDef], ...]:
-    """(collection key, QueueRunnerDef) of every queue runner in the collections, in their order."""
+    """(collection key, QueueRunnerDef) of every queue runner in the collections, in their order.
+
+    Args:
+        graph: The live graph.
+    """
     return tuple(
         (key, runner_def(item, graph))
         for key in graph.get_all_collection_keys()
@@ -205,7 +231,7 @@ def queue_runners(graph: tf.Graph) -> tuple[tuple[str, QueueRunnerDef], ...]:
     )
 
 
-def runner_def(runner: Any, graph: tf.Graph) -> QueueRunnerDef:
+def runner_def(runner: QueueRunner, graph: tf.Graph) -> QueueRunnerDef:
     """The QueueRunnerDef of a queue runner of `graph`, whatever graph is the default one.
 
     Outside of every graph TensorFlow takes a queue for an eager one, which has a name without its scope

@@ -50,6 +50,9 @@ def infer_shapes(graph_def: GraphDef) -> tf.Graph:
     """Import a GraphDef into a new graph, whose tensors have the static shapes that TensorFlow infers.
 
     `tf.import_graph_def` would take most of its time for checks that matter only for running.
+
+    Args:
+        graph_def: The GraphDef.
     """
     graph = tf.Graph()
     import_serialized(graph, graph_def.SerializeToString())

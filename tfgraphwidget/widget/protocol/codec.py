@@ -9,14 +9,24 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeGuard, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.widget.protocol import Refused, Reply, Request, Working
+from tfgraphwidget.widget.protocol import Piece, Refusal, Reply, Request, Working
 
 _MOST = 2**63  # of a number: what JavaScript and numpy can hold
 _LONGEST = 1_000_000  # characters: a line of Python with thousands of names in it
 _MOST_SAID = 10_000  # characters of a refusal
 _HALF = re.compile("[\ud800-\udfff]")  # half a character, which no reply could carry back
 
-REQUESTS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(Request)}
+
+def message_type(message_class: type) -> str:
+    """The `type` of a message on the wire: "expand_all" for `ExpandAll`.
+
+    Args:
+        message_class: The class of a request or reply.
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", message_class.__name__).lower()
+
+
+REQUESTS: Mapping[str, type] = {message_type(kind): kind for kind in get_args(Request)}
 
 
 def decode(message: object) -> tuple[int, Request]:
@@ -30,7 +40,7 @@ def decode(message: object) -> tuple[int, Request]:
     return message["id"], _instance(kind, body, message["type"])
 
 
-def _instance(kind: Any, body: dict[Any, Any], request_type: str) -> Any:
+def _instance(kind: Any, body: dict[str, object], request_type: str) -> Any:
     """A request, or a part of one, of its fields."""
     hints = get_type_hints(kind, include_extras=True)
     unknown = sorted(set(body) - set(hints), key=str)
@@ -67,7 +77,11 @@ def _decode_value(value: object, hint: object, name: str) -> object:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether this is a whole number; to Python `true` is one too."""
+    """Whether this is a whole number; to Python `true` is one too.
+
+    Args:
+        value: A value of a message.
+    """
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST
 
 
@@ -83,8 +97,13 @@ def _printable(text: str) -> str:
     return text[:_MOST_SAID].encode(errors="replace").decode()
 
 
-def encode(number: int, reply: Reply | Working) -> dict[str, Any]:
-    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that."""
-    if isinstance(reply, Refused):
+def encode(number: int, reply: Reply | Working | Piece) -> dict[str, object]:
+    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that.
+
+    Args:
+        number: The id of the request.
+        reply: The reply.
+    """
+    if isinstance(reply, Refusal):
         reply = dataclasses.replace(reply, why=_printable(reply.why), ops=tuple(map(_printable, reply.ops)))
-    return {"id": number, "type": type(reply).__name__.lower(), **dataclasses.asdict(reply)}
+    return {"id": number, "type": message_type(type(reply)), **dataclasses.asdict(reply)}

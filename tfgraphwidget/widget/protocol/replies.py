@@ -1,10 +1,10 @@
-"""What the kernel replies, and what a reply is made of."""
+"""The replies of the kernel and their parts."""
 
 from __future__ import annotations
 
 import base64
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,8 +26,8 @@ class Image:
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
-    """What a tensor was when the graph was run, in words: all of it when it is small, else its range.
+class TensorValue:
+    """The value of a tensor in the last run, in words: all of it if it is small, else its range.
 
     `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
     `sample` are its first elements when they are not all there, `images` small pictures of it.
@@ -55,11 +55,11 @@ class Tensor:
     dtype: str
     shape: str
     peers: tuple[str, ...]
-    seen: Seen | None = None
+    value: TensorValue | None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class Door:
+class CalledFunction:
     """A function that an op calls; `label` is what the op uses it as: "body", "cond", "f", "branches[1]"."""
 
     label: str
@@ -68,7 +68,7 @@ class Door:
 
 
 @dataclasses.dataclass(frozen=True)
-class Around:
+class ControlFlowContext:
     """A v1 while loop or conditional around an op: what to call it, and how many ops it has."""
 
     kind: Literal["while loop", "conditional"]
@@ -86,8 +86,8 @@ class Attribute:
 
 
 @dataclasses.dataclass(frozen=True)
-class Inspected:
-    """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost.
+class InspectReply:
+    """Details of an op, or of a scope (then `op_type` is ""). `contexts` go from the innermost to the outermost.
 
     `shape` and `value` are what forms begin with, as Python: the static shape of the first output, and the value of a
     small constant; "" where they are unknown.
@@ -104,13 +104,13 @@ class Inspected:
     attributes: tuple[Attribute, ...] = ()
     shape: str = ""
     value: str = ""
-    doors: tuple[Door, ...] = ()
-    around: tuple[Around, ...] = ()
+    called_functions: tuple[CalledFunction, ...] = ()
+    contexts: tuple[ControlFlowContext, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
-class Examined:
-    """What can be said of an op beyond its wiring.
+class ExamineReply:
+    """The facts about an op beyond its inputs and outputs.
 
     `value` is what its variable or constant holds, `why` the sentence why there is none. `images` are previews of it.
     `summary` and `about` are TensorFlow's documentation of the op type; `arguments` name its inputs, outputs and
@@ -119,7 +119,7 @@ class Examined:
     """
 
     name: str
-    value: Seen | None
+    value: TensorValue | None
     why: str
     images: tuple[Image, ...]
     summary: str
@@ -159,7 +159,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Legend:
-    """What the colors mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit).
+    """The legend of colors: categories as `entries`, or a ramp from `low` to `high` (texts with their unit).
 
     `notice` is what else to know: which batch was assumed, how many ops are unknown.
     """
@@ -185,7 +185,7 @@ class Offer:
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """What the panel shows beside the drawing.
+    """The state of the panel.
 
     `path` names the current graph and those around it, outermost first; `warnings` say what is read-only;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
@@ -231,8 +231,13 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
-def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
-    """A tensor in words: its elements when they are few, else their range."""
+def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValue:
+    """A tensor in words: its elements when they are few, else their range.
+
+    Args:
+        stats: The statistics of a tensor.
+        pictures: The pictures of the values.
+    """
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
         text = np.array2string(value, precision=4, separator=", ").replace("\n", "")[:_LONGEST]
@@ -241,7 +246,7 @@ def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
         first = np.array2string(value.ravel()[:_FEW], precision=4, separator=", ").replace("\n", "")
         sample = f"{first[:_LONGEST].rstrip(']')}, …]"
     low, mean, std, high = (_number(number) for number in (stats.least, stats.mean, stats.std, stats.most))
-    return Seen(
+    return TensorValue(
         dtype=stats.dtype,
         shape="" if value is None else str(value.shape),
         value=text,
@@ -258,7 +263,11 @@ def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> Seen:
 
 
 def range_text(stats: Stats) -> str:
-    """What a line says of a tensor: its only number, or the mean, then the range."""
+    """The line about a tensor: its only number, or the mean, then the range.
+
+    Args:
+        stats: The statistics of a tensor.
+    """
     bad = stats.nans + stats.infs
     if stats.least is None:
         return "NaN" if bad else ""
@@ -273,15 +282,15 @@ def image(picture: images.GrayImage) -> Image:
     return Image(picture.title, width, height, base64.b64encode(picture.pixels.tobytes()).decode())
 
 
-def _number(number: Any) -> str:
+def _number(number: object) -> str:
     if number is None:
         return ""
     return f"{number:.4g}" if isinstance(number, float) else str(number)
 
 
 @dataclasses.dataclass(frozen=True)
-class Edited:
-    """What an edit has done: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes.
+class EditReport:
+    """The result of an edit: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes.
 
     A pair for a scope is for all that is in it, too. `inspected` describes the op or scope that the request names, by
     its new name; null if there is none any more.
@@ -289,11 +298,11 @@ class Edited:
 
     text: str
     renamed: tuple[tuple[str, str], ...]
-    inspected: Inspected | None
+    inspected: InspectReply | None
 
 
 @dataclasses.dataclass(frozen=True)
-class Drawn:
+class SceneReply:
     """A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone.
 
     `edited` is what an edit has done, which has succeeded then; null in the replies to other requests.
@@ -302,19 +311,20 @@ class Drawn:
     state: State
     fields: tuple[Field, ...]
     focus: str
-    edited: Edited | None = None
+    edited: EditReport | None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class Painted:
-    """Positions stay; only the fields of the selection changed."""
+class SelectionReply:
+    """Positions stay; only the fields of the selection changed. `text` says what a run has found."""
 
     state: State
     fields: tuple[Field, ...]
+    text: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
-class Foreseen:
+class NextScene:
     """The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields where none is told."""
 
     stamp: str = ""
@@ -332,7 +342,7 @@ class OpType:
 
 
 @dataclasses.dataclass(frozen=True)
-class Listed:
+class OpTypeList:
     """The first op types and functions that fit a text, the best first; `total` counts all."""
 
     types: tuple[OpType, ...]
@@ -357,8 +367,8 @@ class Parameter:
 
 
 @dataclasses.dataclass(frozen=True)
-class Described:
-    """What the form of an op type or a function asks for; `scope` is a free name for its ops."""
+class FormReply:
+    """The fields of the form of an op type or a function; `scope` is a free name for its ops."""
 
     name: str
     summary: str
@@ -389,7 +399,7 @@ class Feeds:
 
 
 @dataclasses.dataclass(frozen=True)
-class Assigned:
+class VariableReply:
     """A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed."""
 
     variable: str
@@ -399,7 +409,7 @@ class Assigned:
 
 @dataclasses.dataclass(frozen=True)
 class CostRow:
-    """What an op costs, or a scope, whose name ends with a slash; -1 where it is unknown. `time` is in µs.
+    """The costs of an op, or of a scope, whose name ends with a slash; -1 if unknown. `time` is in µs.
 
     `rank` is its place in the whole table, from 1.
     """
@@ -414,7 +424,7 @@ class CostRow:
 
 
 @dataclasses.dataclass(frozen=True)
-class Costed:
+class CostTable:
     """The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows.
 
     `measured` says what the times are of, or ""; `notice` what the numbers assume.
@@ -436,20 +446,60 @@ class Hit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class NearMatch:
+    """A place at which a pattern almost fits: an op of it, and in what it differs."""
+
+    op: str
+    difference: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternMatches:
+    """The matches of a pattern: of each hit all `ops`, how many hits are `replaceable`, and reasons why others are not.
+
+    Attributes:
+        text: The pattern.
+        names: The names that it gives to its inputs.
+        inputs: The tensors that these are in the first match.
+        ops: The ops of each hit, in the order of the hits; the hit itself is named by its first output.
+        replaceable: How many of the matches can be replaced.
+        reasons: Why others cannot, the first few.
+        near: Places at which it almost fits, the first few.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    inputs: tuple[str, ...]
+    ops: tuple[tuple[str, ...], ...]
+    replaceable: int
+    reasons: tuple[str, ...]
+    near: tuple[NearMatch, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchReply:
     """The first hits, the nearest first; `total` counts all, in `scopes` name scopes.
 
-    `why` says what is wrong with the query, or "".
+    `why` says what is wrong with the query, or "". Of a query that is one pattern the hits are its `matches`, in
+    topological order; else those are None.
     """
 
     hits: tuple[Hit, ...]
     total: int
     why: str = ""
     scopes: int = 0
+    matches: PatternMatches | None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class Held:
+class Likeness:
+    """The text of the pattern of some ops."""
+
+    pattern: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PartState:
     """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" …"""
 
     name: str
@@ -460,13 +510,13 @@ class Held:
 
 
 @dataclasses.dataclass(frozen=True)
-class Previewed:
-    """What a clone would do, or the one sentence of its refusal.
+class ClonePreview:
+    """The preview of a clone, or the one sentence of its refusal.
 
     `ops` ops are copied into each of `scopes`. `outside` is what comes in there: each "tensor" and "control input", and
     each tensor that a new "placeholder" stands for. `new` and `shared` are the copy's own state and what it shares with
-    the original, by what they are; `stateful` are ops that do something beside computing tensors, by op type. `held`
-    are the first 2,000 of the `held_total` states that can be own or shared. `line` is the Python for it.
+    the original, by what they are; `stateful` are ops that do something beside computing tensors, by op type. `states`
+    are the first 2,000 of the `states_total` that can be own or shared. `line` is the Python for it.
     `warned` are the ops that a refusal is about; `offer` says what must be taken whole for the clone to work, or "".
     """
 
@@ -481,8 +531,27 @@ class Previewed:
     shared: tuple[Group, ...] = ()
     stateful: tuple[Group, ...] = ()
     dropped: tuple[str, ...] = ()
-    held: tuple[Held, ...] = ()
-    held_total: int = 0
+    states: tuple[PartState, ...] = ()
+    states_total: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class PreviewedEdit:
+    """The preview of an edit, or the one sentence of its refusal.
+
+    Attributes:
+        refusal: Why it would be refused, or "".
+        argument: The field of the form that the refusal is about.
+        text: How many ops it would add, remove and change.
+        notes: What else is to be known, one sentence each.
+        names: The ops and scopes of the drawing that it would remove or change.
+    """
+
+    refusal: str = ""
+    argument: str = ""
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -494,7 +563,7 @@ class Slot:
 
 
 @dataclasses.dataclass(frozen=True)
-class Targeted:
+class RewireTargets:
     """The ops of the drawing that cannot read a tensor, each with the reason; and the inputs of one op.
 
     `outputs` are all tensors that the tensor's op gives; where one must be named first, there is nothing else.
@@ -508,7 +577,7 @@ class Targeted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Crossing:
+class BoundaryTensor:
     """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed."""
 
     tensor: str
@@ -518,10 +587,10 @@ class Crossing:
 
 
 @dataclasses.dataclass(frozen=True)
-class Crossed:
+class BoundaryTensors:
     """The tensors that enter or leave a scope."""
 
-    tensors: tuple[Crossing, ...]
+    tensors: tuple[BoundaryTensor, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -549,7 +618,7 @@ class Joint:
 
 
 @dataclasses.dataclass(frozen=True)
-class Uploaded:
+class UploadReply:
     """How many bytes of a file have arrived; once all have, `source` names it as a graph."""
 
     received: int
@@ -565,14 +634,14 @@ class Joints:
 
 
 @dataclasses.dataclass(frozen=True)
-class Scripted:
+class ScriptReply:
     """A Python script."""
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True)
-class Pictured:
+class PictureReply:
     """A picture file; its bytes are the reply's buffer."""
 
     name: str
@@ -587,7 +656,7 @@ class Formats:
 
 
 @dataclasses.dataclass(frozen=True)
-class Exported:
+class ExportReply:
     """A file that was saved, by its absolute path and that in the folder, and a sentence on it.
 
     `exists` is the sentence that the file is there already; nothing was saved then.
@@ -600,7 +669,7 @@ class Exported:
 
 
 @dataclasses.dataclass(frozen=True)
-class Downloaded:
+class DownloadReply:
     """A file to download, whose bytes are the reply's buffer, and a sentence on it."""
 
     name: str
@@ -608,14 +677,14 @@ class Downloaded:
 
 
 @dataclasses.dataclass(frozen=True)
-class EditedNames:
+class EditOps:
     """The ops and scopes ("net/") that an edit added or changed, by the names that they have now."""
 
     names: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Refused:
+class Refusal:
     """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead.
 
     `argument` is the field of a form that the sentence is about, or "".
@@ -628,7 +697,7 @@ class Refused:
 
 
 @dataclasses.dataclass(frozen=True)
-class There:
+class Pong:
     """The editor is there; the number of its state, as in State."""
 
     revision: int
@@ -646,30 +715,45 @@ class Working:
     total: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A piece of a reply that is too large for one message; the piece's bytes are the buffer.
+
+    The pieces together are the reply as JSON, `text` bytes of UTF-8, and then the reply's buffer. This is piece `nth`,
+    counted from 0, `of` so many.
+    """
+
+    nth: int
+    of: int
+    text: int
+
+
 Reply = (
-    Drawn
-    | Painted
-    | Foreseen
-    | Inspected
-    | Examined
-    | Found
-    | Listed
-    | Described
+    SceneReply
+    | SelectionReply
+    | NextScene
+    | InspectReply
+    | ExamineReply
+    | SearchReply
+    | Likeness
+    | OpTypeList
+    | FormReply
     | Feeds
-    | Assigned
-    | Costed
-    | Previewed
-    | Targeted
-    | Crossed
+    | VariableReply
+    | CostTable
+    | ClonePreview
+    | PreviewedEdit
+    | RewireTargets
+    | BoundaryTensors
     | Sources
     | Joints
-    | Uploaded
-    | Scripted
-    | Pictured
+    | UploadReply
+    | ScriptReply
+    | PictureReply
     | Formats
-    | Exported
-    | Downloaded
-    | EditedNames
-    | Refused
-    | There
+    | ExportReply
+    | DownloadReply
+    | EditOps
+    | Refusal
+    | Pong
 )

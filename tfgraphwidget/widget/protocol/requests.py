@@ -1,4 +1,4 @@
-"""What the browser asks."""
+"""The requests of the browser."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class Open:
 class Toggle:
     """Open the scope or group if it is closed, else close it; `deep`: with all that is inside.
 
-    `seen` is the stamp of the drawing with it open that the view shows already (see Foreseen), which then is what is
+    `stamp` is that of the drawing with it open that the view shows already (see NextScene), which then is what is
     meant; or "".
     """
 
     scope: str
     deep: bool = False
-    seen: str = ""
+    stamp: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
-class Foresee:
+class PrefetchScene:
     """Send the drawing as it will be once a closed scope or group is opened; nothing changes."""
 
     scope: str
 
 
 @dataclasses.dataclass(frozen=True)
-class Unfold:
+class ExpandAll:
     """Open every scope and group, or close them all."""
 
     everything: bool
@@ -60,7 +60,7 @@ class Hide:
 
 
 @dataclasses.dataclass(frozen=True)
-class Turn:
+class SetDirection:
     """Lay out so that tensors flow down or to the right."""
 
     direction: Literal["down", "right"]
@@ -90,7 +90,7 @@ class Reveal:
 
 
 @dataclasses.dataclass(frozen=True)
-class Gather:
+class SelectMatching:
     """Select all ops that fit a query, add them to the selection, hide them, or show only them."""
 
     text: str
@@ -162,6 +162,13 @@ class Search:
 
 
 @dataclasses.dataclass(frozen=True)
+class Like:
+    """The pattern of some ops, scopes and groups; of the selection if there are none: "find more like this"."""
+
+    names: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Select:
     """Make these ops and scopes the selection, add them to it, or remove them.
 
@@ -189,7 +196,7 @@ class Derive:
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """What is to be cloned, and how: the ops between the boundaries, or the selection when there are none.
+    """The form of a clone: the ops between the boundaries, or the selection if there are none.
 
     `variables` says of all state in the part whether the copy gets its own, `others` are the handles of which the
     opposite holds. `times` None is one copy, into the name scope `into` itself; `device` "" is the originals'.
@@ -221,7 +228,7 @@ class Clone(Form, EditRequest):
 
 @dataclasses.dataclass(frozen=True)
 class Preview(Form):
-    """What `Clone` with the same fields would do; nothing changes."""
+    """Preview `Clone` with the same fields; nothing changes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,7 +275,7 @@ class Redo(EditRequest):
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """What a field of type str may be, when a message is read or the TypeScript is written; see `Verb`."""
+    """The allowed values of a field of type str, when a message is read or the TypeScript is written; see `Verb`."""
 
     options: Callable[[], tuple[str, ...]]
 
@@ -278,8 +285,8 @@ Verb = Annotated[str, OneOf(registry.requested_verbs)]
 
 
 @dataclasses.dataclass(frozen=True)
-class Change(EditRequest):
-    """Edit the graph by the editor's method `verb`.
+class Call:
+    """A call of the editor's method `verb`.
 
     `what` are its first arguments, by name; nothing stands for the selection. Further arguments are named in `keys`;
     `values` has a Python literal for each, and what is none is taken as text. The values of the keys in `variables`
@@ -291,6 +298,21 @@ class Change(EditRequest):
     keys: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Change(Call, EditRequest):
+    """Edit the graph by a call."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PreviewEdit(Call):
+    """Preview `Change` with the same fields; nothing changes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimize:
+    """Show in what the graph that TensorFlow's graph optimizer makes of this one differs from it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -431,7 +453,7 @@ class Colour:
 
 @dataclasses.dataclass(frozen=True)
 class Examine:
-    """What can be said of an op beyond its wiring: values, documentation, where it was made."""
+    """Ask for the facts about an op beyond its inputs and outputs: values, documentation, where it was made."""
 
     name: str
 
@@ -472,7 +494,7 @@ class Download:
 
 
 @dataclasses.dataclass(frozen=True)
-class FindEdited:
+class FindEditOps:
     """The ops that an edit of the history added or changed; `step` counts from 1."""
 
     step: int
@@ -483,7 +505,9 @@ class Ping:
     """Say whether the editor is still there."""
 
 
-Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
+ViewRequest = (
+    Open | Toggle | ExpandAll | Reveal | Enter | Leave | Refresh | Hide | SelectMatching | SetDirection | Pin | Unpin
+)
 Edit = Clone | Add | Undo | Redo | Change | Mend | Jump
 Question = (
     Palette
@@ -491,14 +515,16 @@ Question = (
     | Feedable
     | Assign
     | Costs
-    | Foresee
+    | PrefetchScene
     | Crossings
     | Names
     | Inputs
     | Upload
     | Inspect
     | Search
+    | Like
     | Preview
+    | PreviewEdit
     | Targets
     | Script
     | Examine
@@ -506,8 +532,8 @@ Question = (
     | ListFormats
     | Export
     | Download
-    | FindEdited
+    | FindEditOps
     | Ping
 )
-Choose = Boundary | Mark | Select | Derive | Compare | Probe | Measure | Colour
-Request = Look | Choose | Question | Edit
+Choose = Boundary | Mark | Select | Derive | Compare | Optimize | Probe | Measure | Colour
+Request = ViewRequest | Choose | Question | Edit

@@ -1,7 +1,7 @@
 // The form that clones the selection: name scope, variables, values, options. Shown while something is selected.
 import type { CloneForm } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
-import type { CloneRequest, Held, Previewed, State } from "../../protocol/messages";
+import type { ClonePreview, CloneRequest, PartState, State } from "../../protocol/messages";
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { moreEntry } from "../controls/name-list";
 import { breakableName, disable, element, releaseFocus, uniqueId } from "../dom";
@@ -282,7 +282,7 @@ export class StateSwitches {
     this.#summary,
     element("div", { class: "tgw-inner" }, this.#search, this.#list),
   );
-  #held: readonly Held[] = [];
+  #states: readonly PartState[] = [];
   #total = 0;
 
   constructor() {
@@ -300,29 +300,29 @@ export class StateSwitches {
   }
 
   /** What the part holds; a refusal does not tell. */
-  show({ refusal, held, held_total }: Previewed): void {
+  show({ refusal, states, states_total }: ClonePreview): void {
     if (refusal) return;
     const same =
-      held.length === this.#held.length && held.every((one, i) => one.name === this.#held[i]?.name);
-    if (same && this.#total === held_total) return;
-    this.#held = held;
-    this.#total = held_total;
-    this.modes.show(held.map(({ name }) => name));
-    this.root.hidden = held.length === 0;
-    this.#search.hidden = held.length <= SEARCHED;
+      states.length === this.#states.length && states.every((one, i) => one.name === this.#states[i]?.name);
+    if (same && this.#total === states_total) return;
+    this.#states = states;
+    this.#total = states_total;
+    this.modes.show(states.map(({ name }) => name));
+    this.root.hidden = states.length === 0;
+    this.#search.hidden = states.length <= SEARCHED;
     this.#fill();
   }
 
   #fill(): void {
-    const found = filterStates(this.#held, this.#search.hidden ? "" : this.#search.value);
-    this.#list.replaceChildren(...found.slice(0, SHOWN).map((held) => this.#entry(held)));
-    const left = found.length - SHOWN + (this.#total - this.#held.length);
+    const found = filterStates(this.#states, this.#search.hidden ? "" : this.#search.value);
+    this.#list.replaceChildren(...found.slice(0, SHOWN).map((state) => this.#entry(state)));
+    const left = found.length - SHOWN + (this.#total - this.#states.length);
     if (found.length > SHOWN) this.#list.append(moreEntry(left));
     if (found.length === 0) this.#list.append(element("li", { class: "tgw-none" }, "No matches"));
     this.#summary.textContent = this.modes.text();
   }
 
-  #entry({ name, kind, dtype, shape }: Held): HTMLElement {
+  #entry({ name, kind, dtype, shape }: PartState): HTMLElement {
     const box = element("input", {
       type: "checkbox",
       role: "switch",
@@ -353,8 +353,8 @@ export class StateSwitches {
 }
 
 /** Those with the text in their name or kind. */
-export function filterStates(held: readonly Held[], text: string): readonly Held[] {
+export function filterStates(states: readonly PartState[], text: string): readonly PartState[] {
   const wanted = text.trim().toLowerCase();
-  if (wanted === "") return held;
-  return held.filter(({ name, kind, dtype }) => `${name} ${kind} ${dtype}`.toLowerCase().includes(wanted));
+  if (wanted === "") return states;
+  return states.filter(({ name, kind, dtype }) => `${name} ${kind} ${dtype}`.toLowerCase().includes(wanted));
 }

@@ -1,7 +1,7 @@
 // The preview of a clone: requests it while the form changes, and shows it in words with links to the ops.
 import type { Actions, CloneForm } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
-import type { Group, Previewed } from "../../protocol/messages";
+import type { ClonePreview, Group } from "../../protocol/messages";
 import type { Store } from "../../state/store";
 import { copyTools } from "../controls/copy-button";
 import { moreEntry, opLink } from "../controls/name-list";
@@ -25,7 +25,7 @@ export function plural(count: number, noun: string): string {
 }
 
 /** "Copies 68 ops into copy" */
-export function headline({ ops, scopes }: Previewed): string {
+export function headline({ ops, scopes }: ClonePreview): string {
   const [first = "", ...others] = scopes;
   const last = others.at(-1);
   if (last === undefined) return `Copies ${plural(ops, "op")} into ${first}`;
@@ -33,13 +33,13 @@ export function headline({ ops, scopes }: Previewed): string {
 }
 
 /** Why a clone has more ops than the selection; "" if it has not. */
-export function surplusText({ ops, scopes }: Previewed, selected: number): string {
+export function surplusText({ ops, scopes }: ClonePreview, selected: number): string {
   const each = ops / Math.max(scopes.length, 1);
   if (selected === 0 || each <= selected) return "";
   return ` ${plural(selected, "op")} selected; the other ${number(each - selected)} set their variables and state.`;
 }
 
-export function factsOf({ scopes, new: made, shared, outside, stateful }: Previewed): Fact[] {
+export function factsOf({ scopes, new: made, shared, outside, stateful }: ClonePreview): Fact[] {
   const own = ({ kind, total }: Group) =>
     scopes.length > 1 ? `${plural(total, `own ${kind}`)} in each copy` : `${plural(total, `own ${kind}`)}`;
   const fact = (kind: string, text: string, group: Group): Fact => ({ kind, text, groups: [group] });
@@ -87,7 +87,7 @@ export function createClonePreview({ store, actions }: Parts): HTMLElement {
   let shown = "";
   store.watch(["preview", "previewing"], ({ preview, previewing }) => {
     root.setAttribute("aria-busy", String(previewing));
-    const text = JSON.stringify({ ...preview, held: [], id: 0, buffer: 0 });
+    const text = JSON.stringify({ ...preview, states: [], id: 0, buffer: 0 });
     // An equal preview does not replace the elements, so that a user who reads them is not disturbed.
     if (text === shown) return;
     shown = text;
@@ -104,11 +104,15 @@ export function createClonePreview({ store, actions }: Parts): HTMLElement {
   return root;
 }
 
-function suggestedFix({ offer }: Previewed, takeWhole: () => void): HTMLElement[] {
+function suggestedFix({ offer }: ClonePreview, takeWhole: () => void): HTMLElement[] {
   return offer ? [button({ class: "tgw-button" }, takeWhole, `Select the whole ${offer}`)] : [];
 }
 
-function previewEntries(previewed: Previewed, open: Set<string>, go: (name: string) => void): HTMLElement[] {
+function previewEntries(
+  previewed: ClonePreview,
+  open: Set<string>,
+  go: (name: string) => void,
+): HTMLElement[] {
   return [
     ...factsOf(previewed).map((fact) => factEntry(fact, open, go)),
     ...sentences(previewed.dropped),

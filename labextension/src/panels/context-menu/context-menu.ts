@@ -2,10 +2,11 @@
 // edit that needs arguments shows its form in the same place.
 import { lineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
-import type { Inspected } from "../../protocol/messages";
+import type { InspectReply } from "../../protocol/messages";
 import type { Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
+import { markedAt, STACKED } from "../controls/meanings";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
 import { element, uniqueId } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
@@ -14,7 +15,7 @@ import { entriesFor, type MenuGroups, titleOf } from "./entries";
 import { type Target, targetAt } from "./target";
 
 /** Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not hold it up. */
-const PATIENCE = 400;
+const PATIENCE = 1000;
 
 export interface ContextMenu {
   readonly root: HTMLElement;
@@ -96,7 +97,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   };
 
   /** The details of an item, which the inspector gets. */
-  const inspect = async (key: string): Promise<Inspected | null> => {
+  const inspect = async (key: string): Promise<InspectReply | null> => {
     await actions.inspect(key);
     const { details } = store.value;
     return details?.name === key ? details : null;
@@ -128,7 +129,12 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const { scene, paint, state, connecting, picking } = store.value;
     if (connecting || picking) return actions.cancel();
     if (!scene) return;
-    const hit = { item, edge: stage.edgeAt(point), inside: stage.isInside(item, point) };
+    const inside = stage.isInside(item, point);
+    const edge = stage.edgeAt(point);
+    // A badge of a box, such as ×174, is beside it; what is stacked below a scope lies where its lines begin.
+    const [beside, meanings] = item <= 0 || inside ? markedAt(parts, -1, point) : [item, []];
+    const marked = edge >= 0 && meanings.length === 1 && meanings[0] === STACKED ? 0 : beside;
+    const hit = marked > 0 ? { item: marked, edge: -1, inside: false } : { item, edge, inside };
     await open(targetAt(hit, scene, paint, state), point);
   };
   const openHere = async () => {

@@ -4,7 +4,7 @@ import { NavigationCursor } from "../../interaction/keyboard-nav";
 import type { LineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
 import { hasSelection, type SelectionVerb, whyNot } from "../../interaction/selection-commands";
-import type { Inspected, State } from "../../protocol/messages";
+import type { InspectReply, State } from "../../protocol/messages";
 import {
   at,
   INPUT_MARK,
@@ -49,6 +49,7 @@ const EDITS: readonly EditCommand["verb"][] = [
   "insert",
   "replace_input",
   "set_constant",
+  "trainable",
   "rename",
   "remove",
 ];
@@ -82,7 +83,7 @@ export function titleOf(target: Target, scene: Scene, state: State | null): stri
  */
 export function entriesFor(
   target: Target,
-  details: Inspected | null,
+  details: InspectReply | null,
   context: MenuContext,
   line: LineTensor | null = null,
 ): MenuGroups {
@@ -94,7 +95,7 @@ export function entriesFor(
 
 function groupsFor(
   target: Target,
-  details: Inspected | null,
+  details: InspectReply | null,
   scene: Scene,
   context: MenuContext,
   line: LineTensor | null,
@@ -114,7 +115,12 @@ function groupsFor(
   }
 }
 
-function opGroups(item: number, scene: Scene, details: Inspected | null, context: MenuContext): MenuGroups {
+function opGroups(
+  item: number,
+  scene: Scene,
+  details: InspectReply | null,
+  context: MenuContext,
+): MenuGroups {
   const { actions, readOnly } = context;
   const name = scene.names[item] ?? "";
   const enter = { text: "Open the function", key: "Enter", act: () => actions.enter(name) };
@@ -129,6 +135,7 @@ function opGroups(item: number, scene: Scene, details: Inspected | null, context
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
     [...copies, ...(readOnly || !tensor ? [] : [values])],
+    details ? [findMore([name], `type:${details.op_type}`, context)] : [],
   ];
 }
 
@@ -136,7 +143,7 @@ function scopeGroups(
   item: number,
   kind: "scope" | "group",
   scene: Scene,
-  details: Inspected | null,
+  details: InspectReply | null,
   context: MenuContext,
 ): MenuGroups {
   const { actions, readOnly } = context;
@@ -157,14 +164,29 @@ function scopeGroups(
     readOnly ? [] : [...cloneEntries([], [name], context), ...markEntries(item, context)],
     readOnly ? [] : (edits ?? []),
     traceEntries([], [name], context),
-    kind === "scope" ? [copy("Copy name", name, context)] : [],
+    kind === "scope"
+      ? [copy("Copy name", name, context), findMore([`${name}/`], scopesLike(name), context)]
+      : [],
   ];
+}
+
+/** The query for scopes whose name differs in its numbers only. */
+export function scopesLike(scope: string): string {
+  const last = scope.slice(scope.lastIndexOf("/") + 1).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return `/(^|/)${last.replace(/\d+/g, "\\d+")}(/|$)/`;
+}
+
+/** Find the structure of some items, of the selection if there are none; or else by a query, as a saved page does. */
+function findMore(names: readonly string[], otherwise: string, context: MenuContext): MenuItem {
+  const { actions, readOnly } = context;
+  const act = () => (readOnly ? actions.search(otherwise) : actions.findLike(names, otherwise));
+  return { text: "Find more like this", act };
 }
 
 function edgeGroups(
   edge: number,
   scene: Scene,
-  line: (LineTensor & { details: Inspected }) | null,
+  line: (LineTensor & { details: InspectReply }) | null,
   context: MenuContext,
 ): MenuGroups {
   const { actions, readOnly } = context;
@@ -199,7 +221,7 @@ function selectionGroups(context: MenuContext): MenuGroups {
     readOnly ? [] : editEntries(commandsForPart([]), context),
     [...deriveEntries(["upstream", "downstream", "grow", "path"], context), ...hideEntries("", context)],
     [
-      ...(readOnly ? [] : [values]),
+      ...(readOnly ? [] : [values, findMore([], "", context)]),
       ...(expression ? [copy("Copy as Python", expression, context)] : []),
       { text: "Clear the selection", act: () => actions.clearSelection() },
     ],
@@ -286,7 +308,7 @@ function editEntries(
 }
 
 /** The edits of an op or a scope, which can be moved to another scope, too. */
-function namedEdits(details: Inspected, context: MenuContext): MenuItem[] {
+function namedEdits(details: InspectReply, context: MenuContext): MenuItem[] {
   const command = moveCommand(details);
   const move = { text: `${command.name} …`, act: () => context.form(command) };
   const entries = editEntries(commandsFor(details), context);

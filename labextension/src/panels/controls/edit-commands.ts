@@ -1,6 +1,6 @@
 // The edits that apply to the inspected op, the selection or the whole graph, with the fields of their forms.
 
-import { EDIT_BUTTONS, type EditButton, type FormField, type Inspected } from "../../protocol/messages";
+import { EDIT_BUTTONS, type EditButton, type FormField, type InspectReply } from "../../protocol/messages";
 import type { EditCommand, Field } from "./edit-form";
 
 type Known = Readonly<Record<NonNullable<FormField["known"]>, string>>;
@@ -18,7 +18,7 @@ export const GRAPH_COMMANDS: readonly EditCommand[] = EDIT_BUTTONS.filter(({ on 
 );
 
 /** Of the op or the scope in the inspector. */
-export function commandsFor(details: Inspected): EditCommand[] {
+export function commandsFor(details: InspectReply): EditCommand[] {
   const known = knownOf(details);
   return EDIT_BUTTONS.filter((button) => suits(button, details)).map((button) =>
     commandOf(button, [button.output ? `${details.name}:0` : details.name], known),
@@ -26,7 +26,7 @@ export function commandsFor(details: Inspected): EditCommand[] {
 }
 
 /** Whether an edit makes sense for an op, or for a scope, which has no type. */
-function suits({ on, types, needs = [] }: EditButton, details: Inspected): boolean {
+function suits({ on, types, needs = [] }: EditButton, details: InspectReply): boolean {
   const type = details.op_type;
   if (type === "") return on === "part" || on === "named";
   const isOfType = types === undefined || types.includes(type);
@@ -34,7 +34,7 @@ function suits({ on, types, needs = [] }: EditButton, details: Inspected): boole
 }
 
 /** Move an op or a scope to another scope: a rename that keeps the last part of the name. */
-export function moveCommand({ name }: Inspected): EditCommand {
+export function moveCommand({ name }: InspectReply): EditCommand {
   const { initial: last, prefix } = splitName(name.replace(/\/$/, ""));
   const hint = "If empty, it leaves all scopes. A scope that does not exist is created.";
   const scope = {
@@ -53,14 +53,18 @@ function commandOf(
   what: readonly string[],
   known: Known,
 ): EditCommand {
-  const { verb, name, title, fields, options } = button;
+  const { verb, name, title, fields, options, on, group, keywords } = button;
+  const whole = on === "graph" ? { fields: [], previewed: true } : {};
   return {
+    ...whole,
     verb,
     name,
     title,
     what,
     ...(fields && { fields: fields.map((field) => fieldOf(field, known)) }),
     ...(options && { options: Object.fromEntries(options) }),
+    ...(group && { group }),
+    ...(keywords && { keywords }),
   };
 }
 
@@ -76,6 +80,6 @@ export function splitName(name: string): { initial: string; prefix: string } {
 }
 
 /** What forms begin with, of the op or scope that is looked at. */
-function knownOf({ name, device, outputs: [tensor], shape, value }: Inspected): Known {
+function knownOf({ name, device, outputs: [tensor], shape, value }: InspectReply): Known {
   return { name: name.replace(/\/$/, ""), device, shape, dtype: tensor?.dtype ?? "", value };
 }

@@ -1,8 +1,10 @@
 // Edit buttons with inline forms below them. Enter applies, Escape closes.
-import { type ChangeVerb, type Options, quote } from "../../interaction/edits";
+import { type ChangeVerb, type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import { button, element, ICONS, icon, releaseFocus, taskButton, uniqueId, whileBusy } from "../dom";
 import { type ApplyOp, opForm } from "../forms/op-form";
+import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
+import { createEditPreview } from "./edit-preview";
 import { labeledField, TEXT } from "./form-fields";
 
 export interface Field {
@@ -35,6 +37,11 @@ export interface EditCommand {
   readonly fields?: readonly Field[];
   /** Arguments that no field asks for. */
   readonly options?: Options;
+  /** Whether the form says what the edit would do. */
+  readonly previewed?: boolean;
+  /** The heading that it is below, and other names of it. */
+  readonly group?: string;
+  readonly keywords?: string;
 }
 
 export type Values = Readonly<Record<string, string>>;
@@ -60,6 +67,7 @@ export function inlineForm(
   parts: Parts,
   apply: (values: Values) => Promise<boolean>,
   close: () => void,
+  call?: (values: Values) => EditCall,
 ): HTMLFormElement {
   const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
@@ -71,18 +79,28 @@ export function inlineForm(
     else if (field.words) form.append(wordList(input, field.words));
     if (field.hint) form.append(element("p", { class: "tgw-hint" }, field.hint));
   }
+  const values = (): Values => Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
+  const preview = call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
+  if (preview) {
+    form.append(preview.root);
+    form.addEventListener("input", () => preview.update());
+    preview.update(true);
+  }
+  const end = () => {
+    preview?.close();
+    close();
+  };
   form.append(submit);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const values = Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
     void whileBusy(submit, async () => {
-      if (await apply(values)) close();
+      if (await apply(values())) end();
     });
   });
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
-    close();
+    end();
   });
   return form;
 }
@@ -146,11 +164,19 @@ export function applyCommand(
 
 /** The form of an edit, which it makes. */
 export function commandForm(command: EditCommand, parts: Parts, close: () => void): HTMLFormElement {
-  const { verb, what, fields = [], options: fixed = {} } = command;
+  const { verb, what, fields = [], options: fixed = {}, previewed } = command;
   const [field] = fields;
+  if (verb === "replace_all") return replaceAllForm(searchedPattern(parts), parts, close);
+  const call = (values: Values) => ({ verb, what, options: { ...argumentsOf(fields, values), ...fixed } });
   if (!field?.op_type || (verb !== "insert" && verb !== "replace"))
-    return inlineForm(fields, parts, (values) => applyCommand(command, parts, values), close);
-  const apply: ApplyOp = (options, variables) =>
+    return inlineForm(
+      fields,
+      parts,
+      (values) => applyCommand(command, parts, values),
+      close,
+      previewed ? call : undefined,
+    );
+  const apply: ApplyOp = ({ options, variables }) =>
     parts.actions.edits.change(verb, what, { ...options, ...fixed }, variables);
   return opForm({ verb, what, key: field.key, initial: field.initial ?? "" }, parts, apply, close);
 }
@@ -169,7 +195,7 @@ export function editButtons(
     releaseFocus(slot);
     slot.replaceChildren();
     for (const opener of openers) opener.setAttribute("aria-expanded", "false");
-    parts.store.set({ picking: null });
+    parts.store.set({ picking: null, edited: [] });
   };
   for (const command of verbs) {
     const { verb, name, title, fields } = command;
@@ -202,6 +228,7 @@ export function showForm(slot: HTMLElement, form: HTMLFormElement): void {
   const first = form.querySelector("input");
   first?.focus();
   first?.select();
+  if (!first) form.querySelector("button")?.focus(); // Enter applies, Escape closes
 }
 
 /** A pencil that opens a form in `slot`, and closes it again. */

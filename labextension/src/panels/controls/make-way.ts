@@ -1,43 +1,63 @@
-// The minimap and the legend make way for what was clicked last: they are in the upper corner while it is below them.
+// The minimap and the legend make way for what was clicked last and for what an edit has made: they are in the upper corner
+// while that is below them.
 import type { Parts } from "../../interaction/parts";
-import { type Box, boxOf } from "../../protocol/scene";
+import { at, BADGE, type Box, boxOf, OPEN } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
 
 /** Pixels between a control and the border. */
 const MARGIN = 8;
 /** Milliseconds without a move of the camera. */
 const REST = 80;
+/** What was clicked counts as much as so many items of an edit, and no more of those are looked at. */
+const CLICKED = 100;
+
+/** A box on the screen that is not to be covered. */
+export interface Clear {
+  readonly box: Box;
+  readonly weight: number;
+}
 
 /** Have controls make way; each is in a lower corner, and in the upper one above it with the class "tgw-up". */
 export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[]): void {
   let timer = 0;
+  const boxesToClear = (): Clear[] => {
+    const { picked, scene, paint, camera } = store.value;
+    if (!scene || !paint) return [];
+    const onScreen = (item: number, weight: number): Clear => {
+      const { x, y, width, height } = boxOf(scene.box, item);
+      const size = { width: width * camera.zoom, height: height * camera.zoom };
+      return { box: { ...toScreen(camera, x, y), ...size }, weight };
+    };
+    const clicked = scene.byKey.get(picked) ?? 0;
+    const clear = clicked > 0 ? [onScreen(clicked, CLICKED)] : [];
+    for (let item = 1; item < scene.length && clear.length <= CLICKED; item++)
+      if (at(paint.fresh, item) === 1 && at(scene.kind, item) !== OPEN && at(scene.kind, item) !== BADGE)
+        clear.push(onScreen(item, 1));
+    return clear;
+  };
   const update = () => {
-    const { drawn, picked, scene, camera } = store.value;
-    if (!drawn || !scene) return;
-    const item = scene.byKey.get(picked) ?? 0;
-    const { x, y, width, height } = boxOf(scene.box, item);
-    const size = { width: width * camera.zoom, height: height * camera.zoom };
-    const clicked = { ...toScreen(camera, x, y), ...size };
+    if (!store.value.drawn) return;
+    const clear = boxesToClear();
     for (const control of controls) {
-      const place = {
-        x: control.offsetLeft,
-        y: MARGIN,
-        width: control.offsetWidth,
-        height: control.offsetHeight,
-      };
-      const below = stage.viewport.height - place.height - MARGIN;
-      control.classList.toggle("tgw-up", item > 0 && isBetterUp(place, below, clicked));
+      const { offsetLeft, offsetWidth, offsetHeight } = control;
+      const place = { x: offsetLeft, y: MARGIN, width: offsetWidth, height: offsetHeight };
+      const below = stage.viewport.height - offsetHeight - MARGIN;
+      control.classList.toggle("tgw-up", isBetterUp(place, below, clear));
     }
   };
-  store.watch(["drawn", "picked", "scene", "camera"], () => {
+  store.watch(["drawn", "picked", "scene", "paint", "camera"], () => {
     clearTimeout(timer);
     timer = window.setTimeout(update, REST);
   });
 }
 
-/** Whether a control lies over a box when it is at the height `below`, and not where it is. */
-export function isBetterUp(place: Box, below: number, box: Box): boolean {
-  return isOver({ ...place, y: below }, box) && !isOver(place, box);
+/** Whether a control covers less at its place above than at the height `below`. */
+export function isBetterUp(place: Box, below: number, clear: readonly Clear[]): boolean {
+  return covered({ ...place, y: below }, clear) > covered(place, clear);
+}
+
+function covered(place: Box, clear: readonly Clear[]): number {
+  return clear.reduce((sum, { box, weight }) => sum + (isOver(place, box) ? weight : 0), 0);
 }
 
 function isOver(a: Box, b: Box): boolean {

@@ -1,4 +1,6 @@
 // What the marks of the drawing mean: one table for the legend and for the tooltip of the mark under the pointer.
+
+import type { Parts } from "../../interaction/parts";
 import {
   at,
   BADGE,
@@ -13,13 +15,16 @@ import {
   SOURCE_MARK,
 } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
+import { edgeValue } from "../../render/canvas/edge-labels";
 import type { Screen } from "../../state/store";
 
-type Marked = Pick<Screen, "picked" | "hitNames" | "warned" | "edited" | "controls">;
+type Marked = Pick<Screen, "picked" | "hitNames" | "hitOps" | "warned" | "edited" | "controls">;
 
 /** A kind of mark: its meaning, and which items or edges have it. */
 interface Mark {
+  /** With "#" for the number that the mark has. */
   readonly meaning: string;
+  readonly number?: (scene: Scene, itemOrEdge: number) => number;
   readonly item?: (scene: Scene, paint: Paint, item: number) => boolean;
   readonly edge?: (scene: Scene, paint: Paint, edge: number) => boolean;
   readonly screen?: (screen: Marked) => boolean;
@@ -61,10 +66,11 @@ const stack = ({ x, y, width, height }: Box, scale: number): Box => ({
 const isBox = ({ kind }: Scene, item: number) => at(kind, item) !== OPEN;
 const covered = (paint: Paint, item: number, much: number) => at(paint.coverage, item) === much;
 
+export const STACKED = "Stacked box: a closed scope; double-click it to open it.";
 // biome-ignore format: one mark per line
 const MARKS: readonly Mark[] = [
-  { meaning: "Stacked box: a closed scope; double-click it to open it.", item: ({ kind }, _, item) => at(kind, item) === CLOSED, place: stack },
-  { meaning: "×8 on a box: a group of so many alike.", item: ({ members, kind }, _, item) => at(members, item) > 1 && at(kind, item) === CLOSED, place: upperRight },
+  { meaning: STACKED, item: ({ kind }, _, item) => at(kind, item) === CLOSED, place: stack },
+  { meaning: "×# on a box: a group of # siblings.", number: ({ members }, item) => at(members, item), item: ({ members, kind }, _, item) => at(members, item) > 1 && at(kind, item) === CLOSED, place: upperRight },
   { meaning: "Dashed frame: a group of siblings, not a scope.", item: ({ members, kind }, _, item) => at(members, item) > 0 && at(kind, item) === OPEN },
   { meaning: "Arrow on a box, or double frame: it calls a function; double-click to open that.", item: ({ door, kind }, _, item) => at(door, item) === 1 || (at(door, item) === 2 && at(kind, item) === CLOSED) },
   { meaning: "⟲: a while loop.", item: ({ loop }, _, item) => at(loop, item) > 0 },
@@ -85,7 +91,8 @@ const MARKS: readonly Mark[] = [
   { meaning: "✓ on a box: its values in the last run are finite.", item: (scene, paint, item) => at(paint.probed, item) === 1 && isBox(scene, item), place: atSide(1) },
   { meaning: "! on a box: NaN or infinity in the last run.", item: (scene, paint, item) => at(paint.probed, item) === 2 && isBox(scene, item), place: atSide(1) },
   { meaning: "Text on a line: the shape of its tensor, or its value in the last run.", edge: ({ tensors, edgeLabels, source }, paint, edge) => at(tensors, edge) > 0 && Boolean(paint.values[at(source, edge)] || (at(tensors, edge) === 1 && edgeLabels[edge])) },
-  { meaning: "×12 on a line: so many tensors.", edge: ({ tensors }, _, edge) => at(tensors, edge) > 1 },
+  { meaning: "Dot on a line: a value of the last run; point at the line to read it.", edge: (scene, { values }, edge) => edgeValue(scene, edge, values) !== "" },
+  { meaning: "×# on a line: # tensors.", number: ({ tensors }, edge) => at(tensors, edge), edge: ({ tensors }, _, edge) => at(tensors, edge) > 1 },
   { meaning: "Dashed line: control inputs only.", edge: ({ tensors }, _, edge) => at(tensors, edge) === 0 },
   { meaning: "Thick line: a large tensor, or many.", edge: ({ bytes, tensors }, _, edge) => at(tensors, edge) > 0 && (at(bytes, edge) > 1000 || at(tensors, edge) > 1) },
   { meaning: "⟲ on a line: to the next iteration of a loop.", edge: ({ back }, _, edge) => at(back, edge) > 0 },
@@ -93,24 +100,41 @@ const MARKS: readonly Mark[] = [
   { meaning: "Pale line: to or from ops without consumers.", edge: ({ source, target }, paint, edge) => at(paint.unused, at(source, edge)) + at(paint.unused, at(target, edge)) > 0 },
   { meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.", screen: ({ picked }) => picked !== "" },
   { meaning: "Pink frame: found by the search.", screen: ({ hitNames }) => hitNames.length > 0 },
+  { meaning: "Pink frame with a number: a match of the pattern.", screen: ({ hitOps }) => hitOps.length > 0 },
   { meaning: "Red frame: named by the message below.", screen: ({ warned }) => warned.length > 0 },
-  { meaning: "Purple frame: changed by the edit at the pointer.", screen: ({ edited }) => edited.length > 0 },
+  { meaning: "Purple frame: changed by the edit at the pointer, or in the preview.", screen: ({ edited }) => edited.length > 0 },
 ];
 
-/** The meanings of the marks that are in the drawing. */
+/** The meanings of the marks that are in the drawing; of a mark with a number, with the largest that is there. */
 export function meaningsIn(scene: Scene | null, paint: Paint | null, screen: Marked): string[] {
   if (!scene || !paint) return [];
-  const anyOf = (length: number, first: number, test: (one: number) => boolean) => {
-    for (let one = first; one < length; one++) if (test(one)) return true;
-    return false;
-  };
   const isDrawn = (edge: number) => screen.controls || at(scene.tensors, edge) > 0;
-  return MARKS.filter(
-    ({ item, edge, screen: test }) =>
-      test?.(screen) ||
-      (item && anyOf(scene.length, 1, (one) => item(scene, paint, one))) ||
-      (edge && anyOf(scene.edges, 0, (one) => isDrawn(one) && edge(scene, paint, one))),
-  ).map(({ meaning }) => meaning);
+  return MARKS.flatMap((mark) => {
+    const { item, edge, screen: test } = mark;
+    let example = -1;
+    if (item) example = exampleOf(mark, scene, scene.length, (one) => one > 0 && item(scene, paint, one));
+    if (edge) example = exampleOf(mark, scene, scene.edges, (one) => isDrawn(one) && edge(scene, paint, one));
+    return example >= 0 || test?.(screen) ? [meaningOf(mark, scene, example)] : [];
+  });
+}
+
+/** The item or edge with a mark, of a mark with a number that with the largest; -1 if there is none. */
+function exampleOf(mark: Mark, scene: Scene, count: number, has: (one: number) => boolean): number {
+  let example = -1;
+  for (let one = 0; one < count && (example < 0 || mark.number); one++) {
+    if (!has(one)) continue;
+    if (example < 0 || numberOf(mark, scene, one) > numberOf(mark, scene, example)) example = one;
+  }
+  return example;
+}
+
+function numberOf({ number }: Mark, scene: Scene, itemOrEdge: number): number {
+  return number?.(scene, itemOrEdge) ?? 0;
+}
+
+function meaningOf(mark: Mark, scene: Scene, itemOrEdge: number): string {
+  if (!mark.number) return mark.meaning;
+  return mark.meaning.replaceAll("#", String(numberOf(mark, scene, itemOrEdge)));
 }
 
 /** The meanings of the marks of an item; `box` is where it is, `point` the pointer. */
@@ -124,16 +148,27 @@ export function meaningsAt(
   const found = MARKS.filter((mark) => mark.item?.(scene, paint, item)).filter(({ place }) =>
     isIn(place ? place(box, scale) : box, point),
   );
-  return found.map(({ meaning }) => meaning);
+  return found.map((mark) => meaningOf(mark, scene, item));
 }
 
 /** The meanings of the marks of an edge. */
 export function meaningsOfEdge(scene: Scene, paint: Paint, edge: number): string[] {
-  return MARKS.filter((mark) => mark.edge?.(scene, paint, edge)).map(({ meaning }) => meaning);
+  return MARKS.filter((mark) => mark.edge?.(scene, paint, edge)).map((mark) => meaningOf(mark, scene, edge));
 }
 
 /** How far outside of its box a mark may be, in CSS pixels. */
-export const MARK_REACH = 18;
+const MARK_REACH = 18;
+
+/** The item of which a mark is at a point of the canvas, also beside its box, with the meanings of its marks there. */
+export function markedAt({ store, stage }: Parts, item: number, point: Point): [number, string[]] {
+  const { scene, paint, camera } = store.value;
+  if (!scene || !paint) return [item, []];
+  for (const one of item > 0 ? [item] : stage.itemsNear(point, MARK_REACH)) {
+    const found = meaningsAt(scene, paint, one, { box: stage.screenBox(one), point, zoom: camera.zoom });
+    if (found.length > 0) return [one, found];
+  }
+  return [item, []];
+}
 
 function isIn({ x, y, width, height }: Box, point: Point): boolean {
   return point.x >= x && point.x <= x + width && point.y >= y && point.y <= y + height;

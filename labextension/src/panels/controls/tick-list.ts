@@ -1,6 +1,6 @@
 // The list of a scope's tensors, some of which the user ticks as input or output. Enter marks them, Escape closes.
 import type { Parts } from "../../interaction/parts";
-import type { Crossing } from "../../protocol/messages";
+import type { BoundaryTensor } from "../../protocol/messages";
 import { breakableName, button, element, uniqueId } from "../dom";
 import { placeMenu } from "./menus";
 
@@ -55,7 +55,7 @@ export function createTickList({ store, stage }: Parts): HTMLElement {
   return root;
 }
 
-function entry({ tensor, about, proposed }: Crossing): HTMLElement {
+function entry({ tensor, about, proposed }: BoundaryTensor): HTMLElement {
   const box = element("input", { type: "checkbox", value: tensor });
   box.checked = proposed;
   const type = element("span", { class: "tgw-dtype" }, about);

@@ -156,7 +156,7 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
     const width = control.closest(".tfgraphwidget")?.clientWidth ?? 0;
     if (width === 0 || narrow === width < NARROW) return;
     narrow = width < NARROW;
-    store.set({ panelOpen: !narrow });
+    store.set({ panelOpen: !narrow, isDrawer: narrow });
   });
   queueMicrotask(() => {
     const root = control.closest(".tfgraphwidget");

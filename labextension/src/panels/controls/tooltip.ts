@@ -1,12 +1,12 @@
 // The tooltip beside the pointer: full name, type or size.
 import type { Parts } from "../../interaction/parts";
-import { at, type Paint, type Scene } from "../../protocol/scene";
+import { at, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
-import { edgeLabelText } from "../../render/canvas/edge-labels";
+import { edgeValue } from "../../render/canvas/edge-labels";
 import { tensorRoute } from "../../render/canvas/tensor-route";
 import { breakableName, element } from "../dom";
 import { aboutText, edgeText } from "./descriptions";
-import { MARK_REACH, meaningsAt, meaningsOfEdge } from "./meanings";
+import { markedAt, meaningsOfEdge } from "./meanings";
 
 export interface Tooltip {
   readonly root: HTMLElement;
@@ -14,7 +14,8 @@ export interface Tooltip {
   move(item: number, point: Point, edge?: number): void;
 }
 
-export function createTooltip({ store, stage }: Parts): Tooltip {
+export function createTooltip(parts: Parts): Tooltip {
+  const { store, stage } = parts;
   const name = element("div", { class: "tgw-tooltip-name" });
   const about = element("div", { class: "tgw-tooltip-about" });
   const marks = element("div", { class: "tgw-tooltip-about tgw-tooltip-marks" });
@@ -23,19 +24,10 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
   store.watch(["hover", "hoverEdge"], () => {
     root.hidden = true;
   });
-  /** The item, or the one whose mark is at the pointer beside it; and the meanings of its marks there. */
-  const findMarked = (scene: Scene, paint: Paint, item: number, point: Point): [number, string[]] => {
-    const { zoom } = store.value.camera;
-    for (const one of item > 0 ? [item] : stage.itemsNear(point, MARK_REACH)) {
-      const found = meaningsAt(scene, paint, one, { box: stage.screenBox(one), point, zoom });
-      if (found.length > 0) return [one, found];
-    }
-    return [item, []];
-  };
   const describe = (hovered: number, point: Point, edge: number): Content => {
     const { scene, paint, connecting } = store.value;
     if (!scene || !paint) return NOTHING;
-    const [item, meanings] = connecting ? [hovered, []] : findMarked(scene, paint, hovered, point);
+    const [item, meanings] = connecting ? [hovered, []] : markedAt(parts, hovered, point);
     if (item > 0) {
       const why = connecting?.refused?.get(scene.names[item] ?? "") ?? "";
       return {
@@ -47,12 +39,11 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
     }
     if (edge < 0) return NOTHING;
     const [title = "", ...ends] = edgeText(scene, edge, tensorRoute(scene, edge));
-    const label = edgeLabelText(scene, edge, paint.values);
-    const value = label === edgeLabelText(scene, edge) ? [] : [label];
+    const value = edgeValue(scene, edge, paint.values);
     return {
       ...NOTHING,
       title,
-      text: [...value, ...ends].join("\n"),
+      text: (value ? [value, ...ends] : ends).join("\n"),
       meanings: meaningsOfEdge(scene, paint, edge),
     };
   };

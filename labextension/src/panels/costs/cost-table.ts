@@ -1,7 +1,7 @@
 // The table of costs: a row for each op or scope, sorted by the column whose head was clicked. A row shows its op in the
 // drawing; what is selected there is the marked row.
 import type { Parts } from "../../interaction/parts";
-import type { Costed, CostRow, CostsRequest } from "../../protocol/messages";
+import type { CostRow, CostsRequest, CostTable } from "../../protocol/messages";
 import { button, element, setAttributes, taskButton } from "../dom";
 import { createFeedSlot } from "../forms/feed-form";
 
@@ -81,9 +81,10 @@ export function createCostTable(parts: Parts): HTMLElement {
   );
   root.append(tools, feeding.slot, table, more, notice);
 
-  const render = (answer: Costed) => {
+  const render = (answer: CostTable) => {
     const most = Math.max(...answer.rows.map((row) => costOf(row, request.by)), 0);
-    body.replaceChildren(...answer.rows.map((row) => rowOf(row, request.by, most, parts)));
+    const total = costOf(answer.total, request.by);
+    body.replaceChildren(...answer.rows.map((row) => rowOf(row, request.by, { most, total }, parts)));
     foot.replaceChildren(totalOf(answer.total));
     table.toggleAttribute("data-measured", answer.measured !== "");
     for (const cell of head.children)
@@ -138,7 +139,13 @@ function costOf(row: CostRow, by: By): number {
   return by === "name" ? 0 : row[by];
 }
 
-function rowOf(row: CostRow, by: By, most: number, parts: Parts): HTMLElement {
+/** The whole name above the numbers: of long ones the end is shown, which tells ops of one kind apart. */
+function rowOf(
+  row: CostRow,
+  by: By,
+  { most, total }: { most: number; total: number },
+  parts: Parts,
+): HTMLElement {
   const last = row.name.replace(/\/$/, "");
   const name = button(
     { class: "tgw-link tgw-cost-name", title: `${row.name}${row.type ? ` · ${row.type}` : ""}` },
@@ -154,7 +161,16 @@ function rowOf(row: CostRow, by: By, most: number, parts: Parts): HTMLElement {
   const entry = element(
     "tr",
     { "data-name": row.name, "data-rank": row.rank },
-    element("th", { scope: "row" }, name),
+    element(
+      "th",
+      { scope: "row" },
+      name,
+      element(
+        "span",
+        { class: "tgw-cost-share", title: "Share of the total" },
+        shareText(costOf(row, by), total),
+      ),
+    ),
     ...cells,
   );
   entry.addEventListener("click", (event) => {
@@ -166,6 +182,14 @@ function rowOf(row: CostRow, by: By, most: number, parts: Parts): HTMLElement {
 function totalOf(total: CostRow): HTMLElement {
   const cells = COLUMNS.slice(1).map(({ by }) => element("td", {}, costText(costOf(total, by), by)));
   return element("tr", {}, element("th", { scope: "row" }, "Total"), ...cells);
+}
+
+/** How much of the total: "12 %"; "" where nothing is known. */
+export function shareText(value: number, total: number): string {
+  if (value <= 0 || total <= 0) return "";
+  const percent = (100 * value) / total;
+  if (percent < 0.1) return "< 0.1 %";
+  return `${percent.toFixed(percent < 9.95 ? 1 : 0)} %`;
 }
 
 const PREFIXES = ["", "k", "M", "G", "T", "P"];

@@ -26,8 +26,8 @@ export async function savePicture(parts: Parts, suffix: Suffix, whole: boolean):
   actions.showStatus({ kind: "notice", text: "Drawing the picture …" });
   try {
     const answer = await actions.picture({ suffix, whole, area, colors: colorsOf(stage) });
-    if (answer?.type === "refused") return { done: false, why: answer.why };
-    if (answer?.type !== "pictured") return { done: false };
+    if (answer?.type === "refusal") return { done: false, why: answer.why };
+    if (answer?.type !== "picture_reply") return { done: false };
     download(answer.name, answer.buffer);
     actions.showStatus({ kind: "notice", text: `Downloaded ${answer.name}.` });
     return { done: true };

@@ -1,11 +1,14 @@
 // The form of Replace and Insert: an op type or a function of the notebook, its parameters, the name and scope of its ops.
-import { type Options, quote } from "../../interaction/edits";
+import { type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import type { Described, OpType } from "../../protocol/messages";
+import type { FormReply, OpType } from "../../protocol/messages";
+import { createEditPreview } from "../controls/edit-preview";
 import { labeledField, TEXT } from "../controls/form-fields";
 import { element, whileBusy } from "../dom";
 import { createOpSearch } from "./op-search";
 import { type ParameterField, parameterField } from "./parameter-field";
+
+type Entries = readonly (readonly [name: string, value: string])[];
 
 export interface OpFormTarget {
   readonly verb: "insert" | "replace";
@@ -13,10 +16,16 @@ export interface OpFormTarget {
   /** The argument of the edit that is the op type. */
   readonly key: string;
   readonly initial: string;
+  /** Of another edit, which is previewed: the label of the field, what is below and before it … */
+  readonly label?: string;
+  readonly hint?: string;
+  readonly before?: readonly HTMLElement[];
+  /** … and the edit, for the name in the field, which may be text, and the parameters that differ from their defaults. */
+  readonly call?: (name: string, attributes: Entries, isVariable: boolean) => EditCall | null;
 }
 
-/** What the form is filled in with; `variables` are the arguments that name variables of the notebook. */
-export type ApplyOp = (options: Options, variables: readonly string[]) => Promise<boolean>;
+/** What the form is filled in with, as an edit. */
+export type ApplyOp = (call: EditCall) => Promise<boolean>;
 
 export function opForm(
   target: OpFormTarget,
@@ -28,12 +37,13 @@ export function opForm(
   const what = [...target.what];
   const details = element("div", { class: "tgw-op-parameters" });
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
-  let described: Described | null = null;
+  let described: FormReply | null = null;
   let fields: readonly ParameterField[] = [];
   let naming: Naming | null = null;
   let shown = "";
   let describing: Promise<unknown> = Promise.resolve();
   const describe = (found: OpType | null) => {
+    latest = found;
     const wanted = found ? `${found.kind} ${found.name}` : "";
     if (wanted === shown) return;
     shown = wanted;
@@ -45,22 +55,44 @@ export function opForm(
     if (shown !== wanted) return;
     described = answer;
     fields = (answer?.parameters ?? []).map(parameterField);
-    naming = answer ? nameFields(answer.scope) : null;
+    naming = answer && !target.call ? nameFields(answer.scope) : null;
     details.replaceChildren(...contents(answer, fields, naming));
+    preview?.update(true);
   };
   const search = createOpSearch(parts, { verb, what }, describe);
   search.input.name = key;
   search.input.value = initial;
-  const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
+  const submit = element(
+    "button",
+    { type: "submit", class: "tgw-button" },
+    target.call ? "Replace all" : "Apply",
+  );
+  const callOf = (found: OpType | null): EditCall | null => {
+    const name = search.input.value.trim();
+    if (name === "") return null;
+    const isFunction = found?.kind === "function";
+    if (target.call) return target.call(name, entriesOf(fields), isFunction);
+    const options = { [key]: isFunction ? name : quote(name), ...attributes(fields), ...naming?.options() };
+    return { verb, what, options, variables: isFunction ? [key] : [] };
+  };
+  let latest: OpType | null = null;
+  const preview = target.call && createEditPreview(parts, () => callOf(latest));
   const form = element(
     "form",
     { class: "tgw-inline tgw-op-form", novalidate: true },
-    labeledField("Op type", search.input),
+    ...(target.before ?? []),
+    labeledField(target.label ?? "Op type", search.input),
     search.list,
+    ...(target.hint ? [element("p", { class: "tgw-hint" }, target.hint)] : []),
     details,
     error,
+    ...(preview ? [preview.root] : []),
     submit,
   );
+  const end = () => {
+    preview?.close();
+    close();
+  };
   const refuse = (why: string, argument = "") => {
     const field = fields.find(({ name }) => name === argument);
     field?.refuse(why);
@@ -72,13 +104,11 @@ export function opForm(
     const found = await search.chosen();
     describe(found);
     await describing;
-    const name = search.input.value.trim();
-    if (name === "") return refuse("Choose an op type, or a function of the notebook.");
+    const call = callOf(found);
+    if (!call) return refuse("Choose an op type, or a function of the notebook.");
     const wrong = fields.filter((field) => field.check() !== "");
     if (wrong.length > 0) return wrong[0]?.root.querySelector<HTMLElement>("input, select")?.focus();
-    const isFunction = found?.kind === "function";
-    const options = { [key]: isFunction ? name : quote(name), ...attributes(fields), ...naming?.options() };
-    if (await apply(options, isFunction ? [key] : [])) return close();
+    if (await apply(call)) return end();
     const { status } = parts.store.value;
     refuse(status?.text ?? "", status?.argument);
     parts.store.set({ status: null }); // the form says it
@@ -90,23 +120,28 @@ export function opForm(
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
-    close();
+    end();
   });
-  form.addEventListener("input", () => described && refuse(""));
+  form.addEventListener("input", () => {
+    if (described) refuse("");
+    preview?.update();
+  });
   return form;
+}
+
+function entriesOf(fields: readonly ParameterField[]): Entries {
+  return fields.map((field) => [field.name, field.value()] as const).filter(([, value]) => value !== "");
 }
 
 /** The parameters that differ from their defaults, as an argument of the edit. */
 function attributes(fields: readonly ParameterField[]): Options {
-  const entries = fields
-    .map((field) => [field.name, field.value()] as const)
-    .filter(([, value]) => value !== "");
+  const entries = entriesOf(fields);
   if (entries.length === 0) return {};
   return { attributes: `{${entries.map(([name, value]) => `${quote(name)}: ${value}`).join(", ")}}` };
 }
 
 function contents(
-  described: Described | null,
+  described: FormReply | null,
   fields: readonly ParameterField[],
   naming: Naming | null,
 ): readonly HTMLElement[] {
@@ -138,8 +173,8 @@ function nameFields(proposal: string): Naming {
   scope.value = proposal.slice(0, start).replace(/\/$/, "");
   const options = (): Options => {
     const typed = name.value.trim() || proposal.slice(start);
-    const into = [scope.value.trim().replace(/\/+$/, ""), typed].filter(Boolean).join("/");
-    return into === proposal ? {} : { into: quote(into) };
+    const whole = [scope.value.trim().replace(/\/+$/, ""), typed].filter(Boolean).join("/");
+    return whole === proposal ? {} : { name: quote(whole) };
   };
   return { rows: [labeledField("Name", name), labeledField("Scope", scope)], options };
 }

@@ -2,13 +2,14 @@
 import type { Actions } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
 import type { SelectionVerb } from "../../interaction/selection-commands";
-import type { Around, Door, Inspected } from "../../protocol/messages";
+import type { CalledFunction, ControlFlowContext, InspectReply } from "../../protocol/messages";
 import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
-import { commandsFor, GRAPH_COMMANDS } from "../controls/edit-commands";
+import { commandsFor } from "../controls/edit-commands";
 import { commandForm, editButtons, pencilButton } from "../controls/edit-form";
 import { breakableName, button, element, ICONS, icon, releaseFocus } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
+import { graphCommands } from "./graph-commands";
 import { createOpDetails } from "./op-details";
 import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
 
@@ -33,12 +34,10 @@ export function createInspector(parts: Parts): HTMLElement {
 /** Shown while nothing is inspected: edits of the whole graph. */
 function wholeGraph(parts: Parts): HTMLElement {
   const hint = element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
-  const title = element("p", { class: "tgw-label" }, "Whole graph");
-  const edits = parts.readOnly ? [] : [title, editButtons("Edit the whole graph", GRAPH_COMMANDS, parts)];
-  return element("div", { class: "tgw-field" }, hint, ...edits);
+  return element("div", { class: "tgw-field" }, hint, ...(parts.readOnly ? [] : [graphCommands(parts)]));
 }
 
-function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {
+function contents(details: InspectReply, parts: Parts, examined: HTMLElement): HTMLElement[] {
   const go = (name: string) => void parts.actions.reveal(name);
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
@@ -75,7 +74,7 @@ function edgeStates(name: string, { value: { scene, paint } }: Store): string[] 
 }
 
 /** The type of an op, which can be replaced by another. */
-function typeFact(details: Inspected, parts: Parts): HTMLElement[] {
+function typeFact(details: InspectReply, parts: Parts): HTMLElement[] {
   const replace = commandsFor(details).find(({ verb }) => verb === "replace");
   const slot = element("div", { class: "tgw-form-slot" });
   const shown = element("div", { class: "tgw-titled" }, element("span", {}, breakableName(details.op_type)));
@@ -86,7 +85,7 @@ function typeFact(details: Inspected, parts: Parts): HTMLElement[] {
   return [element("dt", {}, "Type"), element("dd", {}, shown), slot];
 }
 
-function commandButtons(details: Inspected, parts: Parts): HTMLElement {
+function commandButtons(details: InspectReply, parts: Parts): HTMLElement {
   return editButtons(
     details.op_type === "" ? "Edit this scope" : "Edit this op",
     commandsFor(details),
@@ -120,28 +119,31 @@ function markButtons(name: string, { actions }: Parts): HTMLElement {
 
 // The functions that an op calls, with buttons that enter them, and the loops and conditionals around an op.
 
-export function functionText({ label, function: name, ops }: Door): string {
+export function functionText({ label, function: name, ops }: CalledFunction): string {
   return `Enter ${label ? `${label}: ` : ""}${name} (${sizeText(ops, 0)})`;
 }
 
-export function contextText({ kind, name, ops }: Around): string {
+export function contextText({ kind, name, ops }: ControlFlowContext): string {
   return `in ${kind} '${name}' (${sizeText(ops, 0)})`;
 }
 
-export function functionsAndContexts({ name, doors, around }: Inspected, { actions }: Parts): HTMLElement[] {
-  const ways = doors.map((door) =>
+export function functionsAndContexts(
+  { name, called_functions, contexts }: InspectReply,
+  { actions }: Parts,
+): HTMLElement[] {
+  const links = called_functions.map((called) =>
     button(
-      { class: "tgw-button tgw-door", "data-label": door.label, title: functionText(door) },
-      () => actions.enter(name, door.label),
+      { class: "tgw-button tgw-door", "data-label": called.label, title: functionText(called) },
+      () => actions.enter(name, called.label),
       icon(ICONS.enter),
-      element("span", {}, functionText(door)),
+      element("span", {}, functionText(called)),
     ),
   );
-  const list = element("ul", { class: "tgw-around" });
-  for (const one of around) list.append(element("li", {}, contextText(one)));
+  const list = element("ul", { class: "tgw-contexts" });
+  for (const one of contexts) list.append(element("li", {}, contextText(one)));
   return [
-    ...(ways.length > 0 ? [element("div", { class: "tgw-doors" }, ...ways)] : []),
-    ...(around.length > 0 ? [list] : []),
+    ...(links.length > 0 ? [element("div", { class: "tgw-functions" }, ...links)] : []),
+    ...(contexts.length > 0 ? [list] : []),
   ];
 }
 

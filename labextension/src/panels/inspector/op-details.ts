@@ -1,6 +1,6 @@
 // Inspector: current value, preview, signature, documentation and creation site of an op.
 import type { Parts } from "../../interaction/parts";
-import type { Examined, Inspected } from "../../protocol/messages";
+import type { ExamineReply, InspectReply } from "../../protocol/messages";
 import { copyTools } from "../controls/copy-button";
 import { breakableName, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
 import { variableButton } from "../forms/variable-form";
@@ -33,19 +33,19 @@ export function createOpDetails(parts: Parts): HTMLElement {
 }
 
 /** What the value, signature and documentation depend on: not on consumers, so that a clone requests nothing. */
-export function examinedKey({ name, op_type, attributes, doors, outputs }: Inspected): string {
+export function examinedKey({ name, op_type, attributes, called_functions, outputs }: InspectReply): string {
   const types = op_type === "" ? [] : outputs.map(({ dtype, shape }) => [dtype, shape]);
-  return JSON.stringify([name, op_type, attributes, doors, types]);
+  return JSON.stringify([name, op_type, attributes, called_functions, types]);
 }
 
 /** Whether a reply is about the inspected item. */
-export function isAbout(examined: Examined | null, details: Inspected | null): boolean {
+export function isAbout(examined: ExamineReply | null, details: InspectReply | null): boolean {
   return examined !== null && examined.name === details?.name;
 }
 
 type ReadAgain = (name: string) => Promise<void>;
 
-function folds(shown: Examined, open: Set<string>, again: ReadAgain, from: Parts): HTMLElement[] {
+function folds(shown: ExamineReply, open: Set<string>, again: ReadAgain, from: Parts): HTMLElement[] {
   const parts: [string, HTMLElement[]][] = [
     ["Value", currentValue(shown, again, from)],
     ["Preview", shown.images.map((image, _, all) => preview(image, scaleOf(image, all.length)))],
@@ -72,7 +72,7 @@ function fold(title: string, held: HTMLElement[], open: Set<string>): HTMLElemen
   return entry;
 }
 
-function currentValue({ name, value, why }: Examined, again: ReadAgain, parts: Parts): HTMLElement[] {
+function currentValue({ name, value, why }: ExamineReply, again: ReadAgain, parts: Parts): HTMLElement[] {
   const variable = parts.readOnly ? [] : variableButton(name, parts);
   if (!value) return why ? [element("p", { class: "tgw-hint" }, why), ...variable] : [];
   const refresh = taskButton(
@@ -88,7 +88,7 @@ function currentValue({ name, value, why }: Examined, again: ReadAgain, parts: P
   ];
 }
 
-function documentation({ about, arguments: held }: Examined): HTMLElement[] {
+function documentation({ about, arguments: held }: ExamineReply): HTMLElement[] {
   return [
     ...(held.length > 0 ? [entries(held)] : []),
     ...(about ? [element("p", { class: "tgw-doc tgw-about" }, ...withCode(about))] : []),

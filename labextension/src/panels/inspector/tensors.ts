@@ -2,7 +2,7 @@
 import { opName } from "../../interaction/actions";
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import type { Inspected, Tensor } from "../../protocol/messages";
+import type { InspectReply, Tensor } from "../../protocol/messages";
 import { inlineForm, pencilButton } from "../controls/edit-form";
 import { moreEntry, opLink } from "../controls/name-list";
 import { breakableName, button, element, ICONS, icon, taskButton } from "../dom";
@@ -21,7 +21,7 @@ export function titledField(title: string, body: HTMLElement, ...tools: HTMLElem
   return element("div", { class: "tgw-field" }, head, body);
 }
 
-export function inputsOf({ name, op_type: type, inputs }: Inspected, parts: Parts, go: Go): HTMLElement[] {
+export function inputsOf({ name, op_type: type, inputs }: InspectReply, parts: Parts, go: Go): HTMLElement[] {
   if (inputs.length === 0) return [];
   const entries = inputs.slice(0, PEERS).map((tensor, k) => {
     const slot = element("div", { class: "tgw-form-slot" });
@@ -40,7 +40,11 @@ export function inputsOf({ name, op_type: type, inputs }: Inspected, parts: Part
   return [titledField(`Inputs (${inputs.length})`, listOf(entries, inputs.length))];
 }
 
-export function outputsOf({ name, op_type: type, outputs }: Inspected, parts: Parts, go: Go): HTMLElement[] {
+export function outputsOf(
+  { name, op_type: type, outputs }: InspectReply,
+  parts: Parts,
+  go: Go,
+): HTMLElement[] {
   if (outputs.length === 0) return [];
   const entries = outputs.slice(0, PEERS).map((tensor) => {
     const slot = element("div", { class: "tgw-form-slot" });
@@ -100,8 +104,8 @@ function tensorEntry(
 ): HTMLElement {
   const kind = [tensor.dtype, tensor.shape].filter(Boolean).join(" ");
   const about = element("span", { class: "tgw-dtype" }, kind);
-  const variable = tensor.seen && !parts.readOnly ? variableButton(tensor.name, parts) : [];
-  const seen = tensor.seen ? [valueEntry(tensor.seen), ...variable] : [];
+  const variable = tensor.value && !parts.readOnly ? variableButton(tensor.name, parts) : [];
+  const value = tensor.value ? [valueEntry(tensor.value), ...variable] : [];
   const [first, ...others] = tensor.peers;
   // An input comes from the op it is named after: once is enough.
   if (first === opName(tensor.name) && others.length === 0) {
@@ -111,7 +115,7 @@ function tensorEntry(
       opLink(first, go, breakableName(tensor.name)),
       ...tools,
     );
-    return element("li", {}, head, about, slot, ...seen);
+    return element("li", {}, head, about, slot, ...value);
   }
   const peers = element("ul", { class: "tgw-list", "aria-label": word });
   for (const peer of tensor.peers.slice(0, PEERS))
@@ -119,10 +123,14 @@ function tensorEntry(
   if (tensor.peers.length > PEERS) peers.append(moreEntry(tensor.peers.length - PEERS));
   const name = element("span", { class: "tgw-tensor" }, breakableName(tensor.name));
   const head = element("div", { class: "tgw-titled" }, name, ...tools);
-  return element("li", {}, head, about, slot, ...seen, peers);
+  return element("li", {}, head, about, slot, ...value, peers);
 }
 
-export function controlsOf({ name, control_inputs: names }: Inspected, parts: Parts, go: Go): HTMLElement[] {
+export function controlsOf(
+  { name, control_inputs: names }: InspectReply,
+  parts: Parts,
+  go: Go,
+): HTMLElement[] {
   if (names.length === 0) return [];
   const list = element("ul", { class: "tgw-list" });
   for (const waited of names.slice(0, PEERS)) {
@@ -145,7 +153,7 @@ export function controlsOf({ name, control_inputs: names }: Inspected, parts: Pa
   return [titledField(`Control inputs (${names.length})`, list)];
 }
 
-export function attributesOf({ name: op, attributes }: Inspected, parts: Parts): HTMLElement[] {
+export function attributesOf({ name: op, attributes }: InspectReply, parts: Parts): HTMLElement[] {
   if (attributes.length === 0) return [];
   const list = element("dl", { class: "tgw-facts tgw-attributes" });
   for (const { name, text: value, settable } of attributes) {

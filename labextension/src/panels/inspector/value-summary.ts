@@ -1,12 +1,12 @@
 // The value of a tensor in a run: the value itself, or its range and a histogram.
-import type { Seen } from "../../protocol/messages";
+import type { TensorValue } from "../../protocol/messages";
 import { element, setAttributes } from "../dom";
 import { preview, scaleOf } from "./preview";
 
 const HEIGHT = 28;
 const BAR = 8;
 
-export function valueEntry(seen: Seen, title = "Value in the last run"): HTMLElement {
+export function valueEntry(seen: TensorValue, title = "Value in the last run"): HTMLElement {
   const entry = element("div", { class: "tgw-seen", role: "group", "aria-label": title });
   if (seen.value) entry.append(element("code", { class: "tgw-seen-value" }, seen.value));
   if (seen.bars.length > 0) entry.append(histogram(seen));
@@ -19,7 +19,7 @@ export function valueEntry(seen: Seen, title = "Value in the last run"): HTMLEle
 }
 
 /** "(2, 3) · −1 … 2, mean 0.5, std 1" */
-export function rangeText({ shape, low, mean, std, high, nans, infs }: Seen): string {
+export function rangeText({ shape, low, mean, std, high, nans, infs }: TensorValue): string {
   const all = nans + infs > 0 ? "all others" : "all";
   const range =
     low === "" ? "" : low === high ? `${all} ${low}` : `${low} … ${high}, mean ${mean}, std ${std}`;
@@ -27,13 +27,13 @@ export function rangeText({ shape, low, mean, std, high, nans, infs }: Seen): st
 }
 
 /** "3 NaN, 1 infinite" */
-export function brokenText({ nans, infs }: Seen): string {
+export function brokenText({ nans, infs }: TensorValue): string {
   const parts = [nans > 0 ? `${nans.toLocaleString("en")} NaN` : ""];
   if (infs > 0) parts.push(`${infs.toLocaleString("en")} infinite`);
   return parts.filter(Boolean).join(", ");
 }
 
-function histogram({ bars, low, high }: Seen): SVGSVGElement {
+function histogram({ bars, low, high }: TensorValue): SVGSVGElement {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
   const most = Math.max(...bars, 1);

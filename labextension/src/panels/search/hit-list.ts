@@ -1,11 +1,11 @@
 // The list of search hits, grouped by scope.
-import type { Found, Hit } from "../../protocol/messages";
+import type { Hit, SearchReply } from "../../protocol/messages";
 import { scopesOf } from "../../state/search-results";
 import { breakableName, element } from "../dom";
 
 export interface HitList {
   readonly list: HTMLElement;
-  render(found: Found | null, query: string): void;
+  render(found: SearchReply | null, query: string): void;
 }
 
 /** `go` is called with the place of the hit that was clicked. */
@@ -15,7 +15,7 @@ export function createHitList(id: string, go: (place: number) => void): HitList 
     const entry = target instanceof Element ? target.closest(".tgw-hit") : null;
     if (entry) go(optionsOf(list).indexOf(entry));
   });
-  const render = (found: Found | null, query: string) => {
+  const render = (found: SearchReply | null, query: string) => {
     const again = list.getAttribute("data-query") === query;
     const { scrollTop } = list;
     let place = 0;

@@ -14,6 +14,7 @@ export const EXAMPLES: readonly { readonly text: string; readonly what: string }
   { text: "device:GPU", what: "device of the op" },
   { text: "scope:net/block1", what: "all ops in a name scope" },
   { text: "is:trainable", what: "or variable, constant, input, loop, door, stateful" },
+  { text: "pattern:Relu(BiasAdd(x, b=Const))", what: "the ops of a structure, wherever it fits" },
   { text: "/^net.*_\\d+$/", what: "a regular expression; (?i) ignores case" },
 ];
 

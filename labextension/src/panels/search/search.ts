@@ -1,8 +1,10 @@
 // The search field: a combobox with the hits, grouped by scope. Enter steps through them and keeps the focus here.
 import type { Parts } from "../../interaction/parts";
 import { goToHit, loadMore, stepHit, useAllHits } from "../../interaction/search-steps";
-import { canHaveMore, FIRST, MOST, placeText, totalText } from "../../state/search-results";
-import { button, element, ICONS, icon, uniqueId } from "../dom";
+import type { PatternMatches } from "../../protocol/messages";
+import { canHaveMore, FIRST, firstLimit, MOST, placeText, totalText } from "../../state/search-results";
+import { breakableName, button, element, ICONS, icon, uniqueId } from "../dom";
+import { replaceAllForm } from "../forms/replace-all-form";
 import { ActiveHit, createHitList, type HitList } from "./hit-list";
 import { createQueryHelp, type QueryHelp } from "./query-help";
 
@@ -39,7 +41,11 @@ class Search {
       { class: "tgw-popup", hidden: true },
       this.#syntax.root,
       this.#hits.list,
-      foot(parts, () => this.#expand(false)),
+      foot(
+        parts,
+        () => this.#expand(false),
+        () => this.#focusDrawing(),
+      ),
     );
     this.root = element(
       "div",
@@ -54,6 +60,14 @@ class Search {
     this.#listen();
     parts.store.watch(["found"], () => this.#render());
     parts.store.watch(["hit"], ({ hit }) => this.#choice.reset(hit));
+    // A query that was not typed: what is like an item of the drawing.
+    parts.store.watch(["query"], ({ query }) => {
+      if (query === this.#query) return;
+      this.#regex.setAttribute("aria-pressed", "false");
+      this.#input.value = query;
+      // A pattern made of ops is there to be changed, and to be stepped through.
+      if (query.startsWith("pattern:")) this.#input.focus();
+    });
     let graph = "";
     parts.store.watch(["state"], ({ state, found, query }) => {
       // After an edit there may be others, or as many with other names.
@@ -77,7 +91,9 @@ class Search {
       this.#expand(true);
     });
     // Clicks here keep the focus in the field.
-    this.#popup.addEventListener("mousedown", (event) => event.preventDefault());
+    this.#popup.addEventListener("mousedown", (event) => {
+      if (!(event.target instanceof Element && event.target.closest("form"))) event.preventDefault();
+    });
     const { list } = this.#hits;
     list.addEventListener("scroll", () => {
       const left = list.scrollHeight - list.clientHeight - list.scrollTop;
@@ -111,7 +127,7 @@ class Search {
 
   #search(): Promise<void> {
     clearTimeout(this.#timer);
-    return this.#parts.actions.search(this.#query, FIRST);
+    return this.#parts.actions.search(this.#query, firstLimit(this.#query));
   }
 
   /** What is typed, as a query: with the switch on, one regular expression. */
@@ -172,6 +188,7 @@ class Search {
     this.#popup.hidden = !open || (found === null && !this.#syntax.isShown());
     if (this.#popup.hidden) this.#syntax.show(false);
     this.#input.setAttribute("aria-expanded", String(!this.#popup.hidden && found !== null));
+    this.root.setAttribute("data-wide", String(!this.#popup.hidden && this.#query.startsWith("pattern:")));
   }
 
   #render(): void {
@@ -247,8 +264,12 @@ function stepper(parts: Parts): HTMLElement {
   return group;
 }
 
-/** The number of hits, and buttons that use all of them; `done` is called on a click. */
-function foot(parts: Parts, done: () => void): HTMLElement {
+/** The number of hits, and buttons that use all of them; `done` is called on a click, `replaced` after an edit. */
+function foot(parts: Parts, done: () => void, replaced: () => void): HTMLElement {
+  const replace = replaceAll(parts, () => {
+    done();
+    replaced();
+  });
   const total = element("div", { class: "tgw-hits-total", "aria-live": "polite" });
   const act = (text: string, title: string, use: "select" | "only" | "hide") =>
     button(
@@ -265,12 +286,54 @@ function foot(parts: Parts, done: () => void): HTMLElement {
     act("Select all matches", "Select all matches", "select"),
     act("Show only these", "Hide everything else", "only"),
     act("Hide these", "Hide all matches", "hide"),
+    replace.opener,
   );
+  const notes = element("ul", { class: "tgw-hits-notes", "aria-label": "About the matches" });
   parts.store.watch(["found"], ({ found }) => {
     total.textContent = totalText(found);
     total.setAttribute("data-wrong", String(found !== null && found.why !== ""));
+    // The caret of a pattern that cannot be read stands below its place.
+    total.setAttribute("data-caret", String(Boolean(found?.why.endsWith("^"))));
     total.hidden = found === null;
     buttons.hidden = !found || found.total === 0;
+    notes.replaceChildren(...(found?.matches ? matchNotes(found.matches, parts) : []));
   });
-  return element("div", { class: "tgw-hits-foot" }, total, buttons);
+  return element("div", { class: "tgw-hits-foot" }, total, notes, buttons, replace.slot);
+}
+
+/** Why matches cannot be replaced, and what almost matches. */
+function matchNotes({ reasons, near }: PatternMatches, { actions }: Parts): HTMLElement[] {
+  const go = (op: string) =>
+    button({ class: "tgw-link", title: `Go to ${op}` }, () => actions.reveal(op), breakableName(op));
+  return [
+    ...reasons.map((reason) => element("li", {}, "Not replaceable: ", reason)),
+    ...near.map(({ op, difference }) => element("li", {}, "Almost: ", go(op), " – ", difference)),
+  ];
+}
+
+/** The button that opens the form for all matches of a pattern, and the place of the form. */
+function replaceAll(parts: Parts, done: () => void): { opener: HTMLElement; slot: HTMLElement } {
+  const slot = element("div", { class: "tgw-form-slot tgw-replace-all" });
+  const close = () => {
+    if (slot.contains(document.activeElement)) slot.closest(".tgw-search")?.querySelector("input")?.focus();
+    slot.replaceChildren();
+    opener.setAttribute("aria-expanded", "false");
+    parts.store.set({ edited: [] });
+  };
+  const opener = button(
+    { class: "tgw-button", title: "Replace all matches of the pattern", "aria-expanded": "false" },
+    () => {
+      if (slot.children.length > 0) return close();
+      const form = replaceAllForm(null, parts, close, done);
+      opener.setAttribute("aria-expanded", "true");
+      slot.replaceChildren(form);
+      form.querySelector("input")?.focus();
+    },
+    "Replace all …",
+  );
+  parts.store.watch(["found"], ({ found }) => {
+    opener.hidden = parts.readOnly === true || !found?.matches || found.total === 0;
+    if (opener.hidden && slot.children.length > 0) close();
+  });
+  return { opener, slot };
 }

@@ -41,7 +41,11 @@ export interface GraphEntry {
 export interface Arrival {
   readonly anchor?: Anchor | undefined;
   readonly focus?: string;
+  /** Items that are shown with the focus, if they can be read then. */
+  readonly others?: readonly string[];
   readonly graphEntry?: GraphEntry | undefined;
+  /** The key of the item in the inspector before and after an edit; it stays where it is on the screen. */
+  readonly still?: { readonly before: string; readonly after: string } | undefined;
   /** The focus is a new copy of this, which is shown with it; null for what is not drawn. */
   readonly beside?: Box | null | undefined;
   /** Whether the whole drawing is shown. */
@@ -68,17 +72,12 @@ export function firstLook(scene: Scene, viewport: Viewport): Camera {
 }
 
 function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
-  const { anchor, focus, graphEntry, beside } = arrival;
+  const { anchor, focus, graphEntry } = arrival;
   if (arrival.fit) return fitBox(boxOf(scene.box, 0), viewport);
   if (graphEntry?.camera) return graphEntry.camera;
   const start = graphEntry ? firstLook(scene, viewport) : camera;
   const focused = focus ? visibleItem(scene, focus) : -1;
-  if (focused > 0) {
-    const box = boxOf(scene.box, focused);
-    if (beside === undefined) return cameraTowards(box, viewport, start);
-    const original = beside ?? overlapOf(inView(start, viewport), boxOf(scene.box, 0));
-    return showBoth(box, original, start, viewport) ?? cameraTowards(box, viewport, start);
-  }
+  if (focused > 0) return cameraOn(scene, focused, start, viewport, arrival);
   const item = anchor && !graphEntry ? (scene.byKey.get(anchor.key) ?? -1) : -1;
   if (!anchor || item < 0) return start;
   const anchored = cameraHolding(
@@ -87,6 +86,29 @@ function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arriv
     camera.zoom,
   );
   return at(scene.kind, item) === OPEN ? frameScope(boxOf(scene.box, item), anchored, viewport) : anchored;
+}
+
+/** The camera that shows an item that is to be seen, with what belongs to it. */
+function cameraOn(
+  scene: Scene,
+  item: number,
+  start: Camera,
+  viewport: Viewport,
+  { beside, others = [] }: Arrival,
+): Camera {
+  const box = boxWith(scene, item, others, viewport);
+  if (beside === undefined) return cameraTowards(box, viewport, start);
+  const original = beside ?? overlapOf(inView(start, viewport), boxOf(scene.box, 0));
+  return showBoth(box, original, start, viewport) ?? cameraTowards(box, viewport, start);
+}
+
+/** The box of an item, and of others as far as all can be read then. */
+function boxWith(scene: Scene, item: number, others: readonly string[], viewport: Viewport): Box {
+  const own = boxOf(scene.box, item);
+  const items = others.map((name) => visibleItem(scene, name));
+  const drawn = items.filter((other) => other > 0 && at(scene.kind, other) !== OPEN);
+  const all = drawn.reduce((box, other) => unionOf(box, boxOf(scene.box, other)), own);
+  return fitBox(all, viewport).zoom >= READABLE ? all : own;
 }
 
 /** The camera that shows a copy and its original; null when both would be specks. */

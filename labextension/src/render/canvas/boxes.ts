@@ -72,7 +72,7 @@ export function* drawBoxes(pen: Pen): Generator<void> {
   const chips = pen.items.filter((item) => at(scene.kind, item) === BADGE);
   for (const layer of [solid, chips])
     for (const [colors, items] of groupBy(layer, (item) => boxColors(pen, item))) {
-      const chosen = pen.palette.chosen.includes(colors);
+      const chosen = pen.palette.selection.includes(colors);
       for (const piece of chunksOf(items, BATCH)) {
         drawBatch(pen, piece, colors, chosen);
         yield;
@@ -116,7 +116,7 @@ export function boxColors({ frame, palette }: Pick<Pen, "palette"> & PaintedFram
   const unused = at(paint.unused, item) === 1;
   const quiet = covered === 0 && !noted && (paint.selecting || paint.comparing || aside || unused);
   if (at(scene.part, item) === 1 && isScope(kind) && covered === 0 && !quiet) return palette.trainingBox;
-  const colors = covered === 2 ? palette.chosen : quiet ? palette.quiet : palette.box;
+  const colors = covered === 2 ? palette.selection : quiet ? palette.quiet : palette.box;
   return colors[at(scene.family, item)] ?? (colors[0] as BoxColors);
 }
 

@@ -1,10 +1,11 @@
-// Draws edge labels: the shape of a tensor, "×12" on a bundle, a sign on the back edge of a loop. A label is placed on
-// the longest straight piece of its edge, and left out where it would cover something else.
+// Draws edge labels: the shape of a tensor or its value in a run, "×12" on a bundle, a sign on the back edge of a loop. A
+// label is placed on the longest straight piece of its edge, and left out where it would cover something else; of a value
+// a shorter text or a dot remains.
 import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
 import { LEGIBLE, overlap, textSize } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
-import type { Pen } from "./pen";
+import { expandBox, type Pen } from "./pen";
 
 const SIZE = 9.5;
 /** The room of a text is that of one which is legible at the least zoom. */
@@ -14,6 +15,10 @@ const HEIGHT = 15;
 const ROOM = 16;
 const LEAST_ZOOM = LEGIBLE / LARGEST;
 const LEAST_SIGN = 0.2;
+/** The radius of a loop's sign. */
+const SIGN = 8;
+/** The radius of a dot. */
+const DOT = 4;
 
 /** The place of a text, in world coordinates: its center, its box, and whether it runs upwards. */
 export interface EdgeLabel {
@@ -24,13 +29,18 @@ export interface EdgeLabel {
   readonly box: Box;
 }
 
-/** `values` are those of a run, by item. */
-export function edgeLabelText(scene: Scene, edge: number, values: readonly string[] = []): string {
+/** The value of a run that an edge carries, "" if there is none; `values` are by item. */
+export function edgeValue(scene: Scene, edge: number, values: readonly string[]): string {
+  return at(scene.tensors, edge) > 0 ? (values[at(scene.source, edge)] ?? "") : "";
+}
+
+/** The texts that an edge may have, the longest first: of a value also the mean alone. */
+export function edgeLabelTexts(scene: Scene, edge: number, values: readonly string[] = []): string[] {
+  const value = edgeValue(scene, edge, values);
+  if (value) return [...new Set([value, value.split(",")[0] ?? ""])];
   const tensors = at(scene.tensors, edge);
-  const value = tensors > 0 ? values[at(scene.source, edge)] : "";
-  if (value) return value;
-  if (tensors > 1) return `×${tensors}`;
-  return tensors === 1 ? (scene.edgeLabels[edge] ?? "") : "";
+  const text = tensors > 1 ? `×${tensors}` : tensors === 1 ? (scene.edgeLabels[edge] ?? "") : "";
+  return text ? [text] : [];
 }
 
 /** The longest straight piece of an edge: its ends. */
@@ -53,15 +63,38 @@ export function placeEdgeLabel(
   width: (text: string) => number,
   values: readonly string[] = [],
 ): EdgeLabel | null {
-  const text = edgeLabelText(scene, edge, values);
-  if (text === "") return null;
-  const [x1, y1, x2, y2] = longestPiece(scene, edge);
+  if (at(scene.back, edge) === 1) return null; // a way back has its sign there
+  const texts = edgeLabelTexts(scene, edge, values);
+  const piece = texts.length > 0 ? longestPiece(scene, edge) : null;
+  // Lines with a value that leave the same box have the same one.
+  const source = edgeValue(scene, edge, values) ? at(scene.source, edge) : -1;
+  for (const text of texts) {
+    const label = piece && placeText(scene, picker, edge, source, text, piece, width(text) * LARGEST + 4);
+    if (label) return label;
+  }
+  return null;
+}
+
+/** The place of a text of a width on a piece of an edge; null if it would cover something. */
+function placeText(
+  scene: Scene,
+  picker: SceneIndex,
+  edge: number,
+  source: number,
+  text: string,
+  [x1, y1, x2, y2]: ReturnType<typeof longestPiece>,
+  wide: number,
+): EdgeLabel | null {
   const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
-  const wide = width(text) * LARGEST + 4;
   const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
   const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
   const standing = { x: x - HEIGHT / 2, y: y - wide / 2, width: HEIGHT, height: wide };
-  const free = (box: Box) => !hitsBox(scene, picker, box) && !hitsLine(scene, picker, edge, box);
+  const free = (box: Box) =>
+    !(
+      hitsBox(scene, picker, box) ||
+      hitsLine(scene, picker, edge, source, box) ||
+      hitsSign(scene, picker, box)
+    );
   if ((across >= wide + ROOM || (across < 1 && down >= HEIGHT + ROOM)) && free(lying))
     return { text, x, y, upright: false, box: lying };
   if (across < 1 && down >= wide + ROOM && free(standing))
@@ -85,9 +118,24 @@ function hitsBox(scene: Scene, picker: SceneIndex, box: Box): boolean {
   });
 }
 
-function hitsLine(scene: Scene, picker: SceneIndex, edge: number, box: Box): boolean {
+/** Whether a box meets the sign of a loop's way back, which is wider than the line. */
+function hitsSign(scene: Scene, picker: SceneIndex, box: Box): boolean {
+  return picker.edgesIn(expandBox(box, SIGN)).some((other) => {
+    if (at(scene.back, other) === 0) return false;
+    const [x1, y1, x2, y2] = longestPiece(scene, other);
+    return overlap(box, {
+      x: (x1 + x2) / 2 - SIGN,
+      y: (y1 + y2) / 2 - SIGN,
+      width: 2 * SIGN,
+      height: 2 * SIGN,
+    });
+  });
+}
+
+/** Whether a box meets a line; lines from the item `source` do not count. */
+function hitsLine(scene: Scene, picker: SceneIndex, edge: number, source: number, box: Box): boolean {
   return picker.edgesIn(box).some((other) => {
-    if (other === edge) return false;
+    if (other === edge || at(scene.source, other) === source) return false;
     for (let point = at(scene.routeStart, other); point + 1 < at(scene.routeStart, other + 1); point++) {
       const [x1, y1, x2, y2] = [0, 1, 2, 3].map((i) => at(scene.route, 2 * point + i)) as [
         number,
@@ -109,8 +157,8 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   const { scene, camera } = frame;
   if (frame.edgeAlpha < 1 || frame.boxes !== scene.box) return;
   drawLoopSigns(pen);
-  if (camera.zoom < LEAST_ZOOM) return;
   const { values } = frame.paint;
+  if (camera.zoom < LEAST_ZOOM) return drawValueDots(pen, new Set());
   const known = labelsOf(scene, values);
   const find = (edge: number) => {
     const found = known.get(edge);
@@ -124,14 +172,38 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   ctx.textBaseline = "middle";
   ctx.textRendering = "geometricPrecision";
   let drawn = 0;
+  const labeled = new Set<number>();
   for (const edge of pen.edges) {
     const found = find(edge);
-    if (!found) continue;
-    const near = pen.sceneIndex.edgesIn(found.box);
-    if (near.some((other) => other < edge && overlap(find(other)?.box ?? NOWHERE, found.box))) continue;
+    if (!found || isCovered(pen, edge, found.box, find)) continue;
+    labeled.add(at(scene.source, edge));
     if (++drawn % 50 === 0) yield;
     write(pen, found, backgroundOf(pen, edge));
   }
+  drawValueDots(pen, labeled);
+}
+
+/** Whether the label of an edge before lies there. */
+function isCovered(pen: Pen, edge: number, box: Box, find: (edge: number) => EdgeLabel | null): boolean {
+  const near = pen.sceneIndex.edgesIn(box);
+  return near.some((other) => other < edge && overlap(find(other)?.box ?? NOWHERE, box));
+}
+
+/** Values without room for a text on any line from their item: a dot on each, whose tooltip has the text. */
+function drawValueDots(pen: Pen, labeled: ReadonlySet<number>): void {
+  const { scene, paint, camera } = pen.frame;
+  if (camera.zoom < LEAST_SIGN) return;
+  for (const edge of pen.edges)
+    if (!labeled.has(at(scene.source, edge)) && edgeValue(scene, edge, paint.values)) drawValueDot(pen, edge);
+}
+
+function drawValueDot({ ctx, frame: { scene, paint, camera }, palette }: Pen, edge: number): void {
+  const [x1, y1, x2, y2] = longestPiece(scene, edge);
+  const [x, y] = [((x1 + x2) / 2 - camera.x) * camera.zoom, ((y1 + y2) / 2 - camera.y) * camera.zoom];
+  ctx.beginPath();
+  ctx.arc(x, y, DOT * Math.min(Math.max(camera.zoom, 0.7), 1.4), 0, 2 * Math.PI);
+  ctx.fillStyle = at(paint.probed, at(scene.source, edge)) === 2 ? palette.warned : palette.inputMark;
+  ctx.fill();
 }
 
 /** The labels that are placed already; others once a run has found values. */
@@ -172,7 +244,7 @@ function drawLoopSigns(pen: Pen): void {
   const { ctx, frame, palette, edges } = pen;
   const { scene, camera } = frame;
   if (camera.zoom < LEAST_SIGN) return;
-  const radius = 8 * Math.min(Math.max(camera.zoom, 0.6), 1.4);
+  const radius = SIGN * Math.min(Math.max(camera.zoom, 0.6), 1.4);
   for (const edge of edges) {
     if (at(scene.back, edge) === 0) continue;
     const [x1, y1, x2, y2] = longestPiece(scene, edge);

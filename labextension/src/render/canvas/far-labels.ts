@@ -1,6 +1,7 @@
 // Labels of scopes at small zoom, where text of nominal size is not legible. All scopes of a kind have letters of one
 // size, outer scopes take precedence, and no two labels overlap.
 import { at, BADGE, type Box, boxOf, isScope, labelOf, OPEN, type Scene } from "../../protocol/scene";
+import { cachedForScene } from "./incident-edges";
 import { shorten } from "./typesetter";
 
 /** No text is smaller than this, in CSS pixels; where it has no room, it is shortened or left out. */
@@ -9,8 +10,6 @@ export const LEGIBLE = 9;
 export const FAR_LABELS_BELOW = LEGIBLE;
 /** A name of fewer letters tells nothing. */
 const LEAST_LETTERS = 3;
-/** Down to this part of the nominal size the content of a scope is legible: its name stays in its header. */
-const READ_BELOW = 4.5;
 /** Width of a bold and of a plain letter at a size of 1: the text itself is measured only when it is drawn. */
 const BOLD = 0.68;
 const PLAIN = 0.6;
@@ -20,6 +19,10 @@ export const LEAST_INSET = 2;
 /** Nominal size of a name, and the height of an open scope's header, at zoom 1 (layout/compound.py has the same). */
 export const NOMINAL = 12;
 export const HEADER = 22;
+/** From this zoom on boxes of usual height have room for text, and the name of an open scope stays in its header. */
+export const NAMED_IN_HEADERS_FROM = 0.3;
+/** Between the name of a scope and a line that comes in beside it, in CSS pixels. */
+const BESIDE_LINE = 3;
 
 /** In world coordinates: the middle of the text, and its size in CSS pixels at the zoom it was made for. */
 export interface FarLabel {
@@ -34,13 +37,15 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
   const placed = new Map<number, FarLabel>();
   const taken = new OccupiedCells();
   const heights = labelHeights(scene);
+  const lines = cachedForScene(scene, "headerLines", headerLines);
   const parents = new Set<number>();
-  const texts = new Map<number, string>();
+  const texts = new Map<number, { text: string; left: number }>();
   for (let item = scene.length - 1; item > 0; item--) {
     if (!isScope(at(scene.kind, item))) continue;
-    const text = textOf(scene, item, zoom, at(heights, item));
+    const gap = headerGap(scene, item, zoom, lines.get(item));
+    const text = textOf(scene, item, zoom, at(heights, item), gap.width);
     if (text === "") continue;
-    texts.set(item, text);
+    texts.set(item, { text, left: gap.left });
     parents.add(at(scene.parent, item));
   }
   const big = [...texts.keys()].sort(
@@ -49,9 +54,10 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
   for (const item of big) {
     const high = at(heights, item);
     const size = LEGIBLE;
-    const text = texts.get(item) ?? "";
+    const { text = "", left = INSET } = texts.get(item) ?? {};
     const wide = widthOf(scene, item, text);
-    for (const { x, y } of candidates(scene, item, zoom, wide, size, high, parents.has(item))) {
+    const places = candidates(scene, item, zoom, wide, size, high, parents.has(item), left);
+    for (const { x, y } of places) {
       const box = { x: x * zoom - wide / 2, y: y * zoom - size * 0.6, width: wide, height: size * 1.2 };
       if (!taken.take(box)) continue;
       placed.set(item, { x, y, size, text });
@@ -67,16 +73,30 @@ export function textSize(nominal: number, zoom: number): number {
 }
 
 /** The signpost of a scope, shortened to fit into its box above its badges; "" where it has no room. */
-function textOf(scene: Scene, item: number, zoom: number, room: number): string {
+function textOf(scene: Scene, item: number, zoom: number, room: number, width: number): string {
   const size = LEGIBLE;
-  const isHeader = at(scene.kind, item) === OPEN && NOMINAL * zoom >= READ_BELOW;
+  const isHeader = at(scene.kind, item) === OPEN && zoom >= NAMED_IN_HEADERS_FROM;
   if (!isHeader && room * zoom < size * 1.2) return "";
-  const inset = at(scene.kind, item) === OPEN ? INSET : LEAST_INSET;
-  const width = at(scene.box, 4 * item + 2) * zoom - 2 * inset;
   const fits = (part: string) => widthOf(scene, item, part) <= width;
   const label = labelOf(scene, item);
   const text = fits(label) ? label : shorten(label, fits);
   return text.length >= Math.min(LEAST_LETTERS, label.length) ? text : "";
+}
+
+/** Where a name has room, in CSS pixels from the left border: of a header the first gap between the lines that come in. */
+function headerGap(scene: Scene, item: number, zoom: number, lines: readonly number[] = []) {
+  const isOpen = at(scene.kind, item) === OPEN;
+  const inset = isOpen ? INSET : LEAST_INSET;
+  const [start, end] = [at(scene.box, 4 * item), at(scene.box, 4 * item + 2) * zoom - inset];
+  if (!isOpen || zoom < NAMED_IN_HEADERS_FROM) return { left: inset, width: end - inset };
+  const places = lines.map((line) => (line - start) * zoom);
+  const gaps = [...places.map((line) => line - BESIDE_LINE), end].map((right, i) => {
+    const left = i === 0 ? inset : (places[i - 1] ?? 0) + BESIDE_LINE;
+    return { left, width: right - left };
+  });
+  const whole = widthOf(scene, item, labelOf(scene, item));
+  const widest = gaps.reduce((best, gap) => (gap.width > best.width ? gap : best));
+  return gaps.find(({ width }) => width >= whole) ?? widest;
 }
 
 function widthOf(scene: Scene, item: number, text: string): number {
@@ -96,6 +116,7 @@ function candidates(
   size: number,
   room: number,
   outer: boolean,
+  inset: number,
 ) {
   const { x: left, y: top, width: w, height: h } = boxOf(scene.box, item);
   const high = top + (size * 0.6 + 2) / zoom;
@@ -103,7 +124,7 @@ function candidates(
   const middle = { x: left + w / 2, y: top + h / 2 };
   const upper = { x: left + w / 2, y: high };
   if (at(scene.kind, item) !== OPEN) return [{ x: middle.x, y: top + room / 2 }];
-  if (NOMINAL * zoom >= READ_BELOW) return [corner];
+  if (zoom >= NAMED_IN_HEADERS_FROM) return [{ x: left + (wide / 2 + inset) / zoom, y: top + HEADER / 2 }];
   const second = { x: corner.x, y: high + (size * 1.25) / zoom };
   return outer ? [corner, upper, second] : [middle, corner, upper];
 }
@@ -145,4 +166,31 @@ export function labelHeights(scene: Scene): Float32Array {
     heights[parent] = Math.min(at(heights, parent), above);
   }
   return heights;
+}
+
+/** The x of the lines that come in through the header of each open scope, ascending. World coordinates. */
+export function headerLines(scene: Scene): Map<number, number[]> {
+  const { box, kind, parent, route, routeStart, source, target } = scene;
+  const lines = new Map<number, number[]>();
+  for (let edge = 0; edge < scene.edges; edge++) {
+    const scope = at(source, edge);
+    if (at(kind, scope) !== OPEN || at(parent, at(target, edge)) !== scope) continue;
+    const x = at(route, 2 * at(routeStart, edge));
+    if (x <= at(box, 4 * scope) + 1) continue; // from the left
+    lines.set(scope, [...(lines.get(scope) ?? []), x]);
+  }
+  for (const places of lines.values()) places.sort((a, b) => a - b);
+  return lines;
+}
+
+/** Where a text of a width in a header begins so that no line crosses it: at a place or to the right of it. */
+export function placeBesideLines(
+  lines: readonly number[],
+  start: number,
+  width: number,
+  gap: number,
+): number {
+  let x = start;
+  for (const line of lines) if (line > x - gap && line < x + width + gap) x = line + gap;
+  return x;
 }

@@ -1,7 +1,21 @@
 // The interface of a renderer, and the state that it draws. canvas-renderer.ts implements it.
-import type { Paint, Scene } from "../../protocol/scene";
+import type { Box, Paint, Scene } from "../../protocol/scene";
 import type { Camera, Viewport } from "../camera/camera";
 import type { Palette } from "./palette";
+
+/** One match some of whose ops are drawn. */
+export interface MatchFrame {
+  /** Its place in the list of hits, from 1. */
+  readonly number: number;
+  /** One box around all its ops, or one for each where that would be mostly of others; in the scene. */
+  readonly boxes: readonly Box[];
+}
+
+export interface MatchFrames {
+  readonly frames: readonly MatchFrame[];
+  /** The closed scopes that hold matches, and how many. */
+  readonly inside: ReadonlyMap<number, number>;
+}
 
 /** The complete state of one picture. */
 export interface Frame {
@@ -32,6 +46,10 @@ export interface Frame {
   readonly barred: ReadonlySet<number>;
   /** Items that are or contain search hits. */
   readonly hits: ReadonlySet<number>;
+  /** The matches of a pattern; then `hits` are the ops of these. */
+  readonly matches: MatchFrames;
+  /** The number of the match that is stepped to, or 0. */
+  readonly match: number;
 }
 
 export interface Renderer {

@@ -8,6 +8,7 @@ import { FAR_LABELS_BELOW, HEADER, NOMINAL } from "./far-labels";
 import { edgesAt } from "./incident-edges";
 import { drawHeader } from "./labels";
 import { drawBoundaryMarks, drawCountsAndPins } from "./marks";
+import { drawMatches } from "./match-frames";
 import { type Pen, screenBox } from "./pen";
 import { follow, tensorRoute } from "./tensor-route";
 
@@ -18,6 +19,7 @@ export function drawHoverLayer(pen: Pen): void {
   const { frame, palette } = pen;
   drawStickyHeaders(pen);
   drawHits(pen);
+  drawMatches(pen, frame.match);
   for (const item of frame.edited) if (item > 0) outline(pen, item, palette.fresh, 3, 3.5);
   const still = frame.boxes === frame.scene.box;
   if (still) for (const item of new Set([frame.picked, frame.hover])) drawNeighbors(pen, item);
@@ -36,8 +38,9 @@ function drawHits(pen: Pen): void {
   if (frame.hits.size === 0 || frame.boxes !== frame.scene.box) return;
   const { x, y, zoom } = frame.camera;
   const view = { x, y, width: viewport.width / zoom, height: viewport.height / zoom };
+  const isMatch = frame.matches.frames.length + frame.matches.inside.size > 0;
   for (const item of sceneIndex.itemsIn(view))
-    if (item > 0 && frame.hits.has(item)) outline(pen, item, pen.palette.found, 2, 4);
+    if (item > 0 && frame.hits.has(item)) outline(pen, item, pen.palette.found, 2, isMatch ? 1 : 4);
 }
 
 /** Lines that come to an item are dashed in one color, those that leave it solid in another; so are their other ends. */

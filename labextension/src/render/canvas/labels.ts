@@ -1,14 +1,17 @@
 // Draws labels: one line in an op, two in a closed scope, a header in an open one, shortened with an ellipsis to fit.
 // At small zoom far-labels.ts replaces them.
-import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, sizeText } from "../../protocol/scene";
+import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, type Scene, sizeText } from "../../protocol/scene";
 import { areaColors, boxColors } from "./boxes";
 import {
   FAR_LABELS_BELOW,
   type FarLabel,
   HEADER,
+  headerLines,
   LEAST_INSET,
   labelHeights,
+  NAMED_IN_HEADERS_FROM,
   NOMINAL,
+  placeBesideLines,
   placeFarLabels,
   textSize,
 } from "./far-labels";
@@ -18,14 +21,22 @@ import { chunksOf, type Pen, screenBox } from "./pen";
 const SMALL = 10;
 const CHIP = 11;
 const PADDING = 6;
+/** Between the title of a scope and its number. */
+const BEFORE_NOTE = 8;
+/** Between a number in a header and the lines beside it. */
+const BESIDE_LINES = 4;
+/** A number with its unit. */
+const NUMBER = /^(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$/;
+/** How much wider bold letters are. */
+const BOLD = 1.08;
+/** At zoom 1: further to the right lines may come in (Python's WIDEST_TITLE). */
+const WIDEST_TITLE = 430;
 /** Below this zoom names keep their size, while their boxes shrink. */
 const NOMINAL_FROM = FAR_LABELS_BELOW / NOMINAL;
 /** Names of fewer letters are left out. */
 const LEAST_LETTERS = 3;
 /** Height of a line of text at a size of 1. */
 const LEADING = 1.15;
-/** Below this zoom even a box of usual height has no room for text. */
-const NO_TEXT_BELOW = 0.3;
 const BATCH = 150;
 
 export function* drawLabels(pen: Pen): Generator<void> {
@@ -34,7 +45,7 @@ export function* drawLabels(pen: Pen): Generator<void> {
   ctx.textRendering = "geometricPrecision";
   ctx.textBaseline = "middle";
   const posts = NOMINAL * zoom < FAR_LABELS_BELOW ? farLabelsOf(pen) : null;
-  if (zoom >= NO_TEXT_BELOW) yield* drawNominal(pen, posts);
+  if (zoom >= NAMED_IN_HEADERS_FROM) yield* drawNominal(pen, posts);
   if (posts) yield* drawFarLabels(pen, posts);
 }
 
@@ -72,25 +83,29 @@ export function labelBox(pen: Pen, item: number): Box {
   return { ...box, height: whole > 0 ? (box.height * height) / whole : box.height };
 }
 
-/** The small text below the name: the note of a coloring, the mean in a run, or the size of a closed scope. */
+/** The small text below the name, as far as it fits: the note of a coloring, the mean in a run, or the size of a scope. */
 function secondOf(pen: Pen, item: number): string {
-  const { scene, paint } = pen.frame;
+  const { scene, paint, camera } = pen.frame;
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
-  const note = paint.notes[item] || meanOf(pen, item);
-  if (note) return note;
-  // Boxes are made as wide as this (Python's second_line).
-  const size = sizeText(at(scene.count, item), at(scene.variables, item)).replace(" variable", " var");
-  return kind === CLOSED ? size : "";
+  const size = textSize(SMALL, camera.zoom);
+  const width = screenBox(pen, item).width - (2 * PADDING - 4) * camera.zoom;
+  const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
+  const note = paint.notes[item] ?? "";
+  const short = shortNumber(note);
+  if (note && short === null) return fitted(pen, note, width, size);
+  const [mean = ""] = (paint.values[item] ?? "").split(",");
+  const ofRun = [mean, mean.replace(/^mean /, "")].filter(Boolean);
+  const texts = note ? [note, short ?? ""] : [...ofRun, ...sizesOf(scene, item)];
+  // A number cut in two would be a wrong one: rather leave its unit or the variables out.
+  return texts.find(fits) ?? "";
 }
 
-/** The mean that a run found, or the number alone, if the box has room for it; else "". */
-function meanOf(pen: Pen, item: number): string {
-  const [mean = ""] = (pen.frame.paint.values[item] ?? "").split(",");
-  const { zoom } = pen.frame.camera;
-  const room = screenBox(pen, item).width - (2 * PADDING - 4) * zoom;
-  const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, room, textSize(SMALL, zoom)) === text;
-  return [mean, mean.replace(/^mean /, "")].find(fits) ?? "";
+/** The size of a closed scope, and without its variables; boxes are made as wide as the first (Python's second_line). */
+function sizesOf(scene: Scene, item: number): string[] {
+  if (at(scene.kind, item) !== CLOSED) return [];
+  const count = at(scene.count, item);
+  return [sizeText(count, at(scene.variables, item)).replace(" variable", " var"), sizeText(count, 0)];
 }
 
 function drawName(pen: Pen, item: number): void {
@@ -126,20 +141,20 @@ function shiftOf(box: Box, zoom: number): number {
 }
 
 function drawSecond(pen: Pen, item: number): void {
-  const full = secondOf(pen, item);
-  if (full === "") return;
+  const text = secondOf(pen, item);
+  if (text === "") return;
   const { ctx, frame } = pen;
-  const { scene, paint, camera } = frame;
   const box = labelBox(pen, item);
-  if (!hasTwoLines(box, camera.zoom)) return;
-  const [width, size] = [box.width - (2 * PADDING - 4) * camera.zoom, textSize(SMALL, camera.zoom)];
-  const fitting = fitted(pen, full, width, size);
-  // A number cut in two would be a wrong one: rather leave the variables out.
-  const least = sizeText(at(scene.count, item), 0);
-  const shorter = paint.notes[item] ? fitting : paint.values[item] ? "" : least;
-  const text = fitting === full ? full : fitted(pen, shorter, width, size);
+  if (!hasTwoLines(box, frame.camera.zoom)) return;
   ctx.fillStyle = boxColors(pen, item).faint;
-  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
+  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, frame.camera.zoom) * 1.25);
+}
+
+/** A number for a narrow box: of FLOPs or bytes without the unit, which the legend has; null for other texts. */
+function shortNumber(note: string): string | null {
+  const [, number, prefix = "", unit = ""] = NUMBER.exec(note) ?? [];
+  if (number === undefined) return null;
+  return unit === "FLOP" || unit === "B" ? `${number} ${prefix}`.trim() : note;
 }
 
 /** The text of an open scope's header. */
@@ -164,7 +179,7 @@ export function drawHeader(pen: Pen, item: number, sticky = false): void {
   const zoom = frame.camera.zoom;
   const box = screenBox(pen, item);
   const left = sticky ? Math.max(box.x, Math.min(0, box.x + box.width - 80)) : box.x;
-  const room = box.x + box.width - left - 2 * PADDING * zoom;
+  const room = Math.min(box.x + box.width - left - 2 * PADDING * zoom, WIDEST_TITLE * zoom);
   // Text is measured in plain letters, and these are bold.
   const text = typesetter.fit(ctx, headerText(pen, item), room * 0.92, textSize(NOMINAL, zoom));
   const colors = areaColors(pen, item);
@@ -176,6 +191,34 @@ export function drawHeader(pen: Pen, item: number, sticky = false): void {
   ctx.strokeText(text, left + PADDING * zoom, middle);
   ctx.fillStyle = at(frame.paint.coverage, item) === 2 ? palette.selected : colors.text;
   ctx.fillText(text, left + PADDING * zoom, middle);
+  const wide = typesetter.width(ctx, text) * BOLD * textSize(NOMINAL, zoom);
+  drawHeaderNote(pen, item, left + (PADDING + BEFORE_NOTE) * zoom + wide, middle);
+}
+
+/** The number of a colored scope, behind its name where the header has room for it. */
+function drawHeaderNote(pen: Pen, item: number, x: number, y: number): void {
+  const { ctx, frame, typesetter } = pen;
+  const note = frame.paint.notes[item] ?? "";
+  if (note === "") return;
+  const { camera, scene } = frame;
+  const { zoom } = camera;
+  const box = screenBox(pen, item);
+  const size = textSize(SMALL, zoom);
+  const width = typesetter.width(ctx, note) * size;
+  const lines = cachedForScene(scene, "headerLines", headerLines).get(item) ?? [];
+  const left = placeBesideLines(
+    lines.map((line) => (line - camera.x) * zoom),
+    x,
+    width,
+    BESIDE_LINES * zoom,
+  );
+  if (left + width > box.x + box.width - PADDING * zoom) return;
+  const before = ctx.font;
+  ctx.font = `${size}px ${typesetter.font}`;
+  ctx.strokeText(note, left, y);
+  ctx.fillStyle = areaColors(pen, item).faint;
+  ctx.fillText(note, left, y);
+  ctx.font = before;
 }
 
 /** The signposts at this zoom: for a drawing at rest, since they are placed with regard to one another. */
@@ -208,11 +251,20 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
   yield;
 }
 
-/** A signpost, with the number of its scope below. */
+/** A signpost, with the number of its scope below, or behind it in a header. */
 function writeFar(pen: Pen, item: number, post: FarLabel, { x, y }: Pick<Box, "x" | "y">): void {
+  const { ctx, frame } = pen;
+  const { zoom } = frame.camera;
+  if (at(frame.scene.kind, item) === OPEN && zoom >= NAMED_IN_HEADERS_FROM) {
+    ctx.fillText(post.text, x, y);
+    ctx.textAlign = "left";
+    drawHeaderNote(pen, item, x + ctx.measureText(post.text).width / 2 + BEFORE_NOTE * zoom, y);
+    ctx.textAlign = "center";
+    return;
+  }
   const note = farNote(pen, item, post);
-  pen.ctx.fillText(post.text, x, note ? y - 0.55 * post.size : y);
-  if (note) pen.ctx.fillText(note, x, y + 0.55 * post.size);
+  ctx.fillText(post.text, x, note ? y - 0.55 * post.size : y);
+  if (note) ctx.fillText(note, x, y + 0.55 * post.size);
 }
 
 /** The number of a colored scope below its signpost, where the box has room for both lines; else "". */

@@ -32,7 +32,7 @@ export interface Palette {
   /** By family number; `quiet` is for auxiliary ops, and for unselected ones while there is a selection. */
   readonly box: readonly BoxColors[];
   readonly quiet: readonly BoxColors[];
-  readonly chosen: readonly BoxColors[];
+  readonly selection: readonly BoxColors[];
   /** By `differs` of a Paint: 1 added, 2 changed. */
   readonly differs: readonly (BoxColors | null)[];
   /** What cannot read the tensor that is being dragged. */
@@ -159,7 +159,7 @@ export function readPalette(root: Element): Palette {
       const pale = mix(fill, background, 0.6);
       return shade(pale, mix(pale, text, 0.2), mix(text, pale, 0.3));
     }),
-    chosen: fills.map((fill) => shade(mix(fill, selected, dark ? 0.3 : 0.16), selected, text)),
+    selection: fills.map((fill) => shade(mix(fill, selected, dark ? 0.3 : 0.16), selected, text)),
     differs: [null, colors.added, colors.changed].map((color) => {
       const hue = color === null ? null : hex(color);
       return hue && shade(mix(background, hue, dark ? 0.4 : 0.24), hue, text);

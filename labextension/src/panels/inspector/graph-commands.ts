@@ -1,0 +1,117 @@
+// The edits of the whole graph in groups with headings, and a field that finds them by their names and others.
+import type { Parts } from "../../interaction/parts";
+import { GRAPH_COMMANDS } from "../controls/edit-commands";
+import { type EditCommand, editButtons } from "../controls/edit-form";
+import { TEXT } from "../controls/form-fields";
+import { element, taskButton, uniqueId } from "../dom";
+import { insertCell } from "../history/insert-cell";
+
+/** The group of what does not edit the graph: it stands behind those of the edits. */
+const COMPARE = "Compare";
+const OPTIMIZED = "Compare with TensorFlow's optimizer";
+
+/** The commands by their groups, in the order of the registry. */
+export function commandGroups(commands: readonly EditCommand[]): Map<string, EditCommand[]> {
+  const groups = new Map<string, EditCommand[]>();
+  for (const command of commands)
+    groups.set(command.group ?? "", [...(groups.get(command.group ?? "") ?? []), command]);
+  return groups;
+}
+
+type Called = Pick<EditCommand, "name" | "title" | "keywords"> & { readonly verb: string };
+
+/** Whether all words of a text are in the name, the tooltip or another name of an edit. */
+export function isCalled({ name, title, verb, keywords = "" }: Called, text: string): boolean {
+  const names = `${name} ${title} ${verb} ${keywords}`.toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => names.includes(word));
+}
+
+export function graphCommands(parts: Parts): HTMLElement {
+  const heading = element("p", { class: "tgw-label", id: uniqueId() }, "Whole graph");
+  const filter = element("input", {
+    ...TEXT,
+    type: "search",
+    placeholder: "Find an edit",
+    "aria-label": "Find an edit of the whole graph",
+    title: "By what it does, or by its name elsewhere, such as strip_unused_nodes or float16",
+  });
+  const groups = [...commandGroups(GRAPH_COMMANDS)].map(([title, commands]) => {
+    const buttons = editButtons(title, commands, parts);
+    return { root: groupOf(title, buttons), buttons, commands };
+  });
+  const compare = optimizeButton(parts);
+  const others = groupOf(
+    COMPARE,
+    element("div", { class: "tgw-derive", role: "group", "aria-label": COMPARE }, compare),
+  );
+  const none = element("p", { class: "tgw-none", hidden: true }, "No edit of that name");
+  const show = () => {
+    let count = 0;
+    for (const { root, buttons, commands } of groups) {
+      const shown = commands.filter((command) => isCalled(command, filter.value));
+      const verbs = new Set<string>(shown.map(({ verb }) => verb));
+      for (const one of buttons.querySelectorAll<HTMLElement>("[data-change]"))
+        one.hidden = !verbs.has(one.getAttribute("data-change") ?? "");
+      root.hidden = shown.length === 0;
+      count += shown.length;
+    }
+    others.hidden = !isCalled({ name: OPTIMIZED, title: compare.title, verb: "optimized" }, filter.value);
+    none.hidden = count > 0 || !others.hidden;
+  };
+  filter.addEventListener("input", show);
+  filter.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || filter.value === "") return;
+    event.stopPropagation();
+    filter.value = "";
+    show();
+  });
+  return element(
+    "section",
+    { class: "tgw-graph-commands", "aria-labelledby": heading.id },
+    heading,
+    filter,
+    ...groups.map(({ root }) => root),
+    others,
+    none,
+  );
+}
+
+function groupOf(title: string, content: HTMLElement): HTMLElement {
+  return element(
+    "div",
+    { class: "tgw-command-group" },
+    element("p", { class: "tgw-subtitle" }, title),
+    content,
+  );
+}
+
+/** What TensorFlow's optimizer would make of the graph, as differences in the drawing; and on request in a cell. */
+function optimizeButton(parts: Parts): HTMLButtonElement {
+  const title =
+    "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; the graph stays as it is";
+  const control = taskButton(
+    { class: "tgw-button", title },
+    async () => {
+      if (!(await parts.actions.edits.optimize())) return;
+      const { status } = parts.store.value;
+      const open = async () => {
+        if (await insertCell(control, "optimized = editor.optimized()\noptimized.editor")) return;
+        parts.actions.showStatus({
+          kind: "notice",
+          text: "There is no notebook here; run editor.optimized() in one.",
+        });
+      };
+      const beside = {
+        text: "Open in a cell",
+        title: "Show the optimized graph below, in a widget of its own",
+        act: open,
+      };
+      if (status?.kind === "notice") parts.actions.showStatus({ ...status, actions: [beside] });
+    },
+    OPTIMIZED,
+  );
+  return control;
+}

@@ -1,0 +1,181 @@
+"""The rows that the benches measure, and what is written of them: RESULTS.md, results.json and a chart."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+PACKAGES = ("tensorflow", "jupyterlab", "anywidget", "numpy", "scipy", "ipysigma")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured, of us and of others in the same run; several measurements of each, of which the median counts.
+
+    Attributes:
+        chapter: The heading that it stands under.
+        what: The job and the graph, and whether the process was cold or warm.
+        unit: "s", "ms", "µs", "MB", "ops", …
+        ours: Our measurements.
+        others: Those of others, by name.
+        note: A limit, or what others cannot do.
+    """
+
+    chapter: str
+    what: str
+    unit: str
+    ours: tuple[float, ...]
+    others: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """The fastest other's median as a multiple of ours; None without one."""
+        medians = [statistics.median(values) for values in self.others.values() if values]
+        ours = statistics.median(self.ours)
+        return min(medians) / ours if medians and ours else None
+
+
+ROWS: list[Row] = []
+"""The rows of this run."""
+
+
+def record(
+    chapter: str,
+    what: str,
+    unit: str,
+    ours: float | Sequence[float],
+    others: Mapping[str, float | Sequence[float]] | None = None,
+    note: str = "",
+) -> None:
+    """Print a row, and put it among the results.
+
+    Args:
+        chapter: The heading.
+        what: The job and the graph.
+        unit: The unit of all numbers.
+        ours: Our measurement or measurements.
+        others: Those of others, by name.
+        note: A limit, or what others cannot do.
+    """
+    peers = {name: _several(values) for name, values in (others or {}).items()}
+    row = Row(chapter, what, unit, _several(ours), peers, note)
+    ROWS.append(row)
+    figures = [("tfgraphwidget", row.ours), *row.others.items()]
+    told = ", ".join(f"{name} {text_of(values, unit)}" for name, values in figures)
+    print(f"\n{what}: {told}{note and f' ({note})'}", flush=True)
+
+
+def _several(values: float | Sequence[float]) -> tuple[float, ...]:
+    return (float(values),) if isinstance(values, int | float) else tuple(map(float, values))
+
+
+def number_text(number: float) -> str:
+    """Three digits that count."""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def text_of(values: Sequence[float], unit: str) -> str:
+    """The median, and the spread of several: "1.2 s (1.1 to 1.4, 5 runs)"."""
+    if not values:
+        return "cannot"
+    text = f"{number_text(statistics.median(values))} {unit}"
+    if len(values) == 1:
+        return text
+    return f"{text} ({number_text(min(values))} to {number_text(max(values))}, {len(values)} runs)"
+
+
+def machine() -> list[str]:
+    """What the figures are of."""
+    cpu = re.search(r"model name\s*:\s*(.*)", _read("/proc/cpuinfo"))
+    memory = re.search(r"MemTotal:\s*(\d+)", _read("/proc/meminfo"))
+    return [
+        f"{os.cpu_count()} × {cpu[1] if cpu else platform.processor()}, {int(memory[1]) / 1e6:.0f} GB"
+        if memory
+        else platform.machine(),
+        f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        ", ".join(map(_version, PACKAGES)),
+        f"load at the end {os.getloadavg()[0]:.1f}",
+    ]
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"{package} not installed"
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
+    """Write RESULTS.md, results.json and results.svg.
+
+    Args:
+        rows: The rows.
+        folder: Where to.
+    """
+    day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    lines = [
+        "# Results of `make bench`",
+        "",
+        f"Measured on {day}; the median, and the least and the most of several runs. The last column is how many times",
+        "as much the best other took; below 1 the other is better.",
+        "",
+        *(f"* {line}" for line in machine()),
+    ]
+    chapters: dict[str, list[Row]] = {}
+    for row in rows:
+        chapters.setdefault(row.chapter, []).append(row)
+    for chapter, its_rows in chapters.items():
+        lines += ["", f"## {chapter}", "", "| | ours | others | others ÷ ours |", "|---|---|---|---|"]
+        for row in its_rows:
+            others = "<br>".join(f"{name} {text_of(values, row.unit)}" for name, values in row.others.items())
+            ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+            lines.append(
+                f"| {row.what}{row.note and f' ({row.note})'} | {text_of(row.ours, row.unit)} | {others} | {ratio} |"
+            )
+    (folder / "RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    document = {"day": day, "machine": machine(), "rows": [asdict(row) for row in rows]}
+    (folder / "results.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    draw(rows, folder / "results.svg")
+
+
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """Draw the rows with others as bars: how many times as long the fastest other took.
+
+    Args:
+        rows: The rows.
+        path: Of the SVG.
+    """
+    from matplotlib.figure import Figure
+
+    compared = [(row, row.ratio) for row in rows if row.ratio is not None and row.unit in {"s", "ms", "µs"}]
+    if not compared:
+        return
+    figure = Figure(figsize=(9, 0.32 * len(compared) + 1))
+    axes = figure.subplots()
+    numbers = [ratio for _, ratio in compared]
+    axes.barh(range(len(compared)), numbers, color=["#3d7dca" if number >= 1 else "#c0603a" for number in numbers])
+    axes.set_yticks(range(len(compared)), [row.what for row, _ in compared], fontsize=8)
+    axes.set_xscale("log")
+    axes.axvline(1, color="#444", linewidth=1)
+    axes.invert_yaxis()
+    axes.set_xlabel("times as long as ours: the fastest other (logarithmic)")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})

@@ -1,0 +1,104 @@
+"""What a graph of 100 to 1,000,000 ops costs: each size in a process of its own that has imported nothing before."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.nets import written
+from tests.bench.results import record
+
+pytestmark = pytest.mark.bench
+SIZES = ("g100", "g3k", "g10k", "g50k", "g100k", "g1M")
+OURS = """
+import json, resource, sys, time
+start, cpu = time.perf_counter(), time.process_time()
+import tfgraphwidget as tgw
+from tfgraphwidget.scene import scene as scenes
+def draw(editor):
+    scene = editor.scene()
+    return scenes.to_bytes({**scene.arrays(), **editor.core.paint(scene).arrays()})
+def clock(work):
+    work()  # what is computed once for a graph
+    start = time.perf_counter()
+    work()
+    return 1e3 * (time.perf_counter() - start)
+editor = tgw.edit(sys.argv[1])
+draw(editor)
+figures = {"cold": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+figures["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+figures["ops"] = len(editor.index)
+figures["search"] = clock(lambda: editor.find("conv -grad").ops)
+figures["walk"] = clock(lambda: len(editor.downstream(editor.index.names[0])))
+if figures["ops"] < 250_000:
+    start = time.perf_counter()
+    other = tgw.edit(sys.argv[1])
+    draw(other)
+    figures["warm"] = time.perf_counter() - start
+    del other
+else:
+    start = time.perf_counter()
+    try:
+        editor.open_all()
+    except tgw.GraphEditError as error:
+        figures["refusal"] = str(error)
+    figures["refused"] = 1e3 * (time.perf_counter() - start)
+assert "tensorflow" not in sys.modules
+print(json.dumps(figures))
+"""
+THEIRS = """
+import json, resource, sys, time
+start, cpu = time.perf_counter(), time.process_time()
+import tensorflow as tf
+graph_def = tf.compat.v1.GraphDef.FromString(open(sys.argv[1], "rb").read())
+with tf.Graph().as_default():
+    tf.import_graph_def(graph_def, name="")
+figures = {"cold": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+figures["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+print(json.dumps(figures))
+"""
+RUNS = 5
+FEW = 3  # runs of what takes ten seconds and more
+
+
+def run(code: str, file: Path) -> dict[str, float]:
+    """The figures that a process prints."""
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_file_cold_and_warm(size: str, tmp_path: Path) -> None:
+    file = written(size, tmp_path)
+    runs = FEW if size == "g1M" else RUNS
+    ours, theirs = [], []
+    for _ in range(runs):  # one after the other, so that both meet what else the machine does
+        ours.append(run(OURS, file))
+        if size != "g1M":
+            theirs.append(run(THEIRS, file))
+
+    def column(name: str, of: list[dict[str, float]]) -> list[float]:
+        return [figures[name] for figures in of]
+
+    ops = f"{ours[0]['ops']:,.0f} ops"
+    peer = "importing it into TensorFlow"
+    no_peer = "" if theirs else "TensorFlow's import was not waited for"
+    for name, title, unit in (
+        ("cold", "file to the first drawing's bytes, cold process, imports included", "s"),
+        ("cpu", "the same, CPU", "s"),
+        ("memory", "the same, peak memory", "MB"),
+    ):
+        peers = {peer: column(name, theirs)} if theirs else {}
+        record("Grow", f"{title}, {ops}", unit, column(name, ours), peers, no_peer)
+    if size != "g1M":
+        record("Grow", f"file to the first drawing's bytes, warm, {ops}", "s", column("warm", ours))
+    else:
+        assert all("ops and scopes would be drawn" in str(figures["refusal"]) for figures in ours)
+        record("Grow", f"expand all is refused with the count, {ops}", "ms", column("refused", ours))
+    record("Grow", f"search 'conv -grad', {ops}", "ms", column("search", ours))
+    record("Grow", f"all ops downstream of the first, {ops}", "ms", column("walk", ours))

@@ -1,0 +1,77 @@
+"""fold_constants against the constant folding of TensorFlow's optimizer; sizes after cast and quantize_weights.
+
+`pytest -m bench tests/bench/test_passes.py -s` prints the tables.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.models import written
+from tfgraphwidget.edits.freeze import results
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.runtime.measure import optimizer
+
+pytestmark = pytest.mark.bench
+v1 = tf.compat.v1
+
+
+def graph_of(name: str, folder: Path) -> Any:
+    """The GraphDef of a model."""
+    path = written(name, folder)
+    data = path.read_bytes()
+    return v1.GraphDef.FromString(data) if path.suffix == ".pb" else v1.MetaGraphDef.FromString(data).graph_def
+
+
+@pytest.mark.parametrize("name", ["resnet", "inception", "seq2seq", "transformer"])
+def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph_def = graph_of(name, tmp_path)
+    editor = tgw.edit(graph_def)
+    outputs = results(editor.index)
+    start = time.perf_counter()
+    try:
+        report = editor.fold_constants()
+        own_text = f"{report.notes[0]} {len(report.removed):,} ops removed"
+    except GraphEditError as refusal:  # a pass with nothing to do
+        own_text = refusal.why
+    own = time.perf_counter() - start
+    monkeypatch.setattr(optimizer, "PASSES", ("constfold",))
+    start = time.perf_counter()
+    _, (grappler,) = optimizer.optimize(tgw.edit(graph_def).index, outputs)
+    peer = time.perf_counter() - start
+    print(
+        f"\n{name}: {len(graph_def.node):,} ops; {own_text} {own:.2f} s; "
+        f"grappler: {len(grappler.folded):,} folded, {len(grappler.removed):,} removed, {peer:.2f} s"
+    )
+    assert own <= 2 * peer
+
+
+@pytest.mark.parametrize("name", ["resnet", "inception"])
+def test_files_are_smaller(name: str, tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        v1.train.import_meta_graph(str(written(name, tmp_path)))
+        session.run(v1.global_variables_initializer())
+        editor = tgw.edit(graph, session=session)
+        outputs = results(editor.index)
+        path = tmp_path / "frozen.pb"
+        editor.freeze(outputs)
+        editor.save(path, verify=False)
+    sizes = {"float32": path.stat().st_size}
+    for key, change in {
+        "float16": lambda editor: editor.cast("float16"),
+        "bfloat16": lambda editor: editor.cast("bfloat16"),
+        "int8": lambda editor: editor.quantize_weights(),
+    }.items():
+        edited = tgw.edit(path)
+        change(edited)
+        sizes[key] = edited.save(tmp_path / f"{key}.pb", verify=False).stat().st_size
+    print(f"\n{name}: " + ", ".join(f"{key} {size / 1e6:.1f} MB" for key, size in sizes.items()))
+    assert sizes["float16"] < 0.55 * sizes["float32"]
+    assert sizes["int8"] < 0.3 * sizes["float32"]

@@ -1,0 +1,76 @@
+"""Matching at 3,000, 10,000 and 100,000 ops; replacing all blocks of Inception v3, against a loop with `replace`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.graph.patterns import Match, find_matches, parse
+
+pytestmark = pytest.mark.bench
+FIVE_OPS = "Relu(Pad(Mul(BiasAdd(Conv2D(x, w), b), s), p))"
+BLOCK = (
+    "Relu(FusedBatchNormV3(Conv2D(x, w=Variable, strides=$s, padding=$p), g=Const, b=Variable, m=Variable, v=Variable, "
+    "epsilon=$e, is_training=False))"
+)
+NEW = "Elu(FusedBatchNormV3(Conv2D(x, w, strides=$s, padding=$p), g, b, m, v, epsilon=$e, is_training=False))"
+LOOP = 6  # blocks that the loop replaces; it is linear in them
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Of this process alone, whatever else the machine does."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def blocks(ops: int) -> v1.GraphDef:
+    """Ten ops to a block, of which five in each tenth block are the pattern."""
+    graph_def = v1.GraphDef()
+    graph_def.node.add(name="x", op="Placeholder")
+    last = "x"
+    for k in range(ops // 10):
+        scope = f"block_{k}"
+        kinds = ["Conv2D", "BiasAdd", "Mul", "Pad", "Relu" if k % 10 == 0 else "Elu", "Tanh", "Identity", "Exp"]
+        for name in ("w", "b"):
+            graph_def.node.add(name=f"{scope}/{name}", op="Const")
+        for kind in kinds:
+            extra = [f"{scope}/w"] if kind in ("Conv2D", "BiasAdd", "Mul", "Pad") else []
+            graph_def.node.add(name=f"{scope}/{kind}", op=kind, input=[last, *extra])
+            last = f"{scope}/{kind}"
+    return graph_def
+
+
+@pytest.mark.parametrize("ops", [3_000, 10_000, 100_000])
+def test_match_of_a_pattern_of_five_ops(ops: int) -> None:
+    index = tgw.edit(blocks(ops)).index
+    pattern = parse(FIVE_OPS)
+    assert len(find_matches(index, pattern)) == ops // 100
+    took = sorted(seconds(lambda: find_matches(index, pattern)) for _ in range(5))[2]
+    print(f"\nmatch: {ops:,} ops, {ops // 100:,} matches: {took * 1e3:.1f} ms")
+
+
+def test_replace_all_blocks_of_inception_against_a_loop(inception: tuple[tf.Graph, v1.Session]) -> None:
+    graph, session = inception
+    editor = tgw.edit(graph, session=session)
+    hits = editor.match(BLOCK)
+    at_once = seconds(lambda: editor.replace_all(BLOCK, NEW, into="elu"))
+    editor.undo()
+    loop = seconds(lambda: [replace(editor, hit) for hit in hits[:LOOP]])
+    editor.jump(0)
+    each = loop / LOOP * len(hits)
+    print(f"\n{len(hits)} blocks: {at_once:.2f} s, one by one about {each:.0f} s: {each / at_once:.0f} times")
+    assert at_once * 5 < each
+
+
+def replace(editor: tgw.GraphEditor, hit: Match) -> None:
+    def block(x: tf.Tensor, w: tf.Tensor, g: tf.Tensor, b: tf.Tensor, m: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
+        conv = tf.nn.conv2d(x, w, hit.s, hit.p)
+        return tf.nn.elu(tf.compat.v1.nn.fused_batch_norm(conv, g, b, m, v, hit.e, is_training=False)[0])
+
+    editor.replace(list(hit.ops), block, remove=True)

@@ -1,0 +1,104 @@
+"""The texts that the canvas draws in a page, their sizes on the screen, and the lines that run through them.
+
+The drawing's own calls are recorded: what a person sees is what was drawn last at each place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Locator, Page
+
+# Keeps, per canvas and since it was last filled as a whole, the texts, the filled rectangles, the straight pieces of
+# lines, in device pixels, and the other canvases, in the order in which they were drawn.
+RECORD = """() => {
+    if (window.drawnTexts) return;
+    const kept = new Map();
+    const prototype = CanvasRenderingContext2D.prototype;
+    const recordOf = ({canvas}) => kept.get(canvas) ?? kept.set(canvas, []).get(canvas);
+    const place = (ctx, x, y) => { const p = ctx.getTransform().transformPoint({x, y}); return [p.x, p.y]; };
+    const path = new WeakMap();
+    const after = (name, record) => {
+        const original = prototype[name];
+        prototype[name] = function (...args) { record(this, ...args); return original.apply(this, args); };
+    };
+    after("beginPath", (ctx) => path.set(ctx, {pieces: [], at: null, rects: []}));
+    const lineTo = (ctx, x, y) => {
+        const one = path.get(ctx);
+        if (!one) return;
+        const to = place(ctx, x, y);
+        if (one.at) one.pieces.push([...one.at, ...to]);
+        one.at = to;
+    };
+    after("moveTo", (ctx, x, y) => { const one = path.get(ctx); if (one) one.at = place(ctx, x, y); });
+    after("lineTo", lineTo);
+    after("arcTo", (ctx, x, y) => lineTo(ctx, x, y));
+    for (const name of ["rect", "roundRect"]) after(name, (ctx, x, y, w, h) => {
+        path.get(ctx)?.rects.push([...place(ctx, x, y), ...place(ctx, x + w, y + h)]);
+    });
+    after("stroke", (ctx) => recordOf(ctx).push(["lines", path.get(ctx)?.pieces ?? []]));
+    after("fill", (ctx) => recordOf(ctx).push(["fills", path.get(ctx)?.rects ?? []]));
+    after("fillRect", (ctx, x, y, w, h) => {
+        if (x === 0 && y === 0 && w * ctx.getTransform().a >= Math.min(ctx.canvas.width, 250)) kept.set(ctx.canvas, []);
+        else recordOf(ctx).push(["fills", [[...place(ctx, x, y), ...place(ctx, x + w, y + h)]]]);
+    });
+    after("fillText", (ctx, text, x, y) => {
+        const m = ctx.getTransform();
+        const size = Number(/([\\d.]+)px/.exec(ctx.font)[1]) * Math.hypot(m.a, m.b) / devicePixelRatio;
+        const wide = ctx.measureText(text).width;
+        const start = ctx.textAlign === "center" ? x - wide / 2 : ctx.textAlign === "right" ? x - wide : x;
+        const high = Number(/([\\d.]+)px/.exec(ctx.font)[1]) * 0.3;
+        const a = place(ctx, start + 1, y - high), b = place(ctx, start + wide - 1, y + high);
+        const box = [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1])];
+        const bold = /^[67]00|^bold/.test(ctx.font);
+        recordOf(ctx).push(["text", {text, size, bold, box}]);
+    });
+    const crosses = ([x1, y1, x2, y2], [l, t, r, b]) =>
+        Math.min(x1, x2) < r && Math.max(x1, x2) > l && Math.min(y1, y2) < b && Math.max(y1, y2) > t
+        && (x1 === x2 || y1 === y2);
+    const holds = ([l, t, r, b], [x1, y1, x2, y2]) =>
+        Math.min(l, r) <= x1 && Math.max(l, r) >= x2 && Math.min(t, b) <= y1 && Math.max(t, b) >= y2;
+    after("drawImage", (ctx, source, ...at) => {
+        if (source instanceof HTMLCanvasElement)
+            recordOf(ctx).push(["image", source, at.length === 8 ? at[6] / at[2] : at[2] / source.width]);
+    });
+    const textsOf = (canvas) => {
+        const calls = kept.get(canvas) ?? [];
+        return calls.flatMap(([kind, drawn], at) => {
+            if (kind === "image") return textsOf(drawn);
+            if (kind !== "text") return [];
+            // What was drawn before the last fill that holds all of the text is not to be seen.
+            let from = at;
+            while (from > 0 && !(calls[from][0] === "fills" && calls[from][1].some((one) => holds(one, drawn.box))))
+                from--;
+            const struck = calls.slice(from).some(([other, pieces]) =>
+                other === "lines" && pieces.some((piece) => crosses(piece, drawn.box)));
+            return [{text: drawn.text, size: drawn.size, bold: drawn.bold, struck}];
+        });
+    };
+    const canvasOf = (root) => root.querySelector(".tgw-stage canvas");
+    window.drawnTexts = (root) => textsOf(canvasOf(root)).filter(({text}) => text);
+    window.isDrawn = (root) => (kept.get(canvasOf(root)) ?? []).every(
+        ([kind, source, scale]) => kind !== "image" || Math.abs(scale - 1) < 1e-6);
+}"""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text on the canvas: its size in CSS pixels, and whether a line runs through its letters."""
+
+    text: str
+    size: float
+    bold: bool
+    struck: bool
+
+
+def record_texts(page: Page) -> None:
+    """Record from now on what canvases of this page draw; what they have drawn before is not known."""
+    page.evaluate(RECORD)
+
+
+def drawn_texts(root: Locator) -> list[Text]:
+    """The texts on a widget's canvas, once it is not put together from pieces of another zoom any more."""
+    root.page.wait_for_function("root => window.isDrawn(root)", arg=root.element_handle())
+    return [Text(**one) for one in root.evaluate("root => window.drawnTexts(root)")]

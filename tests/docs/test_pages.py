@@ -1,0 +1,95 @@
+"""README and the pages in docs/: their Python runs and prints what they say, their links lead somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.docs.reference import PAGES as GENERATED
+from tests.docs.reference import REFERENCE
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!`)\[[^\]]+\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+RUN = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+
+
+def name_of(page: Path) -> str:
+    """The page's path in the repository."""
+    return str(page.relative_to(DOCS.parent))
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The anchors of a page's headings, as MkDocs makes them."""
+    headings = HEADING.findall(re.sub(FENCE, "", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+
+
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": name_of(page)}
+    printed = ""
+    text = page.read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        language, block = fence[1], fence[2]
+        line = text[: fence.start()].count("\n") + 2
+        if language == "python":
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile("\n" * (line - 1) + block, str(page), "exec"), names)
+            printed = output.getvalue()
+        elif language == "text":
+            assert printed == block, f"{page}:{line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(re.sub(FENCE, "", page.read_text(encoding="utf-8"))):
+        parts = urlsplit(link)
+        if parts.scheme:
+            continue
+        target = (page.parent / parts.path).resolve() if parts.path else page
+        assert target.exists(), f"{name_of(page)}: {link}"
+        if parts.fragment:
+            assert parts.fragment in anchors_of(target), f"{name_of(page)}: {link}"
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_page_written_from_the_code_is_up_to_date(name: str) -> None:
+    assert (REFERENCE / name).read_text(encoding="utf-8") == GENERATED[name](), "run python -m tests.docs.reference"
+
+
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    config = DOCS.parent / ".ci" / "mkdocs.yml"
+    build = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--config-file",
+        str(config),
+        "--site-dir",
+        str(tmp_path),
+    ]
+    done = subprocess.run(
+        build, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loads = re.compile(r"""<(?:script|img|iframe)[^>]+src=["']?(?:https?:)?//|<link[^>]+rel=["']?stylesheet[^>]+//""")
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > 25
+    assert [str(page) for page in pages if loads.search(page.read_text(encoding="utf-8"))] == []

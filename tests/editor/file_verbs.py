@@ -1,0 +1,352 @@
+"""Every public verb on every kind of file, in a process that does not import TensorFlow.
+
+`python -m tests.editor.file_verbs FOLDER OUT` runs them on the files in a folder, and writes what each did. It is run
+where TensorFlow is not installed, and where it is: see test_verbs_without_tensorflow.py.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tfgraphwidget as tgw
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+
+Verb = Callable[[GraphEditor, Path], Any]
+KINDS = ("`.pb`", "frozen `.pb`", "`.meta`, checkpoint", "SavedModel")
+"""The kinds that differ; others are read in another way only."""
+
+
+def first(editor: GraphEditor, op_type: str) -> str:
+    return next(node.name for node in editor.index.nodes if node.op == op_type)
+
+
+def relu(editor: GraphEditor) -> str:
+    return first(editor, "Relu")
+
+
+def ends(editor: GraphEditor) -> tuple[str, str]:
+    """Input and output of the Relu."""
+    node = editor.index.nodes[editor.index.op(relu(editor))]
+    tensor = node.input[0]
+    return tensor if ":" in tensor else f"{tensor}:0", f"{node.name}:0"
+
+
+def consumer(editor: GraphEditor) -> tuple[str, int]:
+    """The op that reads the Relu, and at which input."""
+    name = relu(editor)
+    reader = editor.index.nodes[editor.index.consumer_lists[editor.index.op(name)][0]]
+    return reader.name, next(k for k, text in enumerate(reader.input) if text.partition(":")[0] == name)
+
+
+def constant(editor: GraphEditor) -> str:
+    """The constant 2.0."""
+    nodes = (node for node in editor.index.nodes if node.op == "Const")
+    return next(n.name for n in nodes if n.attr["value"].tensor.float_val[:] == [2.0]) + ":0"
+
+
+def placeholder(editor: GraphEditor) -> str:
+    return first(editor, "Placeholder") + ":0"
+
+
+def result(editor: GraphEditor) -> str:
+    return "out:0" if "out" in editor.index.ids else f"{first(editor, 'Identity')}:0"
+
+
+def named(editor: GraphEditor) -> tuple[str, str]:
+    """An input and an output that are in a signature."""
+    return placeholder(editor), result(editor)
+
+
+def signed(editor: GraphEditor) -> str:
+    """A new signature."""
+    editor.add_signature("new", inputs={"p": named(editor)[0]}, outputs={"q": named(editor)[1]})
+    return "new"
+
+
+def calls(editor: GraphEditor, name: str) -> bool:
+    """Whether an op calls a function."""
+    return bool(editor.called_functions(name))
+
+
+def saved_selection(editor: GraphEditor, folder: Path) -> Path:
+    """A file with a selection."""
+    editor.of_type("Relu").save(folder / "selection.json")
+    return folder / "selection.json"
+
+
+VERBS: dict[str, Verb] = {
+    # Inspecting
+    "inspect": lambda e, _: e.inspect(relu(e)),
+    "diff": lambda e, _: e.diff(e.to_bytes()),
+    "cost": lambda e, _: e.cost(),
+    "table": lambda e, _: e.table(),
+    "lint": lambda e, _: e.lint(),
+    "compare": lambda e, _: e.compare({placeholder(e): np.ones([2, 4], np.float32)}),
+    "probe": lambda e, _: e.probe(relu(e), {placeholder(e): np.ones([2, 4], np.float32)}),
+    "unprobe": lambda e, _: e.unprobe(),
+    "measure": lambda e, _: e.measure(relu(e), {placeholder(e): np.ones([2, 4], np.float32)}, 1),
+    "module": lambda e, _: e.module(),
+    "function": lambda e, _: e.function(),
+    "keras": lambda e, _: e.keras(),
+    "trainable": lambda e, _: e.trainable(next(iter(e.trainable_variables()))),
+    "trainable_variables": lambda e, _: list(e.trainable_variables()),
+    "optimized": lambda e, _: e.optimized(result(e)),
+    # Selecting
+    "mark": lambda e, _: e.mark(*ends(e)),
+    "ops": lambda e, _: e.ops(relu(e)),
+    "scope": lambda e, _: e.scope(e.index.names[0].rpartition("/")[0]),
+    "matching": lambda e, _: e.matching("R.*"),
+    "find": lambda e, _: e.find("type:Relu"),
+    "between": lambda e, _: e.between(*ends(e)),
+    "paths": lambda e, _: e.paths(*(t.partition(":")[0] for t in ends(e))),
+    "path": lambda e, _: e.path(*(t.partition(":")[0] for t in ends(e))),
+    "upstream": lambda e, _: e.upstream(relu(e)),
+    "downstream": lambda e, _: e.downstream(relu(e)),
+    "enclosed": lambda e, _: e.enclosed(placeholder(e), relu(e)),
+    "of_type": lambda e, _: e.of_type("Relu"),
+    "where": lambda e, _: e.where(lambda op: op.type == "Relu"),
+    "fan_out": lambda e, _: e.fan_out(2),
+    "producing": lambda e, _: e.producing(dtype="float32"),
+    "loops": lambda e, _: e.loops(),
+    "conditionals": lambda e, _: e.conditionals(),
+    "match": lambda e, _: e.match("Relu(x)", functions=True),
+    "like": lambda e, _: e.match(e.like(relu(e))),
+    "load": lambda e, to: e.load(saved_selection(e, to)),
+    # Viewing
+    "called_functions": lambda e, _: [calls(e, name) for name in e.index.names],
+    "enter": lambda e, _: [
+        e.enter(name) for name in e.index.names[:] if not e.breadcrumb[1:] and e.called_functions(name)
+    ],
+    "leave": lambda e, _: e.leave(0),
+    "open": lambda e, _: e.open_all(),
+    "close": lambda e, _: e.close_all(),
+    "reveal": lambda e, _: e.reveal(relu(e)),
+    "hide": lambda e, _: e.hide(relu(e)),
+    "show_only": lambda e, _: e.show_only(relu(e)),
+    "show_all": lambda e, _: e.show_all(),
+    "pin": lambda e, _: (e.scene(), e.reveal(relu(e)), e.pin(relu(e), 1.0, 2.0), e.unpin(relu(e)), e.scene()),
+    "color_by": lambda e, _: (e.color_by("FLOPs"), e.color_by("dtype"), e.colors, e.legend, e.scene()),
+    "scene": lambda e, _: e.scene(),
+    "draw": lambda e, _: e.draw(),
+    "svg": lambda e, _: e.svg(),
+    "widget": lambda e, _: e.widget,
+    # Files
+    "networkx": lambda e, _: e.networkx(),
+    "extract": lambda e, _: e.extract(*ends(e)).save(_ / "extracted.pb"),
+    "code": lambda e, _: e.code(),
+    "script": lambda e, _: e.script(),
+    "edits": lambda e, _: e.edits(),
+    "replay": lambda e, _: e.replay(e.edits()),
+    "to_bytes": lambda e, _: tgw.edit(e.to_bytes()),
+    **{
+        f"save {suffix}": lambda e, to, suffix=suffix: e.save(to / f"a{suffix}")
+        for suffix in (".pb", ".pbtxt", ".meta", ".json", ".py", ".html", ".svg", ".png", ".dot", ".graphml")
+    },
+    "save SavedModel": lambda e, to: e.save(f"{to}/saved/"),
+    "save frozen .pb": lambda e, to: e.save(to / "frozen.pb", outputs=[result(e)], frozen=True),
+    "to_tensorboard": lambda e, to: e.to_tensorboard(to / "logs"),
+    "refresh": lambda e, _: e.refresh(),
+    "session": lambda e, _: e.session.run(relu(e)),
+    "graph": lambda e, _: e.graph.get_operations(),
+    # Edits
+    "clone": lambda e, _: e.clone(*ends(e), into="cloned"),
+    "clone with variables": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned"),
+    "clone shared": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned", variables="shared"),
+    "clone init none": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned", init="none"),
+    "clone init initial": lambda e, _: e.clone([placeholder(e)], [ends(e)[1]], into="cloned", init="initial", times=2),
+    "clone init value": lambda e, _: e.clone(
+        [placeholder(e)], [ends(e)[1]], into="cloned", init={"w": np.ones([4, 8])}
+    ),
+    "preview": lambda e, _: e.preview([placeholder(e)], [ends(e)[1]], into="cloned"),
+    "command": lambda e, _: e.command([placeholder(e)], [ends(e)[1]], into="cloned"),
+    "add": lambda e, to: e.add(e.save(to / "b.pb"), into="added"),
+    "add connected": lambda e, to: e.add(e.save(to / "b.pb"), into="added", connect={placeholder(e): ends(e)[0]}),
+    "add with values": lambda e, _: e.add(e.to_bytes(), into="added"),
+    "grow": lambda e, _: e.grow(ends(e)[1], lambda x: x + 1.0, into="grown"),
+    "set_trainable": lambda e, _: e.set_trainable(next(iter(e.trainable_variables()))),
+    "reroute": lambda e, _: e.reroute(ends(e)[1], ends(e)[0]),
+    "swap": lambda e, _: e.swap(*ends(e), never=[relu(e)]),
+    "connect": lambda e, _: e.connect(ends(e)[0], *consumer(e)),
+    "bypass": lambda e, _: e.bypass(relu(e)),
+    "bypass MatMul": lambda e, _: e.bypass(first(e, "MatMul"), by=placeholder(e)),
+    "detach": lambda e, _: e.detach(relu(e), inputs=False),
+    "detach inputs": lambda e, _: e.detach(relu(e)),
+    "add_control_inputs": lambda e, _: e.add_control_inputs(relu(e), placeholder(e).partition(":")[0]),
+    "remove_control_inputs": lambda e, _: (
+        e.add_control_inputs(relu(e), placeholder(e).partition(":")[0]),
+        e.remove_control_inputs(relu(e), placeholder(e).partition(":")[0]),
+    ),
+    "insert": lambda e, _: e.insert(ends(e)[1], "Tanh"),
+    "insert spec": lambda e, _: e.insert(ends(e)[1], "Cast", options={"dtype": "float32"}),
+    "insert function": lambda e, _: e.insert(ends(e)[1], lambda x: x + 1.0),
+    "replace": lambda e, _: e.replace(relu(e), "Tanh"),
+    "replace function": lambda e, _: e.replace(relu(e), lambda x: x + 1.0),
+    "remove": lambda e, _: e.remove(relu(e), readers=True),
+    "rename": lambda e, _: e.rename(relu(e), "renamed"),
+    "place": lambda e, _: e.place(relu(e), "/cpu:0"),
+    "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
+    "set_attr shapes": lambda e, _: e.set_attr(first(e, "MatMul"), "transpose_a", True),
+    "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
+    "set_constant placeholder": lambda e, _: e.set_constant(placeholder(e), np.ones([2, 4])),
+    "replace_input": lambda e, _: e.replace_input(placeholder(e), shape=[2, 4]),
+    "replace_input dtype": lambda e, _: e.replace_input(placeholder(e), dtype="float16", mend="Cast"),
+    "add_signature": lambda e, _: signed(e),
+    "rename_signature": lambda e, _: e.rename_signature(signed(e), "newer"),
+    "order_signature": lambda e, _: e.order_signature(signed(e), inputs=["p"]),
+    "remove_signature": lambda e, _: e.remove_signature(signed(e)),
+    "freeze": lambda e, _: e.freeze([result(e)]),
+    "strip_training": lambda e, _: e.strip_training([result(e)]),
+    "fold_batch_norm": lambda e, _: e.fold_batch_norm(),
+    "edit": lambda e, _: e.edit(e.command([placeholder(e)], [ends(e)[1]], into="cloned")),
+    "undo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo()),
+    "redo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo(), e.redo()),
+    "jump": lambda e, _: (e.rename(relu(e), "renamed"), e.jump(0), e.jump(1)),
+    "reserve": lambda e, _: e.reserve(["spare"]),
+    "free_scope": lambda e, _: e.free_scope(),
+    # Patterns and passes
+    "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
+    "replace_all in functions": lambda e, _: e.replace_all("Relu(x)", "Elu(x)", functions=True),
+    "remove_identities": lambda e, _: e.remove_identities(),
+    "merge_duplicates": lambda e, _: e.merge_duplicates(),
+    "fold_constants": lambda e, _: e.fold_constants(),
+    "remove_devices": lambda e, _: e.remove_devices(),
+    "rename_type": lambda e, _: e.rename_type("Relu", "Relu6"),
+    "sort": lambda e, _: e.sort(),
+    "obfuscate_names": lambda e, _: e.obfuscate_names(),
+    "change_batch_size": lambda e, _: e.change_batch_size(2),
+    "cast": lambda e, _: e.cast("float16"),
+    "round_weights": lambda e, _: e.round_weights(4, minimum=8),
+    "quantize_weights": lambda e, _: e.quantize_weights(minimum=8),
+}
+
+
+def sources(folder: Path) -> dict[str, Callable[[], Any]]:
+    """How each kind of file is opened."""
+
+    def parsed(path: Path) -> Any:
+        from tfgraphwidget.sources import tf_protos
+
+        return tf_protos.GraphDef.FromString(path.read_bytes())
+
+    return {
+        "`.pb`": lambda: tgw.edit(folder / "graph1.pb"),
+        "`.pb` without shapes": lambda: tgw.edit(folder / "graph0.pb"),
+        "frozen `.pb`": lambda: tgw.edit(folder / "frozen.pb"),
+        "`.pbtxt`": lambda: tgw.edit(folder / "graph1.pbtxt"),
+        "bytes": lambda: tgw.edit((folder / "graph1.pb").read_bytes()),
+        "GraphDef": lambda: tgw.edit(parsed(folder / "graph1.pb")),
+        "`.meta`": lambda: tgw.edit(folder / "m.ckpt.meta"),
+        "`.meta`, checkpoint": lambda: tgw.edit(folder / "m.ckpt.meta", checkpoint=str(folder / "m.ckpt")),
+        "SavedModel of TF 1": lambda: tgw.edit(folder / "v1"),
+        "`saved_model.pb`": lambda: tgw.edit(folder / "v1" / "saved_model.pb"),
+        "SavedModel": lambda: tgw.edit(folder / "saved", signature="twice"),
+    }
+
+
+class Refusal:
+    """Refuses to import TensorFlow as Python does where it is not installed, and counts."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Answer as an environment without TensorFlow would."""
+        if name.partition(".")[0] == "tensorflow":
+            self.asked += 1
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name.partition(".")[0])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a verb did: "ok", the sentence of a refusal, or an error that is a defect.
+
+    `asked` says how often it has asked for TensorFlow; `edited` whether the graph is another one, which was saved.
+    """
+
+    text: str
+    asked: int
+    edited: bool
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether TensorFlow is needed."""
+        return "[tensorflow]" in self.text
+
+
+Outcomes = dict[str, dict[str, Outcome]]
+
+
+def outcome(act: Callable[[], Any]) -> str:
+    """What a call did."""
+    try:
+        act()
+    except GraphEditError as error:
+        return str(error)
+    except StopIteration:
+        return "no op of that kind"
+    except Exception as error:
+        return f"DEFECT {type(error).__name__}: {error}"
+    return "ok"
+
+
+def run(
+    folder: Path, out: Path, kinds: Iterable[str] = (), verbs: Iterable[str] = (), refusal: Refusal | None = None
+) -> Outcomes:
+    """By kind and verb what happened. Edited graphs are saved as `out`/kind/verb.pb.
+
+    Args:
+        folder: The files.
+        out: Where graphs are saved.
+        kinds: The kinds of files; () for all.
+        verbs: The verbs; () for all.
+        refusal: What counts how often TensorFlow is asked for.
+    """
+    done: Outcomes = {}
+    for kind, opened in sources(folder).items():
+        for verb, act in VERBS.items():
+            if (kinds and kind not in kinds) or (verbs and verb not in verbs):
+                continue
+            editor, asked = opened(), refusal.asked if refusal else 0
+            with tempfile.TemporaryDirectory() as to, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                text = outcome(lambda act=act, editor=editor, to=to: act(editor, Path(to)))
+                asked = (refusal.asked if refusal else 0) - asked
+                edited = bool(editor.history.done)
+                if edited:
+                    saved = out / kind.replace("`", "").replace(" ", "_") / f"{verb.replace(' ', '_')}.pb"
+                    saved.parent.mkdir(exist_ok=True, parents=True)
+                    editor.leave(0)
+                    editor.save(saved, verify=False)
+            done.setdefault(kind, {})[verb] = Outcome(text, asked, edited)
+    return done
+
+
+def main(folder: Path, out: Path, *kinds: str) -> None:
+    """Run the verbs where TensorFlow cannot be imported, and write what they did as JSON."""
+    from tfgraphwidget.tensorflow_modules import installed_folder
+
+    installed_folder()  # is it installed? It is found before it is refused
+    refusal = Refusal()
+    sys.meta_path.insert(0, refusal)
+    done = run(folder, out, kinds, (), refusal)
+    (out / "done.json").write_text(json.dumps({k: {v: asdict(o) for v, o in by.items()} for k, by in done.items()}))
+
+
+def read(out: Path) -> Outcomes:
+    """What `main` has written."""
+    done = json.loads((out / "done.json").read_text())
+    return {kind: {verb: Outcome(**each) for verb, each in verbs.items()} for kind, verbs in done.items()}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

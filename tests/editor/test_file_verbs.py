@@ -1,0 +1,123 @@
+"""Each verb on files: what works where TensorFlow is not installed, with the same result, and what asks for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+from tests.editor import file_verbs
+from tests.editor.file_verbs import Outcomes
+from tests.editor.test_odd_arguments import public_methods
+from tests.editor.verbs import PAGE, file_models, outcomes_without_tensorflow, without_tensorflow
+from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
+from tfgraphwidget.editor import GraphEditor
+
+ALIKE = ("`.pb` without shapes", "`.pbtxt`", "bytes", "GraphDef", "`.meta`", "SavedModel of TF 1", "`saved_model.pb`")
+SOME = ("inspect", "cost", "scene", "rename", "clone shared", "insert", "save .pbtxt", "undo")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of each kind."""
+    return file_models(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcomes, Path]:
+    """What verbs do where TensorFlow is not installed, and the folder of the edited graphs."""
+    out = tmp_path_factory.mktemp("bare")
+    return outcomes_without_tensorflow(models, out), out
+
+
+def test_each_public_method_is_among_the_verbs() -> None:
+    others = {"close_all", "open_all", "unpin", "draw", "preview"}  # in the calls of others
+    tried = {verb.partition(" ")[0] for verb in file_verbs.VERBS}
+    assert public_methods(GraphEditor) - tried - others == set()
+
+
+def test_without_tensorflow_no_verb_fails_other_than_by_a_sentence(bare: tuple[Outcomes, Path]) -> None:
+    done, _ = bare
+    texts = [f"{verb} on {kind}: {each.text}" for kind, verbs in done.items() for verb, each in verbs.items()]
+    assert [text for text in texts if "DEFECT" in text] == []
+    refused = [text for text in texts if "TensorFlow" in text and "[tensorflow]" in text]
+    assert [text for text in refused if not text.endswith(("'tfgraphwidget[tensorflow]'.", "its checkpoint."))] == []
+
+
+def test_the_page_of_the_documentation_says_what_works_without_tensorflow(bare: tuple[Outcomes, Path]) -> None:
+    assert without_tensorflow(bare[0]) in PAGE.read_text(encoding="utf-8"), "python -m tests.editor.verbs writes it"
+
+
+def nodes(path: Path) -> dict[str, bytes]:
+    """The ops of a file by name."""
+    graph_def = tf.compat.v1.GraphDef.FromString(path.read_bytes())
+    for node in graph_def.node:
+        for name in ("_output_shapes", "output_shapes"):  # those that are unknown without TensorFlow
+            node.attr.pop(name, None)
+        definition = op_def_registry.get(node.op)
+        for attr in definition.attr if definition else ():  # TensorFlow's importer writes defaults out
+            if attr.HasField("default_value") and node.attr.get(attr.name) == attr.default_value:
+                node.attr.pop(attr.name)
+    functions = {function.signature.name: function for function in graph_def.library.function}
+    every = {node.name: node for node in graph_def.node} | functions
+    return {name: each.SerializeToString(deterministic=True) for name, each in every.items()}
+
+
+@pytest.mark.parametrize("kind", ["frozen `.pb`", "`.meta`, checkpoint", "SavedModel"])
+def test_edits_without_tensorflow_give_the_graphs_that_they_give_with_it(
+    kind: str, bare: tuple[Outcomes, Path], models: Path, tmp_path: Path
+) -> None:
+    done, out = bare
+    edits = [verb for verb, each in done[kind].items() if each.edited and each.text == "ok"]
+    assert len(edits) > 30
+    again = file_verbs.run(models, tmp_path, [kind], edits)[kind]
+    refused = {verb for verb, each in again.items() if each.text != "ok"}
+    assert refused == ACCEPTED.get(kind, set())
+    different: list[str] = []
+    for path in sorted(tmp_path.glob("*/*.pb")):
+        with_it, without = nodes(path), nodes(out / path.relative_to(tmp_path))
+        different += [f"{path.stem}: {n}" for n in with_it.keys() | without if with_it.get(n) != without.get(n)]
+    assert different == []
+
+
+def test_other_files_open_as_those_do_without_tensorflow(
+    models: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tests.editor.file_verbs import run\n"
+        f"done = run(Path({str(models)!r}), Path({str(tmp_path)!r}), {ALIKE!r}, {SOME!r})\n"
+        "print(*(f'{k} {v}: {e.text}' for k, by in done.items() for v, e in by.items() if e.text != 'ok'), len(done))"
+    )
+    packages = packages_without_tensorflow(tmp_path_factory.mktemp("packages"))
+    run = run_without_tensorflow(packages, "-c", code, cwd=tmp_path)
+    assert run.stdout == f"{len(ALIKE)}\n", run.stderr[-2000:]
+
+
+def test_where_tensorflow_is_installed_nothing_of_this_imports_it(
+    bare: tuple[Outcomes, Path], models: Path, tmp_path: Path
+) -> None:
+    """But shapes that do not follow by our own shape functions, and clones with values."""
+    command = [sys.executable, "-m", "tests.editor.file_verbs", str(models), str(tmp_path), "`.pb`", "SavedModel"]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[2], capture_output=True)
+    for kind, verbs in file_verbs.read(tmp_path).items():
+        works = {verb for verb, each in bare[0][kind].items() if not each.is_refused}
+        asks = {verb for verb, each in verbs.items() if each.asked}
+        assert len(works) > 80
+        assert asks & works - ASKS[kind] == set()
+
+
+# What TensorFlow refuses, and we cannot: shapes behind op types that we do not infer, which are unknown then, and the
+# initial values of variables that come without any.
+ACCEPTED = {"frozen `.pb`": {"bypass MatMul"}, "SavedModel": {"add"}}
+# What TensorFlow is imported for where it is installed: values of clones, the check of what is written, other shapes.
+_VALUES = {"add", "add with values", "clone with variables", "clone init initial", "clone init value", "edit"}
+_WRITTEN = {"save .meta", "save frozen .pb"}
+_SHAPES = {
+    *("bypass MatMul", "cast", "change_batch_size", "fold_constants", "merge_duplicates", "obfuscate_names"),
+    *("replace_input", "replace_input dtype", "set_attr shapes", "set_constant placeholder"),
+}
+ASKS = {"`.pb`": _VALUES | _WRITTEN | _SHAPES, "SavedModel": {"add", "add with values", "save .html"}}

@@ -1,0 +1,47 @@
+"""What TensorFlow's optimizer makes of a graph, beside the graph."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+
+
+def test_the_optimized_graph_is_beside_the_first_with_what_was_folded_fused_and_removed() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], "x")
+        kernel = tf.reshape(tf.range(27.0) * 0.01, [3, 3, 3, 1], "kernel")
+        y = tf.nn.relu(
+            tf.nn.bias_add(tf.nn.conv2d(x, kernel, 1, "SAME", name="conv"), tf.ones([1]), name="bias"), "relu"
+        )
+        tf.nn.softmax(tf.reshape(tf.identity(y), [-1, 64]), name="y")
+    editor = tgw.edit(graph)
+    before = list(editor.index.nodes)
+    result = editor.optimized("y")
+    passes = {each.name: each for each in result.passes}
+    assert "kernel" in passes["constfold"].folded
+    assert any(passes["remap"].fused)
+    assert "Identity" in {name for each in result.passes for name in each.removed}
+    assert result.pairs["x"] == "x"
+    assert result.pairs["y"] == "y"
+    assert "kernel" in result.editor.index.ids or "kernel" not in result.pairs
+    assert len(result.editor.index) < len(editor.index)
+    assert "Identity" in result.difference.removed
+    assert repr(result).splitlines()[0].split()[:3] == ["pass", "ops", "folded"]
+    assert list(editor.index.nodes) == before
+    assert not editor.history.done
+    result.editor.rename("x", "fed")
+    assert "x" in editor.index.ids
+
+
+def test_a_function_is_optimized_by_its_results() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
+    def f(x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(x) * (tf.constant(1.0) + tf.constant(2.0))
+
+    editor = tgw.edit(f)
+    result = editor.optimized()
+    assert any(each.folded for each in result.passes)
+    assert "Identity" in result.editor.index.ids

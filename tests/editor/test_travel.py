@@ -1,0 +1,392 @@
+"""Editors go to another process: by pickle, by bytes, by a file, and by copy.deepcopy in the same one."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import pickle
+import pickletools
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.editor.arrival import state
+from tests.editor.verbs import Module, Sources, ends, relu
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.sources import describe_file
+from tfgraphwidget.sources.files.formats import read_container
+
+v1 = tf.compat.v1
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
+    return Sources(tmp_path_factory.mktemp("models"))
+
+
+KINDS = list(Sources(Path()).kinds())
+
+
+def edited(editor: GraphEditor) -> GraphEditor:
+    """With edits of two kinds."""
+    name = relu(editor)
+    editor.bypass(name)
+    editor.rename(name, "renamed")
+    return editor
+
+
+@pytest.fixture(scope="module")
+def travelled(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]]:
+    """By kind of source: what an editor says here, and what it says after pickle in another process."""
+    folder, here = tmp_path_factory.mktemp("pickles"), {}
+    for number, (kind, opened) in enumerate(sources.kinds().items()):
+        editor = edited(opened())
+        with (folder / f"{number:02}.pickle").open("wb") as file:
+            pickle.dump(editor, file)
+        here[kind] = json.loads(json.dumps(state(editor)))
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.editor.arrival", str(folder)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    there = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    return dict(zip(here, zip(here.values(), there, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_editor_goes_on_in_another_process_with_its_edits_and_values(
+    travelled: dict[str, tuple[Any, Any]], kind: str
+) -> None:
+    here, there = travelled[kind]
+    for key in ("lines", "names", "path", "inputs", "outputs"):
+        assert there[key] == here[key], key
+    assert np.allclose(np.concatenate(there["results"]), np.concatenate(here["results"]))
+    assert there["before"][1] == here["before"][1]
+    assert np.allclose(np.concatenate(there["before"][0]), np.concatenate(here["before"][0]))
+
+
+def counted(session: Any, feeds: Any = None, fetch: str = "out:0") -> np.ndarray:
+    return np.asarray(session.run(fetch, {"x:0": np.ones([2, 4], np.float32)} if feeds is None else feeds))
+
+
+def stateful() -> GraphEditor:
+    """A graph whose session holds variables of each kind, tables and an iterator, none as its initializer made it."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        w = v1.get_variable("w", [4, 2], use_resource=True)
+        slices = v1.get_variable("p", [4, 2], partitioner=v1.fixed_size_partitioner(2))
+        step = v1.get_variable("step", [], tf.int32, collections=["local_variables"], trainable=False)
+        v1.get_variable("unset", [3])
+        mutable = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="mutable")
+        keys = tf.constant(["a", "b"])
+        static = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, [1.0, 2.0]), 0.0, name="static")
+        iterator = v1.data.make_initializable_iterator(v1.data.Dataset.range(10))
+        tf.identity(iterator.get_next(), "next")
+        tf.identity(tf.matmul(x, w + slices) + tf.cast(step, tf.float32), "out")
+        tf.identity(mutable.lookup(keys), "looked/mutable")
+        tf.identity(static.lookup(keys), "looked/static")
+        session = v1.Session()
+        session.run([w.initializer, *(each.initializer for each in slices), step.initializer])
+        session.run([iterator.initializer, mutable.insert(keys, tf.constant([7, 8], tf.int64))])
+        session.run(v1.tables_initializer())
+        session.run(step.assign(5))
+    session.run("next:0"), session.run("next:0")
+    return tgw.edit(graph, session=session)
+
+
+FETCHES = ("out:0", "looked/mutable:0", "looked/static:0", "next:0")
+
+
+def test_all_that_a_session_holds_goes_along_and_what_has_no_value_has_none_there() -> None:
+    editor = stateful()
+    other = tgw.edit(editor.to_bytes())
+    for fetch in FETCHES:
+        feeds = {"x:0": np.ones([1, 4])} if fetch == "out:0" else {}
+        assert np.array_equal(counted(other.session, feeds, fetch), counted(editor.session, feeds, fetch)), fetch
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        other.session.run("unset/Read/ReadVariableOp:0")
+    assert other.graph is not editor.graph
+
+
+def test_a_copy_has_its_own_graph_and_values_in_the_same_process_twice_and_after_a_refusal(sources: Sources) -> None:
+    editor = sources.kinds()["graph and session"]()
+    part = editor.clone(*ends(editor), into="part")
+    with pytest.raises(tgw.GraphEditError):
+        editor.rename("out", "x")
+    before = counted(editor.session)
+    once = copy.deepcopy(editor)
+    again = copy.deepcopy(once)
+    once.bypass("Relu")
+    once.session.run("train", {"x:0": np.ones([2, 4])})
+    assert np.array_equal(counted(editor.session), before)
+    assert np.array_equal(counted(again.session), before)
+    assert [len(each.history.done) for each in (editor, once, again)] == [1, 2, 1]
+    assert part.scope in again.copies
+    again.undo()
+    assert not again.copies
+
+
+def test_the_values_of_a_clone_are_those_of_the_session_not_those_of_an_initializer(sources: Sources) -> None:
+    editor = sources.kinds()["graph and session"]()
+    copy_of_part = editor.clone("x:0", "out:0", into="part", init="initial")
+    editor.session.run("train", {"x:0": np.ones([2, 4])})
+    other = tgw.edit(editor.to_bytes())
+    for tensor in ("out:0", copy_of_part["out:0"].name):
+        assert np.array_equal(counted(other.session, fetch=tensor), counted(editor.session, fetch=tensor))
+    assert other.lines == editor.lines
+
+
+def test_a_graph_without_a_session_goes_without_values_and_runs_once_they_are_initialized(sources: Sources) -> None:
+    graph = sources.kinds()["graph and session"]().graph
+    other = pickle.loads(pickle.dumps(tgw.edit(graph)))
+    assert set(other.index.names) == {op.name for op in graph.get_operations()}
+    with other.graph.as_default():
+        other.session.run(v1.global_variables_initializer())
+    assert counted(other.session).shape == (2, 8)
+
+
+@pytest.mark.parametrize("source", ["message", "bytes"])
+def test_a_message_goes_as_it_is(sources: Sources, source: str) -> None:
+    graph_def = sources.kinds()["frozen `.pb`"]().graph.as_graph_def()
+    editor = tgw.edit(graph_def if source == "message" else graph_def.SerializeToString())
+    editor.mark("x:0", "out:0")
+    other = copy.deepcopy(editor)
+    assert list(other.index.nodes) == list(editor.index.nodes)
+    assert (other.inputs, other.outputs) == (("x:0",), ("out:0",))
+    assert np.array_equal(counted(other.session), counted(editor.session))
+
+
+def test_what_is_selected_stays_selected(sources: Sources) -> None:
+    editor = sources.kinds()["graph and session"]()
+    editor.selection = editor.find("type:MatMul")
+    assert copy.deepcopy(editor).selection.ops == editor.selection.ops
+
+
+def test_the_signatures_of_a_file_and_the_boundary_of_the_user_go_along(sources: Sources) -> None:
+    editor = sources.kinds()["SavedModel of TF 1"]()
+    other = copy.deepcopy(editor)
+    assert other.core.executor.signatures == editor.core.executor.signatures != ()
+    editor = tgw.edit(sources.once("meta", sources.save_meta))
+    editor.mark("x:0", "out:0")
+    editor.rename("x", "renamed")
+    other = copy.deepcopy(editor)
+    assert (other.inputs, other.outputs, other.lines) == (("renamed:0",), ("out:0",), editor.lines)
+    assert other.core.executor.signatures == editor.core.executor.signatures
+
+
+def test_variables_of_a_function_that_travelled_are_trained_and_shared_by_its_modules(sources: Sources) -> None:
+    other = copy.deepcopy(tgw.edit(sources.once("module", Module).hidden))
+    module = other.module()
+    for variable in module.variables:
+        variable.assign(tf.zeros_like(variable))
+    assert not other.module()(tf.ones([1, 4])).numpy().any()
+    assert tgw.edit(sources.once("module", Module).hidden).module()(tf.ones([1, 4])).numpy().any()
+
+
+def test_nested_arguments_defaults_and_dtypes_of_a_function_go_along() -> None:
+    @tf.function(autograph=False)
+    def fn(pair: Any, *, scale: Any = 2.0, mode: str = "plain") -> Any:
+        return {"sum": (pair["a"] + tf.cast(pair["b"], tf.float32)) * scale, "text": tf.constant("é"), "mode": mode}
+
+    given = {"a": tf.ones([2]), "b": tf.constant([1, 2])}
+    expected = fn(given, scale=tf.constant(3.0))
+    other = copy.deepcopy(tgw.edit(fn))
+    assert other.notices == ()
+    actual = other.module()(given, scale=tf.constant(3.0))
+    assert actual["sum"].numpy().tolist() == expected["sum"].numpy().tolist()
+    assert (actual["text"].numpy(), actual["mode"]) == ("é".encode(), "plain")
+
+
+def test_edits_with_a_python_function_come_as_the_graph_that_they_gave_and_a_notice_says_so(sources: Sources) -> None:
+    editor = sources.kinds()["graph and session"]()
+    editor.insert(f"{relu(editor)}:0", lambda x: x * 3.0)
+    other = tgw.edit(editor.to_bytes())
+    assert np.array_equal(counted(other.session), counted(editor.session))
+    assert not other.history.done
+    assert "cannot be undone: Edit 1 (insert) holds the Python function" in " ".join(other.notices)
+
+
+def test_edits_that_give_another_graph_here_are_left_out_and_a_notice_says_so(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = edited(sources.kinds()["graph and session"]())
+    data = editor.to_bytes()
+    monkeypatch.setattr("tfgraphwidget.editor.replay.replay", lambda *_: 0)  # as another release might
+    other = tgw.edit(data)
+    assert set(other.index.names) == set(editor.index.names)
+    assert "cannot be undone here: they give another graph here." in " ".join(other.notices)
+    assert np.array_equal(counted(other.session), counted(editor.session))
+
+
+def calls_python() -> GraphEditor:
+    with tf.Graph().as_default() as graph:
+        v1.py_func(lambda: np.float32(1.0), [], tf.float32, name="mine")
+    return tgw.edit(graph)
+
+
+def holds_a_queue() -> GraphEditor:
+    with tf.Graph().as_default() as graph:
+        queue = v1.FIFOQueue(3, tf.float32, name="queue")
+        session = v1.Session()
+        session.run(queue.enqueue(1.0))
+    return tgw.edit(graph, session=session)
+
+
+def captures_a_table() -> GraphEditor:
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    return tgw.edit(tf.function(table.lookup), signature=[tf.TensorSpec([], tf.string)])
+
+
+def holds_a_function_in_an_edit() -> GraphEditor:
+    editor = tgw.edit(tf.function(tf.nn.relu), signature=[tf.TensorSpec([2])])
+    editor.insert("Relu:0", lambda x: x * 2.0)
+    return editor
+
+
+def has_a_closed_session() -> GraphEditor:
+    editor = tgw.example()
+    editor.session.close()
+    return editor
+
+
+@pytest.mark.parametrize(
+    ("opened", "sentence"),
+    [
+        (calls_python, "to_bytes: op 'mine' (PyFunc) calls a Python function of this process"),
+        (holds_a_queue, "Queue 'queue' holds 1 elements, and to read one removes it"),
+        (captures_a_table, "to_bytes: the function captures "),
+        (holds_a_function_in_an_edit, "to_bytes: Edit 1 (insert) holds the Python function"),
+        (has_a_closed_session, "The session is closed; open a new one"),
+    ],
+)
+def test_what_only_this_process_has_is_refused_in_one_sentence(
+    opened: Callable[[], GraphEditor], sentence: str
+) -> None:
+    editor = opened()
+    before = editor.index.names, editor.lines
+    for call in (editor.to_bytes, lambda: pickle.dumps(editor), lambda: copy.deepcopy(editor)):
+        with pytest.raises(tgw.GraphEditError) as refused:
+            call()
+        assert sentence in refused.value.why
+        assert "\n" not in refused.value.why
+    assert (editor.index.names, editor.lines) == before
+
+
+def test_a_file_of_an_editor_is_opened_described_and_replaced_whole(sources: Sources, tmp_path: Path) -> None:
+    editor = edited(sources.kinds()["graph and session"]())
+    path = editor.save(tmp_path / "net.tgw")
+    other = tgw.edit(path)
+    assert other.lines == editor.lines
+    assert np.array_equal(counted(other.session), counted(editor.session))
+    other.undo()
+    assert len(tgw.edit(other.save(path)).lines) == 1
+    summary = describe_file(path)
+    assert summary["kind"] == "editor"
+    assert summary["graphs"][0]["ops"] == len(other.index)
+
+
+@pytest.fixture(scope="module")
+def data() -> bytes:
+    return tgw.example().to_bytes()
+
+
+def newer(data: bytes) -> bytes:
+    return data.replace(b'{"version": 1, "by": "', b'{"version": 9, "by": "', 1).replace(
+        zlib.crc32(header(data)).to_bytes(4, "little"),
+        zlib.crc32(header(data).replace(b'"version": 1', b'"version": 9', 1)).to_bytes(4, "little"),
+    )
+
+
+def header(data: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as entries:
+        return entries.read("tfgraphwidget.json")
+
+
+def other_header(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        file, content = io.BytesIO(), json.loads(header(data))
+        change(content)
+        with zipfile.ZipFile(io.BytesIO(data)) as entries, zipfile.ZipFile(file, "w") as written:
+            written.writestr("tfgraphwidget.json", json.dumps(content))
+            for name in entries.namelist()[1:]:
+                written.writestr(name, entries.read(name))
+        return file.getvalue()
+
+    return changed
+
+
+def with_entry(name: str) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        file = io.BytesIO(data)
+        with zipfile.ZipFile(file, "a") as entries:
+            entries.writestr(name, "")
+        return file.getvalue()
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (newer, "in version 9 of the format, and this release reads up to 1; run pip install --upgrade"),
+        (lambda data: data[: len(data) // 2], "This data is damaged (File is not a zip file)"),
+        (
+            lambda data: data.replace(b"T\x12\x02", b"S\x12\x02"),
+            "This data is damaged (Bad CRC-32 for file 'graph.meta')",
+        ),
+        (other_header(lambda content: content.pop("kind")), "This data is damaged ('kind')"),
+        (other_header(lambda content: content.update(version="new")), "This data is damaged ("),
+        (other_header(dict.clear), "This data is damaged ('version')"),
+        (with_entry("../../out"), "This data is damaged (entry '../../out' is none of an editor)"),
+        (with_entry("/out"), "This data is damaged (entry '/out' is none of an editor)"),
+    ],
+)
+def test_an_editor_of_another_release_or_a_damaged_one_is_refused_in_one_sentence(
+    data: bytes, damage: Callable[[bytes], bytes], sentence: str
+) -> None:
+    with pytest.raises(tgw.GraphEditError) as refused:
+        tgw.edit(damage(data))
+    assert sentence in refused.value.why
+    assert "\n" not in refused.value.why
+
+
+def test_values_that_are_missing_or_damaged_are_reported_and_the_graph_can_be_edited(data: bytes) -> None:
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as entries, zipfile.ZipFile(changed, "w") as written:
+        for name in entries.namelist():
+            content = entries.read(name)
+            written.writestr(name, content[:-8] + b"\0" * 8 if "data-" in name else content)
+    other = tgw.edit(changed.getvalue())
+    other.bypass("net/hidden/Relu")
+    with pytest.raises(tgw.GraphEditError, match="has another checksum than its bytes"):
+        other.session  # noqa: B018 - it is opened at the first use
+
+
+def test_an_archive_over_the_limit_of_protobuf_is_not_read_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tgw.example().save(tmp_path / "large.tgw")
+    monkeypatch.setattr("tfgraphwidget.sources.files.container.LARGEST", 1_000)
+    monkeypatch.setattr("tfgraphwidget.sources.files.formats.LARGEST", 1_000)
+    assert len(read_container(path).data) < 1_000 < path.stat().st_size
+    assert tgw.edit(path).session is not None
+    assert len(tgw.edit(path).index) == 74
+
+
+def test_no_code_is_in_what_is_written(data: bytes) -> None:
+    """What a pickle of an editor calls is `tgw.edit` on bytes; of the bytes themselves nothing is unpickled."""
+    codes = pickletools.genops(pickle.dumps(tgw.edit(data), protocol=2))
+    calls = [argument for code, argument, _ in codes if code.name in ("GLOBAL", "STACK_GLOBAL", "INST")]
+    assert calls == ["tfgraphwidget edit", "_codecs encode"]
+    with zipfile.ZipFile(io.BytesIO(data)) as entries:
+        assert entries.namelist() == ["tfgraphwidget.json", "graph.meta", "values.data-00000-of-00001", "values.index"]

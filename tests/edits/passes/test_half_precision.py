@@ -1,0 +1,157 @@
+"""Casts to half precision, rounded and quantized weights: fewer bytes, and nearly the same numbers."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.edits.passes.networks import NETWORKS, Network, network
+from tfgraphwidget.errors import GraphEditError
+
+v1 = tf.compat.v1
+
+
+def weight(name: str, *shape: int) -> Any:
+    return v1.get_variable(name, shape, initializer=v1.initializers.random_normal(stddev=0.1, seed=len(name)))
+
+
+def residual(x: Any) -> Any:
+    """Two residual blocks with fused batch normalizations, a mean and logits."""
+    y = tf.nn.conv2d(tf.reshape(x, [-1, 2, 2, 1]), weight("stem", 1, 1, 1, 64), 1, "SAME")
+    for block in range(2):
+        norm = v1.nn.fused_batch_norm(
+            y, tf.ones([64]), tf.zeros([64]), tf.zeros([64]), tf.ones([64]), is_training=False
+        )
+        y += tf.nn.conv2d(tf.nn.relu(norm[0]), weight(f"block{block}", 3, 3, 64, 64), 1, "SAME")
+    return tf.nn.softmax(tf.matmul(tf.reduce_mean(y, [1, 2]), weight("logits", 64, 32)))
+
+
+def encoder(x: Any) -> Any:
+    """Two blocks of a BERT-like encoder: attention with a mask of -1e9, layer normalization, gelu."""
+    y = tf.tensordot(x[:, :, None], weight("embedding", 1, 64), 1)
+    mask = (1.0 - tf.ones([1, 1, 4])) * -1e9
+
+    def normalize(value: Any) -> Any:
+        mean, variance = tf.nn.moments(value, [-1], keepdims=True)
+        return tf.nn.batch_normalization(value, mean, variance, None, None, 1e-12)
+
+    for block in range(2):
+        q, k, v = (tf.tensordot(y, weight(f"{name}{block}", 64, 64), 1) for name in ("query", "key", "value"))
+        scores = tf.matmul(q, k, transpose_b=True) * 0.125 + mask
+        y = normalize(y + tf.matmul(tf.nn.softmax(scores), v))
+        wide = tf.tensordot(y, weight(f"wide{block}", 64, 256), 1)
+        wide = wide * 0.5 * (1.0 + tf.math.erf(wide / tf.sqrt(2.0)))
+        y = normalize(y + tf.tensordot(wide, weight(f"narrow{block}", 256, 64), 1))
+    return y
+
+
+@pytest.fixture(scope="module", params=[residual, encoder])
+def model(request: pytest.FixtureRequest) -> tuple[Any, Network]:
+    """A frozen GraphDef, and the network that it is of."""
+    net = network(request.param)
+    graph_def = net.graph.as_graph_def()
+    return v1.graph_util.convert_variables_to_constants(net.session, graph_def, ["y"]), net
+
+
+def size(editor: tgw.GraphEditor, folder: Path) -> int:
+    return len(editor.save(folder / "saved.pb", verify=False).read_bytes())
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float16", 0.01), ("bfloat16", 0.2)])
+def test_a_cast_halves_the_file_and_says_by_how_much_outputs_differ(
+    model: tuple[Any, Network], dtype: Any, tolerance: float, tmp_path: Path
+) -> None:
+    graph_def, net = model
+    editor = tgw.edit(graph_def)
+    before = size(editor, tmp_path)
+    report = editor.cast(dtype, feeds=net.feeds)
+    assert size(editor, tmp_path) < 0.6 * before
+    assert any(note.startswith("Kept in float32: ") for note in report.notes)
+    assert "y:0" in report.notes[-1]
+    difference = editor.compare(net.feeds, "y:0")
+    assert difference["y:0"].dtypes == ("float32", "float32")
+    assert difference.largest is not None
+    assert 0 < difference.largest < tolerance
+    with pytest.raises(GraphEditError, match=r"^cast: "):
+        editor.cast(dtype)
+    editor.undo()
+    assert not editor.diff()
+
+
+def test_ends_are_cast_on_demand(model: tuple[Any, Network]) -> None:
+    editor = tgw.edit(model[0])
+    editor.cast("float16", ends="cast")
+    dtypes = {name: editor.index.dtypes(editor.index.op(name))[0] for name in ("x", "y")}
+    assert dtypes == {"x": "float16", "y": "float16"}
+
+
+def test_what_is_kept_stays_float32(model: tuple[Any, Network]) -> None:
+    editor = tgw.edit(model[0])
+    editor.cast("float16", keep=["MatMul", "x"])
+    products = editor.of_type("MatMul").ops
+    assert products
+    assert {editor.index.dtypes(editor.index.op(op))[0] for op in products} == {"float32"}
+    assert all(editor.index.dtypes(editor.index.op(op))[0] == "float32" for op in editor.of_type("Softmax").ops)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_each_network_runs_in_half_precision_on_a_live_graph(name: str) -> None:
+    net = NETWORKS[name]()
+    before, editor = net.run(), net.edit()
+    try:
+        editor.cast("float16")
+    except GraphEditError as error:
+        pytest.fail(str(error))
+    renamed = dict(editor.history.done[-1].patch.output_renames)
+    fetches = [f"{renamed.get(output[:-2], output[:-2])}:0" for output in net.outputs]
+    for one, other in zip(before, net.session.run(fetches, dict(net.feeds)), strict=True):
+        assert one.dtype == other.dtype
+        if one.dtype == np.float32:
+            np.testing.assert_allclose(one, other, rtol=0.01, atol=0.01)
+    editor.undo()
+    for one, other in zip(before, net.run(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple[Any, Network], tmp_path: Path) -> None:
+    graph_def, net = model
+    editor = tgw.edit(graph_def)
+    before = size(editor, tmp_path)
+    editor.quantize_weights(feeds=net.feeds)
+    assert size(editor, tmp_path) < 0.4 * before
+    difference = editor.compare(net.feeds, "y:0")
+    assert difference.largest is not None
+    assert 0 < difference.largest < 0.2
+    with pytest.raises(GraphEditError, match=r"^quantize_weights: the graph has no float32 constant"):
+        editor.quantize_weights()
+    editor.undo()
+    compressed = [len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes()))]
+    editor.round_weights(4, feeds=net.feeds)
+    compressed.append(len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes())))
+    assert compressed[1] < 0.5 * compressed[0]
+    with pytest.raises(GraphEditError, match=r"^round_weights: "):
+        editor.round_weights(4)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda editor: editor.cast("float64"), "the dtype must be 'float16' or 'bfloat16'"),
+        (lambda editor: editor.cast("float16", ends="maybe"), "give 'keep' or 'cast'"),
+        (lambda editor: editor.round_weights(0), "give 1 to 16 bits"),
+        (lambda editor: editor.quantize_weights(minimum=0), "give a number of elements from 1 on"),
+        (lambda editor: editor.quantize_weights(), "makes constants of the variables"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(call: Callable[[Any], Any], why: str) -> None:
+    editor = tgw.example()
+    with pytest.raises(GraphEditError, match=why):
+        call(editor)
+    assert not editor.history.done

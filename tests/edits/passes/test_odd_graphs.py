@@ -1,0 +1,222 @@
+"""Passes on what is odd: unknown ops, functions that call themselves, no ops; and what each of them leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.edits.passes.networks import NETWORKS, X
+from tfgraphwidget.errors import GraphEditError
+
+v1 = tf.compat.v1
+ALL: dict[str, Callable[[tgw.GraphEditor], Any]] = {
+    "remove_identities": lambda editor: editor.remove_identities(),
+    "remove_devices": lambda editor: editor.remove_devices(),
+    "merge_duplicates": lambda editor: editor.merge_duplicates(),
+    "fold_constants": lambda editor: editor.fold_constants(),
+    "sort": lambda editor: editor.sort(),
+    "obfuscate_names": lambda editor: editor.obfuscate_names(),
+    "rename_type": lambda editor: editor.rename_type("Relu", "Relu6"),
+    "change_batch_size": lambda editor: editor.change_batch_size(2),
+    "cast": lambda editor: editor.cast("float16"),
+    "round_weights": lambda editor: editor.round_weights(2),
+    "quantize_weights": lambda editor: editor.quantize_weights(),
+}
+
+
+def graph_def(text: str = "") -> Any:
+    result = v1.GraphDef()
+    from google.protobuf import text_format
+
+    text_format.Parse(text, result)
+    return result
+
+
+UNKNOWN = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "same" op: "Identity" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "mine" op: "MyOp" input: "same" device: "/gpu:0" }
+node { name: "mine2" op: "MyOp" input: "same" device: "/gpu:0" }
+"""
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_graph_without_ops_is_refused_in_one_sentence_by_each_pass(name: str) -> None:
+    editor = tgw.edit(tf.Graph())
+    with pytest.raises(GraphEditError) as refusal:
+        ALL[name](editor)
+    assert str(refusal.value).startswith(f"{name}: ")
+    assert not editor.history.done
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_ops_of_unknown_types_stay_as_they_are(name: str) -> None:
+    editor = tgw.edit(graph_def(UNKNOWN))
+    try:
+        ALL[name](editor)
+    except GraphEditError as error:
+        assert str(error).startswith(f"{name}: "), error  # noqa: PT017 - several passes have something to do
+    assert len(editor.of_type("MyOp").ops) == 2
+    while editor.history.done:
+        editor.undo()
+    assert not editor.diff()
+
+
+def recursive() -> Any:
+    """A function that calls itself, with an Identity and a constant sum in it."""
+    with tf.Graph().as_default() as graph:
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+        def inner(x: Any) -> Any:
+            return tf.identity(x) * (tf.constant(1.0) + tf.constant(2.0))
+
+        inner(v1.placeholder(tf.float32, [], "x"))
+    result = graph.as_graph_def()
+    function = result.library.function[0]
+    call = function.node_def.add(name="again", op="PartitionedCall", input=[function.signature.input_arg[0].name])
+    call.attr["Tin"].list.type.append(1)
+    call.attr["Tout"].list.type.append(1)
+    call.attr["f"].func.name = function.signature.name
+    return result
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in ("sort", "obfuscate_names", "change_batch_size")])
+def test_a_function_that_calls_itself_is_entered_once(name: str) -> None:
+    editor = tgw.edit(recursive())
+    try:
+        ALL[name](editor)
+    except GraphEditError as error:
+        assert str(error).startswith(f"{name}: "), error  # noqa: PT017 - several passes have something to do
+
+
+def test_a_pass_after_a_refusal_and_in_a_function_body_works() -> None:
+    net = NETWORKS["functions"]()
+    editor = tgw.edit(net.graph.as_graph_def())
+    with pytest.raises(GraphEditError, match="name a type that it has"):
+        editor.rename_type("Rellu", "Relu6")
+    op = next(name for name in editor.index.names if editor.called_functions(name))
+    editor.enter(op)
+    editor.remove_identities()
+    assert len(editor.history.done) == 1
+    editor.leave(0)
+    before = net.run()
+    editor.rename_type("Relu", "Relu6")
+    assert not any(kind == "Relu" for kind in editor.index.types)
+    np.testing.assert_allclose(editor.session.run("y:0", {"x:0": np.abs(X) * 0}), before[0] * 0 + 8.0, atol=20.0)
+
+
+def test_an_op_that_signatures_collections_or_the_marks_name_stays() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], "x")
+        named, marked, plain = (tf.identity(x, name) for name in ("named", "marked", "plain"))
+        graph.add_to_collection("ends", named)
+        tf.add_n([named, marked, plain], "y")
+    editor = tgw.edit(graph)
+    editor.mark([], "marked:0")
+    assert editor.remove_identities().removed == ("plain",)
+    assert editor.lines[-1] == 'editor.remove_identities(keep=["marked"])'
+
+
+def test_the_values_of_variables_stay_in_a_running_session() -> None:
+    net = NETWORKS["variables"]()
+    with net.graph.as_default():
+        for variable in v1.global_variables():
+            variable.load(np.full([4, 4], 0.5, np.float32), net.session)
+    before, editor = net.run(), net.edit()
+    editor.remove_identities()
+    editor.cast("float16")
+    with net.graph.as_default():
+        assert all((value == 0.5).all() for value in net.session.run(v1.global_variables()))
+    editor.jump(0)
+    for one, other in zip(before, net.run(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.int32, [2], "x")
+        fails = tf.math.floordiv(tf.constant(1), tf.constant(0), "fails")
+        large = tf.range(100_000, name="large")
+        drawn = v1.random_uniform([2], maxval=9, dtype=tf.int32, seed=1, name="drawn")
+        stateless = tf.random.stateless_uniform([2], [1, 2], 0, 9, tf.int32, name="stateless")
+        default = v1.placeholder_with_default(tf.constant(1) + tf.constant(2), [], "default")
+        fine = tf.concat([tf.constant([1, 2]) * 3, tf.shape(x)], 0, name="fine")
+        tf.identity(x + fails + large[0] + drawn + stateless + default + fine[:2], "y")
+    editor = tgw.edit(graph.as_graph_def())
+    report = editor.fold_constants()
+    types = {name: editor.index.types[editor.index.op(name)] for name in ("fails", "large", "default")}
+    assert types == {"fails": "FloorDiv", "large": "Range", "default": "PlaceholderWithDefault"}
+    assert any("failed and stayed: 'fails' (FloorDiv): division by zero" in note for note in report.notes)
+    assert any("larger than 102,400 bytes" in note for note in report.notes)
+    assert {"RandomUniformInt", "StatelessRandomUniformIntV2"} <= set(editor.index.types)
+    assert "fine" not in editor.index.ids, "its slice is constant"
+    editor.undo()
+    editor.fold_constants(1 << 20)
+    assert "Range" not in editor.index.types
+
+
+@pytest.mark.parametrize(("scales", "layer"), [(True, "conv"), (False, "conv"), (True, "depthwise")])
+def test_the_old_batch_normalization_is_folded_behind_both_convolutions(*, scales: bool, layer: str) -> None:
+    rng = np.random.default_rng(1)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4, 4, 2], "x")
+        if layer == "conv":
+            y = tf.nn.conv2d(x, tf.constant(rng.normal(size=(3, 3, 2, 4)), tf.float32), 1, "SAME")
+        else:
+            kernel = tf.constant(rng.normal(size=(3, 3, 2, 2)), tf.float32)
+            y = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "SAME")
+        numbers = [tf.constant(rng.uniform(0.5, 2, 4), tf.float32) for _ in range(4)]
+        tf.nn.relu(tf.identity(y, "norm"), "y")
+        y = tf.identity(y, "layer")
+    old = graph.as_graph_def()  # of a release that had the op
+    node = next(node for node in old.node if node.name == "norm")
+    node.op = "BatchNormWithGlobalNormalization"
+    node.input.extend(tensor.op.name for tensor in numbers)
+    node.attr["variance_epsilon"].f, node.attr["scale_after_normalization"].b = 0.01, scales
+    del old.node[[each.name for each in old.node].index("layer")]
+    editor = tgw.edit(old)
+    editor.fold_batch_norm()
+    assert "BatchNormWithGlobalNormalization" not in editor.index.types
+    feeds = {"x:0": rng.normal(size=(2, 4, 4, 2)).astype(np.float32)}
+    with v1.Session(graph=graph) as session:
+        before, mean, variance, offset, scale = session.run([y, *numbers], feeds)
+    expected = (before - mean) / np.sqrt(variance + 0.01) * (scale if scales else 1.0) + offset
+    with tf.Graph().as_default() as after, v1.Session(graph=after) as session:
+        tf.import_graph_def(v1.GraphDef(node=editor.index.nodes), name="")
+        folded = session.run("y:0", feeds)
+    np.testing.assert_allclose(folded, np.maximum(expected, 0), rtol=1e-4, atol=1e-4)
+
+
+def test_the_batch_size_of_all_inputs_changes_with_the_constants_that_hold_it() -> None:
+    with tf.Graph().as_default() as graph:
+        a, b = (v1.placeholder(tf.float32, [4, 6], name) for name in "ab")
+        rate = v1.placeholder(tf.float32, [], "rate")
+        tf.reshape(a + b, [4, 3, 2], name="y")
+        tf.multiply(rate, 2.0, "twice")
+    editor = tgw.edit(graph)
+    editor.change_batch_size(8)
+    assert editor.index.shape(editor.index.op("y"), 0) == (8, 3, 2)
+    with pytest.raises(GraphEditError, match="the batch size is 8 already"):
+        editor.change_batch_size(8)
+    editor.change_batch_size(None)
+    assert editor.index.shape(editor.index.op("a"), 0) == (None, 6)
+
+
+def test_obfuscated_names_and_contents_leave_the_structure(tmp_path: Path) -> None:
+    net = NETWORKS["texts"]()
+    path = tmp_path / "secret.pb"
+    path.write_bytes(net.graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(path)
+    types = sorted(editor.index.types)
+    report = editor.obfuscate_names(contents=True)
+    assert sorted(editor.index.types) == types
+    assert report.notes[-1].startswith("These stay: op types")
+    written = editor.save(tmp_path / "bug.pb", verify=False).read_bytes()
+    assert b"StringJoin_1" in written
+    assert b"hash_table_" not in written

@@ -1,0 +1,104 @@
+"""Passes: the graph computes what it did before, on a live graph and as a file; undo gives the old graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.edits.passes.networks import NETWORKS, Network
+from tfgraphwidget.errors import GraphEditError
+
+v1 = tf.compat.v1
+PASSES: dict[str, Callable[[tgw.GraphEditor], Any]] = {
+    "remove_identities": lambda editor: editor.remove_identities(
+        also=["CheckNumerics", "StopGradient", "NoOp", "Assert", "PreventGradient", "Snapshot"]
+    ),
+    "remove_devices": lambda editor: editor.remove_devices(),
+    "merge_duplicates": lambda editor: editor.merge_duplicates(),
+    "fold_constants": lambda editor: editor.fold_constants(),
+    "sort": lambda editor: editor.sort(),
+    "obfuscate_names": lambda editor: editor.obfuscate_names(),
+}
+
+
+@pytest.fixture(scope="module", params=NETWORKS)
+def network(request: pytest.FixtureRequest) -> Network:
+    return NETWORKS[request.param]()
+
+
+def apply(editor: tgw.GraphEditor, name: str) -> bool:
+    """Whether the pass had something to do; if so, it has nothing to do after."""
+    done = len(editor.history.done)
+    why = ""
+    try:
+        PASSES[name](editor)
+    except GraphEditError as error:
+        why = str(error)
+    if why:
+        assert why.startswith(f"{name}: ")
+        assert len(editor.history.done) == done
+        return False
+    with pytest.raises(GraphEditError, match=f"^{name}: "):
+        PASSES[name](editor)
+    assert len(editor.history.done) == done + 1
+    return True
+
+
+def same(a: list[Any], b: list[Any]) -> None:
+    for one, other in zip(a, b, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", [name for name in PASSES if name not in ("sort", "obfuscate_names")])
+def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(network: Network, name: str) -> None:
+    before, editor = network.run(), network.edit()
+    names, nodes = list(editor.index.names), list(editor.index.nodes)
+    if not apply(editor, name):
+        return
+    renamed = dict(editor.history.done[-1].patch.output_renames)
+    fetches = [renamed.get(output.partition(":")[0], output.partition(":")[0]) + ":0" for output in network.outputs]
+    assert set(fetches) <= {f"{op}:0" for op in editor.index.names}
+    same(network.session.run(fetches, dict(network.feeds)), before)
+    same(network.run(), before)
+    editor.undo()
+    assert list(editor.index.names) == names
+    assert list(editor.index.nodes) == nodes
+    same(network.run(), before)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: str, tmp_path: Path) -> None:
+    path, passed = tmp_path / "graph.pb", tmp_path / "passed.pb"
+    path.write_bytes(network.graph.as_graph_def().SerializeToString(deterministic=True))
+    if name == "sort":  # there is something to sort
+        graph_def = network.graph.as_graph_def()
+        nodes = list(graph_def.node)[::-1]
+        del graph_def.node[:]
+        graph_def.node.extend(nodes)
+        path.write_bytes(graph_def.SerializeToString(deterministic=True))
+    editor = tgw.edit(path)
+    if not apply(editor, name):
+        return
+    assert editor.core.source.graph is None, "a file stays a file"
+    passed.write_bytes(editor.save(tmp_path / "saved.pb", verify=False).read_bytes())
+    names = dict(editor.history.done[0].patch.renamed)
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(v1.GraphDef.FromString(passed.read_bytes()), name="")
+        feeds = {names.get(key[:-2], key[:-2]) + ":0": value for key, value in network.feeds.items()}
+        fetches = [names.get(output[:-2], output[:-2]) + ":0" for output in network.outputs]
+        with v1.Session(graph=graph) as session:
+            starters = [name for name in ("init", "init_all_tables") if name in network.graph._nodes_by_name]
+            session.run([names.get(starter, starter) for starter in starters])
+            same(session.run(fetches, feeds), network.run())
+    edits = editor.edits()
+    again = tgw.edit(path)
+    assert again.replay(edits) == 1
+    assert list(again.index.nodes) == list(editor.index.nodes)
+    editor.undo()
+    assert not editor.diff()

@@ -1,0 +1,103 @@
+"""Passes over files where TensorFlow is not installed, and where it is: it is not imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfgraphwidget as tgw
+from tfgraphwidget.sources import tf_protos
+
+pytestmark = pytest.mark.no_tensorflow
+FLOAT = 1
+
+
+def file() -> Any:
+    """A convolution, its batch normalization with constants, a Relu behind an Identity, and two equal constants."""
+    graph_def = tf_protos.GraphDef()
+    random = np.random.default_rng(3)
+
+    def add(name: str, op: str, inputs: tuple[str, ...] = (), **attributes: Any) -> None:
+        node = graph_def.node.add(name=name, op=op, input=inputs)
+        for key, value in attributes.items():
+            if isinstance(value, np.ndarray):
+                node.attr[key].tensor.CopyFrom(tf_protos.tensor_of(value, "float32"))
+            elif isinstance(value, bytes):
+                node.attr[key].s = value
+            elif isinstance(value, bool):
+                node.attr[key].b = value
+            elif isinstance(value, float):
+                node.attr[key].f = value
+            elif isinstance(value, list):
+                node.attr[key].list.i.extend(value)
+            else:
+                node.attr[key].type = value
+
+    add("x", "Placeholder", dtype=FLOAT)
+    for size in (-1, 8, 8, 16):
+        graph_def.node[0].attr["shape"].shape.dim.add(size=size)
+    add("weights", "Const", value=random.normal(size=(3, 3, 16, 16)).astype(np.float32), dtype=FLOAT)
+    for name in ("scale", "offset", "mean", "variance", "twin"):
+        seed = 5 if name in ("scale", "twin") else len(name)
+        value = np.random.default_rng(seed).uniform(0.5, 1.5, 16).astype(np.float32)
+        add(name, "Const", value=value, dtype=FLOAT)
+    add("conv", "Conv2D", ("x", "weights"), T=FLOAT, strides=[1, 1, 1, 1], padding=b"SAME", data_format=b"NHWC")
+    parameters = ("scale", "offset", "mean", "variance")
+    options = {"T": FLOAT, "U": FLOAT, "epsilon": 0.001, "is_training": False, "data_format": b"NHWC"}
+    add("norm", "FusedBatchNormV3", ("conv", *parameters), **options)
+    add("passed", "Identity", ("norm",), T=FLOAT)
+    add("relu", "Relu", ("passed",), T=FLOAT)
+    add("scaled", "Mul", ("relu", "twin"), T=FLOAT)
+    add("sums", "Add", ("twin", "scale"), T=FLOAT)
+    add("y", "Mul", ("scaled", "sums"), T=FLOAT)
+    return graph_def
+
+
+PASSES: dict[str, Callable[[tgw.GraphEditor], object]] = {
+    "fold_constants": lambda editor: editor.fold_constants(),
+    "merge_duplicates": lambda editor: editor.merge_duplicates(),
+    "remove_identities": lambda editor: editor.remove_identities(),
+    "rename_type": lambda editor: editor.rename_type("Relu", "Relu6"),
+    "obfuscate_names": lambda editor: editor.obfuscate_names(),
+    "change_batch_size": lambda editor: editor.change_batch_size(3),
+    "cast": lambda editor: editor.cast("float16"),
+    "round_weights": lambda editor: editor.round_weights(4),
+    "quantize_weights": lambda editor: editor.quantize_weights(),
+    "fold_batch_norm": lambda editor: editor.fold_batch_norm(),
+    "replace_all": lambda editor: editor.replace_all("Relu(x)", "Relu6(x)"),
+    "replace_all by a tensor": lambda editor: editor.replace_all("Identity(x)", "x"),
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_pass_is_done_undone_and_done_again(name: str) -> None:
+    was_imported = "tensorflow" in sys.modules
+    editor = tgw.edit(file())
+    before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    PASSES[name](editor)
+    after = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    assert after != before
+    editor.undo()
+    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+    editor.redo()
+    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == after
+    assert ("tensorflow" in sys.modules) == was_imported
+
+
+def test_folded_weights_are_those_of_the_batch_normalization() -> None:
+    editor = tgw.edit(file())
+    values = {name: tf_protos.array_of(editor.index.nodes[editor.index.ids[name]].attr["value"].tensor)
+              for name in ("weights", "scale", "offset", "mean", "variance")}  # fmt: skip
+    editor.fold_batch_norm()
+    assert "FusedBatchNormV3" not in editor.index.types
+    factor = values["scale"] / np.sqrt(values["variance"] + 0.001)
+    conv = editor.index.nodes[editor.index.op("conv")]
+    weights = tf_protos.array_of(editor.index.nodes[editor.index.op(conv.input[1])].attr["value"].tensor)
+    np.testing.assert_allclose(weights, values["weights"] * factor, rtol=1e-6)
+    (bias,) = (node for node in editor.index.nodes if node.op == "BiasAdd")
+    offset = tf_protos.array_of(editor.index.nodes[editor.index.op(bias.input[1])].attr["value"].tensor)
+    np.testing.assert_allclose(offset, values["offset"] - values["mean"] * factor, rtol=1e-5)

@@ -1,0 +1,430 @@
+"""ReplaceAll: every match of a pattern by what a function or a text makes, in one step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
+
+X = {"x:0": np.array([[1.0, -2.0]], np.float32)}
+
+
+def graph_of(build: Callable[[tf.Tensor], Any]) -> tf.Graph:
+    graph = tf.Graph()
+    with graph.as_default():
+        build(v1.placeholder(tf.float32, [None, 2], "x"))
+    return graph
+
+
+def silu(x: tf.Tensor) -> tf.Tensor:
+    return tf.multiply(x, tf.sigmoid(x))
+
+
+def three_blocks(x: tf.Tensor) -> None:
+    """x -> three times x * sigmoid(x), each in a scope -> y."""
+    for k in range(3):
+        with v1.name_scope(f"block{k}"):
+            x = silu(tf.add(x, 1.0))
+    tf.identity(x, "y")
+
+
+def test_all_matches_are_replaced_in_one_step_on_a_live_graph_with_a_session() -> None:
+    graph = graph_of(three_blocks)
+    with v1.Session(graph=graph) as session:
+        before = session.run("y:0", X)
+        editor = tgw.edit(graph, session=session)
+        report = editor.replace_all("Mul(x, Sigmoid(x))", lambda x: x * tf.sigmoid(x) * 2.0, into="swish2")
+        assert len(report.replaced) == 3
+        assert report.replaced[0].ops == ("block0/Sigmoid", "block0/Mul")
+        assert report.replaced[0].outputs == (("block0/Mul:0", "block0/swish2/mul_1:0"),)
+        assert len(editor.history.done) == 1
+        value = X["x:0"]
+        for _ in range(3):
+            value = (value + 1) / (1 + np.exp(-(value + 1))) * 2
+        np.testing.assert_allclose(session.run("y:0", X), value, rtol=1e-5)
+        editor.undo()
+        np.testing.assert_array_equal(session.run("y:0", X), before)
+        editor.redo()
+        np.testing.assert_allclose(session.run("y:0", X), value, rtol=1e-5)
+
+
+def test_text_to_text_is_saved_in_json_replayed_and_undone(tmp_path: Path) -> None:
+    path = written(graph_of(three_blocks), tmp_path)
+    editor = tgw.edit(path)
+    before = saved(editor, tmp_path)
+    expected = ran(editor, tmp_path, "y:0", X)
+    editor.replace_all("Mul(x, Sigmoid(x))", "Mul(Sigmoid(x), x)", into="turned")
+    np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected, rtol=1e-6)
+    assert editor.lines == ('editor.replace_all(pattern="Mul(x, Sigmoid(x))", by="Mul(Sigmoid(x), x)", into="turned")',)
+    edits = editor.save(tmp_path / "edits.json")
+    given = json.loads(edits.read_text())["edits"][0]
+    assert given["verb"] == "replace_all"
+    assert given["given"] == {"pattern": "Mul(x, Sigmoid(x))", "by": "Mul(Sigmoid(x), x)", "into": "turned"}
+    other = tgw.edit(path)
+    other.replay(edits)
+    assert saved(other, tmp_path) == saved(editor, tmp_path)
+    other.undo()
+    assert saved(other, tmp_path) == before
+    third = tgw.edit(path)
+    exec(editor.lines[0], {"editor": third})
+    assert saved(third, tmp_path) == saved(editor, tmp_path)
+
+
+def test_a_match_is_replaced_by_one_of_its_tensors(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        a = tf.identity(tf.identity(x, "one"), "two")
+        tf.add(tf.identity(a, "three"), a, "y")
+
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    report = editor.replace_all("Identity(x)", "x")
+    assert len(report.replaced) == 3
+    assert editor.index.names == ["x", "y"]
+    assert list(editor.index.nodes[1].input) == ["x", "x"]
+    assert ran(editor, tmp_path, "y:0", X).tolist() == [[2, -4]]
+
+
+def test_a_result_that_nothing_reads_is_not_replaced_by_its_input(tmp_path: Path) -> None:
+    editor = tgw.edit(written(graph_of(lambda x: tf.identity(tf.identity(x, "one"), "y")), tmp_path))
+    report = editor.replace_all("Identity(x)", "x")
+    assert editor.index.names == ["x", "y"]
+    assert report.skipped[0].ops == ("y",)
+    assert str(report).splitlines()[:2] == [
+        "replaced 1 of 2 matches",
+        "not replaced: 'y:0': nothing reads 'y:0', so it may be a result; give it a consumer, or keep it.",
+    ]
+
+
+def test_constants_and_variables_that_others_read_stay_and_others_go() -> None:
+    def build(x: tf.Tensor) -> None:
+        shared, own = tf.constant([1.0, 2.0], name="shared"), tf.constant([3.0, 4.0], name="own")
+        w = v1.get_variable("w", [2], use_resource=True)
+        a = tf.nn.relu(x * shared + own, "a")
+        tf.identity(tf.nn.relu(a * w + shared, "b"), "y")
+
+    editor = tgw.edit(graph_of(build))
+    report = editor.replace_all("Relu(AddV2(Mul(x, m=Const|Variable), b=Const))", lambda x, m, b: tf.nn.elu(x * m - b))
+    assert len(report.replaced) == 2
+    assert {"shared", "w"} <= set(editor.index.names)
+    assert not {"a", "b", "mul", "add"} & set(editor.index.names)
+    assert {tuple(n.input) for n in editor.index.nodes if n.op == "Sub"} >= {("replaced/mul", "own")}
+
+
+def test_a_function_takes_the_tensors_of_its_parameters_names() -> None:
+    def build(x: tf.Tensor) -> None:
+        tf.identity(tf.nn.bias_add(tf.matmul(x, tf.ones([2, 2])), [1.0, 2.0]), "y")
+
+    def dense(b: Any, w: Any) -> Any:
+        return tf.reduce_sum(w) + b
+
+    editor = tgw.edit(graph_of(build))
+    editor.replace_all("BiasAdd(MatMul(x, w=Const), b=Const)", dense)
+    assert editor.index.types.count("MatMul") == 0
+    assert "x" in editor.index.ids
+
+
+def test_attributes_that_the_pattern_names_go_into_the_replacement(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        image = tf.reshape(tf.tile(x, [1, 8]), [-1, 4, 4, 1])
+        same = tf.nn.conv2d(image, tf.ones([2, 2, 1, 1]), 1, "SAME")
+        tf.identity(tf.nn.conv2d(same, tf.ones([2, 2, 1, 1]), 2, "VALID"), "y")
+
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    before = ran(editor, tmp_path, "y:0", X)
+    report = editor.replace_all(
+        "Conv2D(x, w, padding=$p, strides=$s)", "Neg(Conv2D(Neg(x), w, padding=$p, strides=$s))", into="minus"
+    )
+    assert len(report.replaced) == 2
+    assert [n.attr["padding"].s for n in editor.index.nodes if n.op == "Conv2D"] == [b"SAME", b"VALID"]
+    np.testing.assert_array_equal(ran(editor, tmp_path, "y:0", X), before)
+
+
+def test_control_edges_of_a_match_move_to_what_replaces_it() -> None:
+    def build(x: tf.Tensor) -> None:
+        ready = tf.no_op("ready")
+        with tf.control_dependencies([ready]):
+            h = tf.sigmoid(x, "inner")
+        out = tf.multiply(h, x, "out")
+        with tf.control_dependencies([out.op]):
+            tf.no_op("behind")
+        tf.identity(out, "y")
+
+    editor = tgw.edit(graph_of(build))
+    editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)", into="new")
+    nodes = {node.name: node for node in editor.index.nodes}
+    assert list(nodes["new/Relu"].input) == ["x", "^ready"]
+    assert list(nodes["behind"].input) == ["^new/Relu"]
+    editor.undo()
+    editor.replace_all("Mul(x, Sigmoid(x))", "x")
+    nodes = {node.name: node for node in editor.index.nodes}
+    assert list(nodes["y"].input) == ["x", "^ready"]
+    assert list(nodes["behind"].input) == ["^ready", "^x"]
+
+
+def test_what_only_passes_tensors_on_leaves_its_waits_to_its_consumers() -> None:
+    def build(x: tf.Tensor) -> None:
+        first, second = tf.no_op("first"), tf.no_op("second")
+        with tf.control_dependencies([first]):
+            a = tf.identity(x, "a")
+        with tf.control_dependencies([second]):
+            b = tf.identity(a, "b")
+        tf.tanh(b, "y")
+        with tf.control_dependencies([first]):
+            tf.identity(x, "result")  # nothing reads it, so that nothing could wait in its place
+
+    editor = tgw.edit(graph_of(build))
+    report = editor.replace_all("Identity(x)", "x")
+    nodes = {node.name: node for node in editor.index.nodes}
+    assert list(nodes["y"].input) == ["x", "^first", "^second"]
+    assert "result" in nodes
+    assert len(report.replaced) == 2
+    editor.undo()
+    assert "b" in editor.index.ids
+
+
+def test_the_parts_of_a_variable_stay_and_the_other_matches_are_replaced() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], "x")
+        w = v1.get_variable("w", [2, 2], use_resource=False)
+        tf.tanh(tf.identity(tf.matmul(x, w), "passed"), "y")
+    editor = tgw.edit(graph)
+    report = editor.replace_all("Identity(x)", "x")
+    assert "passed" not in editor.index.ids
+    assert "w/read" in editor.index.ids
+    assert [why for match in report.skipped if "'w/read' is a part of variable 'w'" in (why := match.why)]
+
+
+def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_why(signed: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        for name in ("free", "read", "waited"):
+            with v1.name_scope(name):
+                h = tf.sigmoid(x, "inner")
+                tf.identity(tf.multiply(h, x, "out"), "y")
+        graph = v1.get_default_graph()
+        tf.tanh(graph.get_tensor_by_name("read/inner:0"), "reader")
+        with tf.control_dependencies([graph.get_operation_by_name("waited/inner")]):
+            tf.no_op("waiter")
+
+    report = tgw.edit(graph_of(build)).replace_all("Mul(x, Sigmoid(x))", "Relu(x)")
+    assert [each.ops for each in report.replaced] == [("free/inner", "free/out")]
+    assert [each.why for each in report.skipped] == [
+        "'read/out:0': 'reader' outside reads 'read/inner', which is inside.",
+        "'waited/out:0': 'waiter' outside waits for 'waited/inner', which is inside.",
+    ]
+    model = tgw.edit(signed)
+    last = str(model.match("Identity(Relu(x))")[0].outputs[0])
+    assert last == "net/logits:0"
+    assert not model.match("Identity(Relu(x))")[0].why, "an output of the pattern can be one of the model"
+    model.replace_all("Identity(Relu(x))", "Elu(x)", into="last")
+    assert dict(model.core.executor.signatures[0].outputs)["logits"] == "net/last/Elu:0"
+
+
+def test_overlapping_matches_are_replaced_from_the_first_on_and_the_rest_is_reported() -> None:
+    def build(x: tf.Tensor) -> None:
+        for k in range(4):
+            x = tf.nn.relu(x, f"r{k}")
+        tf.identity(x, "y")
+
+    for _ in range(2):
+        report = tgw.edit(graph_of(build)).replace_all("Relu(Relu(x))", "Relu(x)")
+        assert [each.ops for each in report.replaced] == [("r0", "r1"), ("r2", "r3")]
+        assert [each.why for each in report.skipped] == ["'r2:0': overlaps the match that ends at 'r1:0'."]
+
+
+def test_until_fixed_repeats_in_one_step(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        for k in range(9):
+            x = tf.nn.relu(x, f"r{k}")
+        tf.identity(x, "y")
+
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    before = saved(editor, tmp_path)
+    editor.replace_all("Relu(Relu(x))", "Relu(x)", until="fixed")
+    assert editor.index.types.count("Relu") == 1
+    assert len(editor.history.done) == 1
+    assert ran(editor, tmp_path, "y:0", X).tolist() == [[1, 0]]
+    editor.undo()
+    assert saved(editor, tmp_path) == before
+
+
+def test_until_fixed_stops_at_a_graph_that_was_there_before_and_after_a_hundred_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def build(x: tf.Tensor) -> None:
+        tf.identity(tf.subtract(x, tf.tanh(x)), "y")
+
+    report = tgw.edit(graph_of(build)).replace_all("Sub(a, b)", "Sub(b, a)", until="fixed")
+    assert report.notes[0] == "Stopped after 1 rounds: the next one leads to a graph that was there before."
+    monkeypatch.setattr("tfgraphwidget.edits.rewrite.replace_all._MOST_ROUNDS", 3)
+    editor = tgw.edit(graph_of(build))
+    report = editor.replace_all("Tanh(x)", "Tanh(Exp(x))", until="fixed")
+    assert report.notes[0] == "Stopped after 3 rounds, and there are matches left."
+    assert editor.index.types.count("Exp") == 3
+
+
+def test_where_chooses_matches_and_an_error_in_it_is_a_refusal() -> None:
+    graph = graph_of(three_blocks)
+    editor = tgw.edit(graph)
+    report = editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda m: m.x.op.name.startswith("block1"))
+    assert [each.ops for each in report.replaced] == [("block1/Sigmoid",)]
+    with pytest.raises(GraphEditError, match="where= raised AttributeError at 'block0/Sigmoid:0'"):
+        editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda m: m.z)
+    with pytest.raises(GraphEditError, match="where= accepts"):
+        editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda _: False)
+    with pytest.raises(GraphEditError, match=r"edits\.py"):
+        editor.edits()
+
+
+def test_ops_with_side_effects_are_replaced_only_if_asked() -> None:
+    graph = graph_of(lambda x: tf.identity(x + v1.random_uniform([2], seed=1), "y"))
+    editor = tgw.edit(graph)
+    with pytest.raises(GraphEditError, match="has side effects; effects=True replaces"):
+        editor.replace_all("RandomUniform(x)", tf.zeros)
+    assert editor.replace_all("RandomUniform(x)", tf.zeros, effects=True).replaced
+
+
+def test_a_match_in_a_loop_is_replaced_in_that_loop() -> None:
+    def build(x: tf.Tensor) -> None:
+        v1.disable_control_flow_v2()
+        try:
+            tf.identity(
+                v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v + silu(v) + silu(v + 2.0)), [0, x])[1], "y"
+            )
+        finally:
+            v1.enable_control_flow_v2()
+
+    graph = graph_of(build)
+    with v1.Session(graph=graph) as session:
+        before = session.run("y:0", X)
+        editor = tgw.edit(graph, session=session)
+        assert len(editor.replace_all("Mul(x, Sigmoid(x))", lambda x: x / (1.0 + tf.exp(-x))).replaced) == 2
+        np.testing.assert_allclose(session.run("y:0", X), before, rtol=1e-5)
+        editor.undo()
+        np.testing.assert_array_equal(session.run("y:0", X), before)
+
+
+def test_functions_edits_the_bodies_of_called_functions_too(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        inner = tf.function(silu, autograph=False)
+        outer = tf.function(lambda t: silu(inner(t)), autograph=False)
+        tf.identity(silu(outer(x)), "y")
+
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    before, expected = saved(editor, tmp_path), ran(editor, tmp_path, "y:0", X)
+    report = editor.replace_all("Mul(x, Sigmoid(x))", "RealDiv(x, AddV2(1.0, Exp(Neg(x))))", functions=True)
+    assert [bool(each.function) for each in report.replaced] == [False, True, True]
+    assert not editor.match("Sigmoid(x)", functions=True)
+    np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected, rtol=1e-5)
+    editor.undo()
+    assert saved(editor, tmp_path) == before
+
+
+def test_a_function_itself_is_edited_and_its_callers_are_not(tmp_path: Path) -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+    def model(x: Any) -> Any:
+        return silu(silu(x))
+
+    editor = tgw.edit(model)
+    assert len(editor.replace_all("Mul(x, Sigmoid(x))", tf.nn.relu).replaced) == 2
+    module = editor.module()
+    np.testing.assert_array_equal(module(tf.constant(X["x:0"])), [[1, 0]])
+    editor.undo()
+    assert not editor.diff()
+
+
+REFUSED: list[tuple[str, Any, str]] = [
+    (
+        "Mul(x, Sigmoid(x))",
+        "Cast(x, DstT='int32')",
+        "is int32, and op 'block1/Add' reads 'block0/Mul:0', which is float32",
+    ),
+    ("Mul(x, Sigmoid(x))", "Relu(z)", "The pattern has no tensor 'z'; it names 'x'"),
+    ("Mul(x, Sigmoid(x))", "Relu(x, a=$p)", r"The pattern names no attribute \$p"),
+    ("Mul(x, Sigmoid(x))", "Mul|Add(x, x)", "must be one op type"),
+    ("Mul(x, Sigmoid(x))", "Relu(x)x", "expected a second op"),
+    ("Mul(x, Sigmoid(x))", "Reluu(x)", "'Reluu' is no op type"),
+    ("Mul(x, Sigmoid(x))", "x; x", "returns 2 tensors, and the pattern has 1 outputs"),
+    ("Mul(x, Sigmoid(x))", lambda x: x[9, 9, 9], "raised"),
+    ("Mul(x, Sigmoid(x))", lambda x: tf.Variable(tf.zeros([2])) * x, "variables of its own"),
+    ("Mul(x, Tanh(x))", "x", "Nothing matches 'Mul.x, Tanh.x..'. The closest: 'block0/Sigmoid' is Sigmoid where"),
+    ("Mul(x, Sigmod(x))", "x", "There is no op type 'Sigmod'. Did you mean 'Sigmoid'"),
+    ("*", "x", "matches everything"),
+]
+
+
+@pytest.fixture(scope="module")
+def blocks() -> tgw.GraphEditor:
+    return tgw.edit(graph_of(three_blocks))
+
+
+@pytest.mark.parametrize(("pattern", "by", "why"), REFUSED)
+def test_a_replacement_that_cannot_be_right_is_refused_and_changes_nothing(
+    blocks: tgw.GraphEditor, pattern: str, by: Any, why: str
+) -> None:
+    names = list(blocks.index.names)
+    with pytest.raises(GraphEditError, match=why):
+        blocks.replace_all(pattern, by)
+    assert blocks.index.names == names
+    assert not blocks.history.done
+
+
+def test_a_name_scope_that_is_none_is_refused(blocks: tgw.GraphEditor) -> None:
+    with pytest.raises(InvalidArgument, match="'a b' is no name scope"):
+        blocks.replace_all("Sigmoid(x)", "Tanh", into="a b")
+
+
+def test_an_op_type_alone_is_called_on_all_tensors_and_names_the_scope() -> None:
+    editor = tgw.edit(graph_of(three_blocks))
+    report = editor.replace_all("Sigmoid(x)", "Tanh")
+    assert report.replaced[0].outputs == (("block0/Sigmoid:0", "block0/Tanh/Tanh:0"),)
+
+
+def test_the_replacement_is_traced_once_for_matches_of_one_signature() -> None:
+    calls: list[tf.Tensor] = []
+
+    def build(x: tf.Tensor) -> None:
+        three_blocks(x)
+        silu(v1.placeholder(tf.float32, [5], "other"))
+
+    def traced(x: tf.Tensor) -> tf.Tensor:
+        calls.append(x)
+        return tf.nn.relu(x)
+
+    tgw.edit(graph_of(build)).replace_all("Mul(x, Sigmoid(x))", traced)
+    assert [call.shape.rank for call in calls] == [2, 1]
+
+
+def test_several_outputs_are_replaced_by_several_tensors(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        q, k = (tf.matmul(x, tf.constant(w), name=n) for n, w in (("q", [[1.0], [2.0]]), ("k", [[3.0], [4.0]])))
+        tf.concat([q, k], 1, "y")
+
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    expected = ran(editor, tmp_path, "y:0", X)
+
+    def joined(x: Any, a: Any, b: Any) -> Any:
+        return tf.split(tf.matmul(x, tf.concat([a, b], 1)), 2, 1)
+
+    report = editor.replace_all("MatMul(x, a=Const); MatMul(x, b=Const)", joined)
+    assert len(report.replaced) == 1
+    assert editor.index.types.count("MatMul") == 1
+    np.testing.assert_array_equal(ran(editor, tmp_path, "y:0", X), expected)
+
+
+def test_several_outputs_of_which_one_goes_into_the_other_from_outside_are_refused() -> None:
+    def build(x: tf.Tensor) -> None:
+        q = tf.matmul(x, tf.ones([2, 2]), name="q")
+        tf.identity(tf.add(tf.matmul(x, tf.exp(q)), 1.0), "y")
+
+    with pytest.raises(GraphEditError, match="depends on an output"):
+        tgw.edit(graph_of(build)).replace_all("a=MatMul(x, p); b=MatMul(x, q)", lambda x, p, q: [x @ p, x @ q])

@@ -1,0 +1,175 @@
+"""Signatures as things: they are added, renamed, ordered and removed like ops, and files have them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.editor.verbs import Sources
+from tfgraphwidget.edits import AddSignature, rename_operands
+from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+
+X = np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(2, 4)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
+    return Sources(tmp_path_factory.mktemp("signatures"))
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # notices of what is saved
+        yield
+
+
+def names(editor: tgw.GraphEditor) -> list[str]:
+    return [signature.name for signature in editor.signatures]
+
+
+def relu(editor: tgw.GraphEditor) -> str:
+    return f"{editor.of_type('Relu').ops[-1]}:0"
+
+
+def called(folder: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
+    """What a signature of a saved model gives for X."""
+    signature = tf.saved_model.load(str(folder)).signatures[name]
+    (key,) = signature.structured_input_signature[1]
+    return {key: tensor.numpy() for key, tensor in signature(**{key: tf.constant(X)}).items()}
+
+
+KINDS = [
+    "graph and session", "graph with While, If, Case", "`tf.function`", "nested `tf.function`", "Keras Functional",
+    "Keras export", "SavedModel of a module", "SavedModel of TF 1", "`.meta`, checkpoint", "frozen `.pb`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_signature_that_is_added_is_in_the_saved_model_with_its_keys_and_values(
+    kind: str, sources: Sources, tmp_path: Path
+) -> None:
+    editor = sources.kinds()[kind]()
+    before, tensor = names(editor), relu(editor)
+    feed = editor.of_type("Placeholder").ops[0]
+    expected = editor.probe(tensor, {feed: X})[tensor].value
+    editor.add_signature("features", outputs={"hidden": tensor})
+    assert names(editor) == [*before, "features"]
+    editor.save(tmp_path / "model")
+    np.testing.assert_allclose(called(tmp_path / "model", "features")["hidden"], expected, rtol=1e-5)
+    again = tgw.edit(str(tmp_path / "model"), signature="features")
+    assert set(names(again)) >= {*before, "features"}
+    editor.undo()
+    assert names(editor) == before
+    editor.redo()
+    editor.rename_signature("features", "embedding")
+    editor.rename("embedding:hidden", "vector")
+    assert dict(editor.signatures[-1].outputs).keys() == {"vector"}
+    editor.remove_signature("embedding")
+    assert names(editor) == before
+
+
+@pytest.mark.parametrize("kind", ["graph and session", "SavedModel of a module", "`tf.function`"])
+def test_edits_of_signatures_are_replayed_from_json(kind: str, sources: Sources, tmp_path: Path) -> None:
+    editor = sources.kinds()[kind]()
+    editor.add_signature("features", outputs={"hidden": relu(editor)})
+    editor.rename_signature("features", "embedding")
+    editor.save(tmp_path / "edits.json")
+    other = sources.kinds()[kind]()
+    other.replay(tmp_path / "edits.json")
+    assert [s.name for s in other.signatures] == [s.name for s in editor.signatures]
+    assert 'editor.add_signature(name="features", inputs={' in editor.code()
+
+
+def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(sources: Sources, tmp_path: Path) -> None:
+    editor = sources.kinds()["SavedModel of a module"]()
+    assert names(editor) == ["hidden", "twice"]
+    editor.rename_signature("twice", "serving_default")
+    editor.remove_signature("hidden")
+    editor.save(tmp_path / "model")
+    loaded = tf.saved_model.load(str(tmp_path / "model"))
+    assert list(loaded.signatures) == ["serving_default"]
+    assert set(called(tmp_path / "model", "serving_default")) == {"x", "y"}
+
+
+def test_an_edit_of_the_graph_is_followed_by_a_signature_that_was_added() -> None:
+    editor = tgw.example()
+    editor.add_signature("net", outputs={"y": "net/logits:0"})
+    editor.rename("net/logits", "scores")
+    assert editor.signatures[0].outputs == (("y", "scores:0"),)
+    editor.rename("x", "image")
+    assert editor.signatures[0].inputs == (("x", "image:0"),)
+    editor.remove("scores", readers=True)
+    assert editor.signatures == ()
+
+
+def test_without_ends_a_signature_has_the_marked_ones_or_what_the_graph_seems_to_be_for() -> None:
+    editor = tgw.example()
+    editor.add_signature("all")
+    assert dict(editor.signatures[0].inputs) == {"x": "x:0", "labels": "labels:0"}
+    editor.mark("x", "net/hidden/Relu")
+    editor.add_signature("part")
+    assert editor.signatures[1].inputs == (("x", "x:0"),)
+    assert editor.signatures[1].outputs == (("Relu", "net/hidden/Relu:0"),)
+
+
+def test_a_graph_is_saved_with_all_of_its_signatures_while_the_ends_of_one_are_marked(tmp_path: Path) -> None:
+    editor = tgw.example()
+    editor.mark("x", "net/hidden/Relu")
+    editor.add_signature("features")
+    editor.add_signature("logits", outputs={"y": "net/logits"})
+    editor.save(tmp_path / "model")
+    assert sorted(tf.saved_model.load(str(tmp_path / "model")).signatures) == ["features", "logits"]
+
+
+def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
+    editor = tgw.example()
+    editor.add_signature("loss", outputs=["loss"])
+    editor.order_signature("loss", inputs=["labels", "x"])
+    assert [key for key, _ in editor.signatures[0].inputs] == ["labels", "x"]
+    assert list(editor.module().inputs) == ["labels:0", "x:0"]
+    editor.undo()
+    assert [key for key, _ in editor.signatures[0].inputs] == ["x", "labels"]
+
+
+def test_keys_are_no_names_of_ops_when_a_command_is_told_new_names() -> None:
+    command = AddSignature("s", (("x", "x:0"),), (("y", "y:0"),))
+    renamed = rename_operands(command, {"x": "x_1", "y": "y_1"}, tgw.example().index)
+    assert (renamed.inputs, renamed.outputs) == ((("x", "x_1:0"),), (("y", "y_1:0"),))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda e: e.add_signature("", outputs="loss"), GraphEditError, "no pair|name of a signature"),
+        (lambda e: e.add_signature("__saved_model_init_op", outputs="loss"), GraphEditError, "keeps such names"),
+        (lambda e: e.add_signature("net", outputs="loss"), NameTaken, "'net_1' is free"),
+        (lambda e: e.add_signature("other", outputs="nothing"), UnknownName, "nothing"),
+        (lambda e: e.add_signature("other", inputs="x", outputs={}), GraphEditError, "no outputs"),
+        (lambda e: e.rename_signature("nett", "b"), UnknownName, "did you mean 'net'|it has 'net'"),
+        (lambda e: e.rename_signature("net", "net"), NameTaken, "free"),
+        (lambda e: e.remove_signature("x"), UnknownName, "no signature 'x'"),
+        (lambda e: e.order_signature("net", inputs=["y"]), GraphEditError, "give each of them once"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_has_changed(call: Any, error: type[Exception], sentence: str) -> None:
+    editor = tgw.example()
+    editor.add_signature("net", outputs={"y": "net/logits"})
+    before = editor.signatures, editor.history, editor.index
+    with pytest.raises(error, match=sentence):
+        call(editor)
+    assert (editor.signatures, editor.history, editor.index) == before
+
+
+def test_a_signature_inside_a_function_that_needs_what_only_a_call_knows_is_refused_by_name(sources: Sources) -> None:
+    editor = sources.kinds()["SavedModel of a module"]()
+    with pytest.raises(GraphEditError, match=r"'x(:0)?'"):
+        editor.add_signature("part", inputs={"a": "mul/y"}, outputs={"y": "mul"})
+    assert "part" not in names(editor)

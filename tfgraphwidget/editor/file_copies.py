@@ -1,0 +1,59 @@
+"""Copies of ops in a file that is not imported: as NodeDefs, with what reads the values of their variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tfgraphwidget.editor import clone_values
+from tfgraphwidget.graph import V1_CONTROL_FLOW
+from tfgraphwidget.runtime import infer_patch_shapes
+from tfgraphwidget.sources import tf_protos
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.targets import LiveTarget
+    from tfgraphwidget.edits import Patch
+    from tfgraphwidget.graph import GraphIndex
+
+
+def stays_in_file(patch: Patch, index: GraphIndex, origin: LiveTarget, target: LiveTarget) -> bool:
+    """Whether a copy of ops of files is made of NodeDefs, without importing them.
+
+    TensorFlow computes and holds the values of variables, and knows the contexts of v1 loops and of queue runners: it
+    is used for them where it is installed.
+
+    Args:
+        patch: The clone.
+        index: The graph of the originals.
+        origin: What has the originals.
+        target: What the copies go into.
+    """
+    if not (origin.is_file and target.is_file):
+        return False
+    if not tf_protos.is_tensorflow_installed():
+        return True
+    kinds = {node.op for node in patch.add.nodes}
+    return clone_values.is_without_values(patch, index) and not any(
+        kind in V1_CONTROL_FLOW or "Queue" in kind for kind in kinds
+    )
+
+
+def with_values(
+    patch: Patch, origin: clone_values.GraphSession, target: LiveTarget, readers: Mapping[str, Callable[[], object]]
+) -> Patch:
+    """The patch of a copy with the static shapes of the new ops, and readers of the values of new variables.
+
+    Args:
+        patch: The clone.
+        origin: The graph of the originals.
+        target: What the copies go into.
+        readers: Read the values of the originals, by their handle ops.
+
+    Raises:
+        SessionRefused: A variable has no value in the file, or a device is missing.
+        GraphEditError: An op cannot take its inputs, or a given value does not fit its variable.
+    """
+    target.check_placed(patch, target)
+    patch = infer_patch_shapes(target.index, patch)
+    return replace(patch, values=clone_values.file_values(patch, origin, readers))

@@ -1,0 +1,65 @@
+"""Linting: the current graph as rules see it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tfgraphwidget.editor.inspection import Inspection
+from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.lint import LintContext, Report, Target, lint
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime import plan
+from tfgraphwidget.runtime.live import placement
+
+
+def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: Collection[str]) -> Report:
+    """Run rules on the current graph.
+
+    Args:
+        core: The parts of the editor.
+        target: What the graph is to run on; "" for no check of that.
+        only: Codes of rules; () for all.
+        never: Codes of rules that do not run.
+
+    Raises:
+        UnknownName: There is no rule of a code.
+    """
+    index = core.index
+    devices = _Devices(core)
+    context = LintContext(
+        index,
+        _outputs(core),
+        core.executor.signatures if len(core.navigator.path) == 1 else (),
+        plan=lambda command: plan(command, core.executor.plan_context()),
+        value=lambda name: Inspection(core, name).array(),
+        has_device=devices.has,
+        has_kernel=lambda op: placement.has_kernel(index.types[op], index.nodes[op].attr, {"CPU"}),
+        target=target,
+    )
+    return lint(context, only, never)
+
+
+def _outputs(core: EditorCore) -> tuple[str, ...]:
+    """The outputs of the graph, except ops that edits have left without consumers."""
+    try:
+        outputs = core.arguments.outputs(None)
+    except GraphEditError:  # nothing in it looks like a result
+        return ()
+    unused = set(core.executor.unused_ops())
+    return tuple(name for name in outputs if split_tensor(name)[0] not in unused)
+
+
+class _Devices:
+    """The devices of the session, or of this machine; asked for when a rule needs them, since that loads TensorFlow."""
+
+    def __init__(self, core: EditorCore) -> None:
+        self._core = core
+        self._devices: placement.Devices | None = None
+
+    def has(self, device: str) -> bool:
+        if self._devices is None:
+            session = self._core.source.session
+            of_a_file = placement.Devices.of_a_file
+            self._devices = of_a_file() if session is None else placement.Devices.of(session)
+        return self._devices.has(device)

@@ -1,0 +1,187 @@
+"""Patterns: the methods of GraphEditor that find a structure of ops everywhere, and replace it everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.edits import Edits, Renew
+from tfgraphwidget.edits.rewrite import ReplaceAll, matches_of
+from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.graph import call, selectors
+from tfgraphwidget.graph.patterns import Match, Matches, Pattern, pattern_of
+from tfgraphwidget.graph.patterns import pattern as make_pattern
+from tfgraphwidget.naming import function_name, identifier
+from tfgraphwidget.sources import op_types
+from tfgraphwidget.tf_types import OpsLike
+
+
+class PatternAPI(ArgumentChecks):
+    """Finds every place of the current graph where a pattern fits, and replaces them all.
+
+    A pattern is a text, "BiasAdd(Conv2D(x, w=Const), b=Const)", or what `tfgraphwidget.pattern` returns.
+    """
+
+    _core: EditorCore
+
+    def match(
+        self,
+        pattern: str | Pattern | Callable[..., Any],
+        within: OpsLike | None = None,
+        *,
+        limit: int | None = None,
+        functions: bool = False,
+    ) -> Matches:
+        """Find where a pattern fits.
+
+        Identity ops and reads of variables between two ops are passed over, and inputs of commutative ops may stand in
+        any order. A match never reaches across a function's body or out of a loop.
+
+        Args:
+            pattern: The pattern; see `tfgraphwidget.pattern`.
+            within: The ops that a match may consist of, as ops, name scopes or a Selection; None for all. Constants,
+                variables and placeholders may lie outside.
+            limit: How many matches are returned at most; None for all.
+            functions: Search the functions that ops call, too.
+
+        Returns:
+            The matches, in topological order. `matches[0].x` is what the pattern calls x there, `matches[0].why` why
+            that one cannot be replaced; `matches.near` lists places that almost fit. `editor.selection = matches`
+            selects them.
+
+        Raises:
+            InvalidArgument: The pattern cannot be read, or an op type of it does not exist.
+            GraphEditError: The search takes too long.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> hits = editor.match("Relu(Add|AddV2(MatMul(x, w), b))")
+            >>> hits[0].x, hits[0].outputs, hits[0].ops
+            ('x:0', ('net/hidden/Relu:0',), ('net/hidden/MatMul', 'net/hidden/Add', 'net/hidden/Relu'))
+            >>> editor.selection = hits
+            >>> editor.match("Relu6(Add|AddV2(x, b))").near[0].difference
+            "'net/hidden/Relu' is Relu where the pattern has Relu6"
+        """
+        definition = make_pattern(pattern)
+        part: Any = () if within is None else self._core.arguments.part(within, ops=True)
+        options = [f"within={part if not isinstance(part, str) else repr(part)}"] if within is not None else []
+        options += [f"limit={limit}"] if limit is not None else []
+        options += ["functions=True"] if functions else []
+        return matches_of(
+            self._core.executor.plan_context(),
+            definition,
+            part,
+            limit=limit,
+            functions=functions,
+            op_types=op_types,
+            expression=call("match", [str(definition)], options) if definition.has_text else "",
+        )
+
+    def like(self, what: OpsLike | None = None) -> Pattern:
+        """Make a pattern of some ops: "find more like this".
+
+        The pattern has their types, the edges between them and the attributes that say what they compute. Scalar
+        constants count by value. Tensors from outside may be any, and a variable may be a constant.
+
+        Args:
+            what: The ops, name scopes or a Selection; None for what is selected.
+
+        Returns:
+            The pattern, for `match` and `replace_all`; `print` shows its text, which can be changed.
+
+        Raises:
+            NothingTo: Nothing is given, and nothing is selected.
+            InvalidArgument: The ops are not connected, or there are none that compute something.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> like = editor.like("net/hidden/MatMul")
+            >>> print(like)
+            MatMul(x, Const|Variable)
+            >>> [hit.outputs for hit in editor.match(like, within=editor.scope("net"))]
+            [('net/hidden/MatMul:0',), ('net/logits:0',)]
+        """
+        selection = self._core.view.selection
+        if what is not None:
+            names = self._core.arguments.ops_of(what)
+            selection = selectors.ops(self._core.index, *names)
+        if selection is None:
+            raise NothingTo("Nothing is selected; select some ops, or name them: editor.like('scope').")
+        return pattern_of(selection.on(self._core.index))
+
+    def replace_all(
+        self,
+        pattern: str | Pattern | Callable[..., Any],
+        by: str | Callable[..., object],
+        into: str | None = None,
+        *,
+        within: OpsLike | None = None,
+        where: Callable[[Match], object] | None = None,
+        until: Literal["once", "fixed"] = "once",
+        effects: bool = False,
+        functions: bool = False,
+        renew: Renew = "always",
+    ) -> Edits:
+        """Replace every match of a pattern: one edit, one line of code, one step to undo.
+
+        Of matches that overlap, the first in topological order is replaced. A match is left alone if an op outside
+        reads or waits for one inside, other than its outputs. Control inputs go over to the new ops.
+
+        Args:
+            pattern: The pattern; see `tfgraphwidget.pattern`.
+            by: A Python function of the tensors that the pattern names, in their order; if the pattern has a name for
+                each of its parameters, of those. Or a text: "x", "LeakyRelu(x, alpha=0.2)", or an op type alone, which
+                is called on all. `$padding` is an attribute that the pattern names.
+            into: The name scope of the new ops, inside the scope of the op that they replace; a number is added where
+                it is taken. None for one named after `by`.
+            within: The ops that matches may consist of; None for all.
+            where: A function of a `Match` that says whether to replace it; None for all.
+            until: "once"; or "fixed" to repeat until nothing matches, at most 100 times.
+            effects: Replace ops with side effects too: random numbers, assignments, prints.
+            functions: Replace in the functions that ops call, too.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed: `replaced` lists the matches that were, `skipped` those that were not, each with the
+            reason.
+
+        Raises:
+            InvalidArgument: The pattern or the replacement cannot be read.
+            GraphEditError: Nothing matches, or no match can be replaced; the error says why.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.1)", into="leaky")
+            >>> print(report)
+            replaced 1 of 1 match
+            1 op added, 1 op removed, 3 ops changed
+            >>> editor.lines
+            ('editor.replace_all(pattern="Relu(x)", by="LeakyRelu(x, alpha=0.1)", into="leaky")',)
+        """
+        definition = make_pattern(pattern)
+        command = ReplaceAll(
+            definition.text if definition.has_text else definition,
+            by,
+            _scope_for(by) if into is None else into,
+            () if within is None else self._core.arguments.part(within, ops=True),
+            where,
+            until,
+            effects,
+            functions,
+        )
+        return self._core.executor.edit(command, renew=renew)
+
+
+def _scope_for(by: object) -> str:
+    """A name scope named after a replacement: that of a function, or of its last op type."""
+    if isinstance(by, str):
+        name = by.rpartition(";")[2].strip().partition("(")[0].rpartition("=")[2].strip()
+    else:
+        name = function_name(by)
+    base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
+    return base if base[:1].isalpha() else "replaced"

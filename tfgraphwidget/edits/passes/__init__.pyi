@@ -1,0 +1,11 @@
+from .batch_size import ChangeBatchSize as ChangeBatchSize
+from .casts import Cast as Cast
+from .devices import RemoveDevices as RemoveDevices
+from .duplicates import MergeDuplicates as MergeDuplicates
+from .execution_order import Sort as Sort
+from .fold_constants import FoldConstants as FoldConstants
+from .identities import RemoveIdentities as RemoveIdentities
+from .obfuscate_names import ObfuscateNames as ObfuscateNames
+from .op_types import RenameType as RenameType
+from .weights import QuantizeWeights as QuantizeWeights
+from .weights import RoundWeights as RoundWeights

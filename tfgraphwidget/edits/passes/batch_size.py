@@ -1,0 +1,98 @@
+"""ChangeBatchSize: another first dimension for all inputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
+from tfgraphwidget.edits.rewrite.input_spec import Resizing
+from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, GraphIndex, Shape
+from tfgraphwidget.naming import names_text, split_tensor
+
+_MOST = 1 << 31
+
+
+@register(
+    button=EditButton(
+        "Change batch size",
+        "Change the first dimension of all inputs",
+        on="graph",
+        order=130,
+        group="For inference",
+        keywords="input shape placeholder dynamic",
+        fields=(FormField("size", "Batch size", initial="None", python=True, hint="None for any."),),
+    )
+)
+@dataclass(frozen=True)
+class ChangeBatchSize(Command):
+    """Change the first dimension of all inputs, and the constants that hold the old size.
+
+    The batch size is the first dimension that most inputs have. Inputs with another one, and scalars, stay.
+
+    Attributes:
+        size: The new batch size; None for any.
+        inputs: The placeholders; () for all that have the batch size.
+    """
+
+    size: int | None
+    inputs: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Changed the batch size to {'any' if self.size is None else f'{self.size:,}'}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of the graph of `context`.
+
+        Raises GraphEditError for what is no size, and where an op cannot take what follows.
+        """
+        if self.size is not None and (type(self.size) is not int or not 0 < self.size < _MOST):
+            size = value_text(self.size)
+            raise GraphEditError(f"change_batch_size({size}): give a number from 1 to {_MOST:,}, or None for any.")
+        index = context.index
+        ops, others = _batch_inputs(index, self.inputs)
+        rewriter = ConsumerRewriter(index)
+        for op in ops:
+            shape, (dtype, *_) = index.shape(op, 0), index.dtypes(op)
+            set_placeholder_spec(index, rewriter.node(op), ((self.size, *(shape or ())[1:]), dtype))
+        changed = rewriter.changes()
+        if not changed:
+            present = "any" if self.size is None else self.size
+            raise GraphEditError(f"change_batch_size: the batch size is {present} already; leave it out.")
+        patch = Patch(changed=changed)
+        if others:
+            patch = replace(patch, notes=(f"{names_text([index.names[op] for op in others])} stay what they are.",))
+        old = {shape[0] for op in ops if (shape := index.shape(op, 0))}
+        sizes = tuple((0, was, self.size) for was in sorted(size for size in old if size is not None))
+        return Resizing(context.infer_shapes, index, ops[0], sizes, fix=True).run(patch)
+
+
+def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int], list[int]]:
+    """The placeholders that have the batch size first, and the other ones of known rank."""
+    if inputs:
+        ops = [index.op(split_tensor(name)[0]) for name in inputs]
+        bad = next((op for op in ops if index.types[op] not in REQUIRED_PLACEHOLDERS or not index.shape(op, 0)), None)
+        if bad is not None:
+            raise GraphEditError(
+                f"change_batch_size: {index.names[bad]!r} is no placeholder with a first dimension; leave it out of "
+                "inputs=.",
+                [index.names[bad]],
+            )
+        return ops, []
+    shapes: dict[int, Shape] = {}
+    for op, kind in enumerate(index.types):
+        if kind in REQUIRED_PLACEHOLDERS and index.dtypes(op)[0] not in HANDLE_DTYPES and index.shape(op, 0):
+            shapes[op] = index.shape(op, 0)
+    if not shapes:
+        raise GraphEditError("change_batch_size: no input has a first dimension; use editor.replace_input.")
+    first = Counter((shape or (None,))[0] for shape in shapes.values()).most_common(1)[0][0]
+    ops = [op for op, shape in shapes.items() if (shape or (None,))[0] == first]
+    return ops, [op for op in shapes if op not in ops]

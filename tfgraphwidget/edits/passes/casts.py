@@ -1,0 +1,336 @@
+"""Cast: a graph computes with half precision, and its constants take half the bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits.context import Array, PlanContext
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, count_text, without_consumers
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewrite.consumers import attribute, resolve_ops
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    FLOAT32_OPS,
+    HANDLES,
+    NO_HALF_KERNELS,
+    PRECISION_SENSITIVE,
+    REQUIRED_PLACEHOLDERS,
+    SUMS,
+    V1_FORWARDING,
+    tensor_values,
+)
+from tfgraphwidget.naming import as_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef, OpDef
+
+Tensor = tuple[int, int]
+_FLOAT = 1  # DT_FLOAT
+_SMALL = 16  # elements: an epsilon, a scale, a mask's value
+_FEW_BYTES = 4096
+# The dtype of the statistics of a fused batch normalization.
+_STATISTICS = "U"
+_DTYPES = ("float16", "bfloat16")
+
+
+@register(
+    button=EditButton(
+        "Cast",
+        "Compute in half precision, with weights of half the size",
+        on="graph",
+        order=300,
+        group="Make smaller",
+        keywords="float16 bfloat16 half mixed precision",
+        fields=(
+            FormField("dtype", "Dtype", initial="float16", words=_DTYPES),
+            FormField("keep", "Keep in float32", python=True, optional=True, hint="A list of ops, scopes or op types."),
+        ),
+    )
+)
+@dataclass(frozen=True)
+class Cast(Pass):
+    """Let the graph compute with 16-bit floats; its float32 constants take half the bytes.
+
+    Ops without a kernel for the dtype, and ops that are numerically fragile, stay float32: see `FLOAT32_OPS` and
+    `NO_HALF_KERNELS` in `graph/op_types.py`. So do variables, which are read through a Cast, and the statistics of
+    batch normalizations. Ops that read a constant outside of the range of the dtype stay float32 too.
+
+    Attributes:
+        dtype: "float16" or "bfloat16".
+        keep: Ops, scopes or op types that stay float32.
+        ends: "keep": inputs and outputs stay float32, with a Cast between; "cast": they change their dtype.
+        functions: Whether the functions that the graph calls are changed too.
+    """
+
+    dtype: Literal["float16", "bfloat16"]
+    keep: tuple[str, ...] = ()
+    ends: Literal["keep", "cast"] = "keep"
+    functions: bool = True
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Cast the graph to {self.dtype}"
+
+    def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
+        """Why there is nothing to do in the graph of `context`."""
+        return f"cast: the graph has no float32 op that can compute in {self.dtype}; leave it out."
+
+    def rewrite(self, context: PlanContext) -> Patch | None:
+        """The patch of `context`, one graph or body. Raises GraphEditError for another dtype."""
+        dtype: object = self.dtype  # replay and people give what they like
+        if not isinstance(dtype, str) or dtype not in _DTYPES:
+            raise GraphEditError(f"cast({value_text(self.dtype)}): the dtype must be 'float16' or 'bfloat16'.")
+        if self.ends not in ("keep", "cast"):
+            raise GraphEditError(f"cast(ends={value_text(self.ends)}): give 'keep' or 'cast'.")
+        index = context.index
+        types = {name for name in self.keep if name in index.kinds[0]}
+        names = tuple(name for name in self.keep if name not in types or name in index.ids)
+        keep = {op for op, kind in enumerate(index.types) if kind in types}
+        keep |= set(resolve_ops(index, names)) if names and not context.function else set()
+        casting = _Casting(context, self.dtype, keep, casts_ends=self.ends == "cast" and not context.function)
+        return casting.patch()
+
+
+@dataclass
+class _Casting:
+    """Decides on the dtype of each op and constant, then inserts a Cast wherever dtypes differ."""
+
+    context: PlanContext
+    dtype: str
+    keep: set[int]
+    casts_ends: bool
+    float32_types: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        index = self.index = self.context.index
+        self.number = index.typing.number(self.dtype)
+        self.ends = self._find_ends()
+        self.float_constants = self._float_constants()
+        self.cast_ops = self._find_ops()
+        self.cast_constants = {op for op in self.float_constants if self._is_cast(op)}
+
+    # Which ops
+
+    def _find_ends(self) -> set[int]:
+        """The ops that something outside of the graph names, or nothing reads."""
+        index = self.index
+        names = {split_tensor(name)[0] for name in self.context.external_tensors}
+        names |= {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+        ops = {index.ids[name] for name in names if name in index.ids}
+        return ops | set(np.flatnonzero(without_consumers(index)).tolist())
+
+    def _float_constants(self) -> dict[int, Array]:
+        index, values = self.index, dict[int, Array]()
+        for op, node in enumerate(index.nodes):
+            if node.op in CONSTANTS and node.attr["dtype"].type == _FLOAT:
+                try:
+                    values[op] = tensor_values.tensor_array(node.attr["value"].tensor, "float32")
+                except ValueError:  # damaged
+                    continue
+        return values
+
+    def _find_ops(self) -> set[int]:
+        index = self.index
+        fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]
+        ops: set[int] = set()
+        for op, kind in enumerate(index.types):
+            if op in self.float_constants or (kind in REQUIRED_PLACEHOLDERS and not self.casts_ends):
+                continue
+            if not self._attributes(op):
+                continue
+            if kind in fixed or op in self.keep or self._reads_extreme(op) or self._is_for_sensitive(op):
+                self.float32_types[kind] += 1
+            elif self.casts_ends or op not in self.ends:
+                ops.add(op)
+        ops -= self._flows(ops)
+        wanted = {source for op in ops for source in index.input_lists[op]}
+        return {op for op in ops if index.types[op] != "Cast" or op in wanted}
+
+    def _attributes(self, op: int) -> frozenset[str]:
+        """The attributes of an op that are float32 and may be the new dtype; none for an op that must stay."""
+        index, node = self.index, self.index.nodes[op]
+        definition = index.typing.definition(node.op)
+        if definition is None or definition.is_stateful or node.op.startswith("TensorList"):
+            return frozenset()
+        if node.op in index.functions:
+            return frozenset()
+        if any(arg.is_ref for arg in (*definition.input_arg, *definition.output_arg)) or self._reads_handle(op):
+            return frozenset()
+        used = {arg.type_attr for arg in (*definition.input_arg, *definition.output_arg) if arg.type_attr}
+        if node.op == "Cast":
+            used = set() if node.attr["SrcT"].type in (14, 19) else {"DstT"}  # from a half, as a cast before left it
+        if node.op in REQUIRED_PLACEHOLDERS:
+            used = {"dtype"}
+        names = (a.name for a in definition.attr if a.type == "type" and a.name in used and a.name != _STATISTICS)
+        return frozenset(name for name in names if self._may_be_half(node, definition, name))
+
+    def _may_be_half(self, node: NodeDef, definition: OpDef, name: str) -> bool:
+        value = attribute(node, definition, name)
+        allowed = next(a for a in definition.attr if a.name == name).allowed_values.list.type
+        return value is not None and value.type == _FLOAT and (not allowed or self.number in allowed)
+
+    def _reads_handle(self, op: int) -> bool:
+        return any(dtype.endswith("_ref") or dtype in ("", "resource", "variant") for dtype in self._input_dtypes(op))
+
+    def _input_dtypes(self, op: int) -> Iterator[str]:
+        for source, port in self._inputs(op):
+            dtypes = self.index.dtypes(source)
+            yield dtypes[port] if port < len(dtypes) else ""
+
+    def _inputs(self, op: int) -> list[Tensor]:
+        index = self.index
+        row = slice(int(index.inputs.start[op]), int(index.inputs.start[op + 1]))
+        return list(zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True))
+
+    def _reads_extreme(self, op: int) -> bool:
+        """Whether an op reads a constant that the dtype cannot represent: a mask of -1e9, an epsilon of 1e-12."""
+        return any(self._is_extreme(source) for source in self.index.input_lists[op])
+
+    def _is_extreme(self, op: int) -> bool:
+        if self.dtype != "float16" or op not in self.float_constants:
+            return False
+        finite = np.abs(self.float_constants[op][np.isfinite(self.float_constants[op])])
+        limits = np.finfo(np.float16)
+        if finite.size and finite.max() > limits.max:
+            return True
+        return finite.size <= _SMALL and bool(((finite > 0) & (finite < limits.tiny)).any())
+
+    def _is_for_sensitive(self, op: int) -> bool:
+        index = self.index
+        readers = index.consumer_lists[op]
+        return index.types[op] in SUMS and bool(readers) and all(index.types[r] in PRECISION_SENSITIVE for r in readers)
+
+    def _flows(self, ops: set[int]) -> set[int]:
+        """The ops that hand on the flow of a TensorArray, which is a float32 whose value is of no meaning."""
+        index, flows = self.index, set[int]()
+        stack = [op for op, kind in enumerate(index.types) if kind.startswith("TensorArray")]
+        while stack:
+            for reader in index.consumer_lists[stack.pop()]:
+                if reader in ops and index.types[reader] in V1_FORWARDING and reader not in flows:
+                    flows.add(reader)
+                    stack.append(reader)
+        return flows
+
+    # Which constants
+
+    def _is_cast(self, op: int) -> bool:
+        """Whether a constant is stored with the new dtype."""
+        index = self.index
+        if (op in self.ends and not self.casts_ends) or op in self.keep or self._is_extreme(op):
+            return False
+        needs = [self._needs(reader, slot) for reader, slot in self._readers(op)]
+        fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]
+        others = [reader for reader, slot in self._readers(op) if self._needs(reader, slot) == "float32"]
+        if any(index.types[reader] in fixed or reader in self.keep for reader in others):
+            return False
+        if self.dtype in needs:
+            return not any(self._is_for_sensitive(reader) for reader in others)
+        is_large = self.float_constants[op].nbytes > _FEW_BYTES
+        return is_large and bool(others) and all(reader in self.ends for reader in others)
+
+    def _readers(self, op: int) -> Iterator[tuple[int, int]]:
+        for reader in dict.fromkeys(self.index.consumer_lists[op]):
+            for slot, (source, _) in enumerate(self._inputs(reader)):
+                if source == op:
+                    yield reader, slot
+
+    # Dtypes after
+
+    def _needs(self, op: int, slot: int) -> str:
+        """The dtype that an input has to have then; "" if any."""
+        if self.index.types[op] == "Cast":
+            return ""
+        dtype = self._arguments(op, outputs=False)
+        return dtype[slot] if slot < len(dtype) else "float32"
+
+    def _arguments(self, op: int, *, outputs: bool) -> list[str]:
+        """For each input or output of an op the new dtype where that changes, else "float32" for what was."""
+        index, node = self.index, self.index.nodes[op]
+        changed = self._attributes(op) if op in self.cast_ops else frozenset()
+        definition = index.typing.definition(node.op)
+        before = list(index.dtypes(op)) if outputs else list(self._input_dtypes(op))
+        if definition is None or not changed:
+            return before
+        after: list[str] = []
+        for arg in definition.output_arg if outputs else definition.input_arg:
+            number = attribute(node, definition, arg.number_attr) if arg.number_attr else None
+            types = attribute(node, definition, arg.type_list_attr) if arg.type_list_attr else None
+            count = len(types.list.type) if types is not None else 1 if number is None else int(number.i)
+            place = len(after)
+            after += [self.dtype] * count if arg.type_attr in changed else before[place : place + count]
+        return after
+
+    def _gives(self, tensor: Tensor) -> str:
+        """The dtype of a tensor then."""
+        if tensor[0] in self.cast_constants:
+            return self.dtype
+        dtypes = self._arguments(tensor[0], outputs=True)
+        return dtypes[tensor[1]] if tensor[1] < len(dtypes) else ""
+
+    # The patch
+
+    def patch(self) -> Patch | None:
+        """All of it; None if nothing changes its dtype."""
+        index, rewrite = self.index, GraphRewrite(self.context)
+        if not self.cast_ops and not self.cast_constants:
+            return None
+        before = after = 0
+        for op in sorted(self.cast_constants):
+            node = rewrite.node(op)
+            node.attr["dtype"].type = self.number
+            with np.errstate(over="ignore"):
+                half = self.float_constants[op].astype(tensor_values.numpy_dtype(self.dtype))
+            tensor_values.set_tensor(node.attr["value"].tensor, half, self.number)
+            before, after = before + self.float_constants[op].nbytes, after + half.nbytes
+        for op in sorted(self.cast_ops):
+            for name in self._attributes(op):
+                rewrite.node(op).attr[name].type = self.number
+        casts: dict[tuple[Tensor, str], str] = {}
+        for op in range(len(index)):
+            self._connect(rewrite, op, casts)
+        counts = Counter(index.types[op] for op in self.cast_ops)
+        rewrite.notes += self._notes(counts, len(casts), before, after)
+        return rewrite.patch(prune=False)
+
+    def _connect(self, rewrite: GraphRewrite, op: int, casts: dict[tuple[Tensor, str], str]) -> None:
+        """Let an op read each input with the dtype that it needs."""
+        index = self.index
+        for slot, tensor in enumerate(self._inputs(op)):
+            gives, needs = self._gives(tensor), self._needs(op, slot)
+            if index.types[op] == "Cast":
+                if gives and index.typing.number(gives) != rewrite.current(op).attr["SrcT"].type:
+                    rewrite.node(op).attr["SrcT"].type = index.typing.number(gives)
+            elif {gives, needs} == {"float32", self.dtype}:
+                rewrite.node(op).input[slot] = self._cast(rewrite, tensor, gives, needs, casts)
+
+    def _cast(
+        self, rewrite: GraphRewrite, tensor: Tensor, before: str, after: str, casts: dict[tuple[Tensor, str], str]
+    ) -> str:
+        """The name of the op that casts a tensor; there is one for all that read it."""
+        index, source = self.index, self.index.names[tensor[0]]
+        if (tensor, after) not in casts:
+            device = index.nodes[tensor[0]].device
+            node = rewrite.add(f"{source}/{after}", "Cast", [as_input(source, tensor[1])], device)
+            node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (before, after))
+            node.attr["Truncate"].b = False
+            casts[tensor, after] = node.name
+        return casts[tensor, after]
+
+    def _notes(self, counts: Counter[str], casts: int, before: int, after: int) -> Iterable[str]:
+        total = sum(counts.values())
+        yield f"{count_text(total, 'op')} compute in {self.dtype}, with {count_text(casts, 'Cast')} between."
+        if self.cast_constants:
+            yield f"{count_text(len(self.cast_constants), 'constant')}: {before:,} → {after:,} bytes."
+        if self.float32_types:
+            most = ", ".join(f"{kind} ({count:,})" for kind, count in self.float32_types.most_common(8))
+            more = f" and {len(self.float32_types) - 8} more types" if len(self.float32_types) > 8 else ""
+            yield f"Kept in float32: {most}{more}."
+        variables = sum(kind in HANDLES for kind in self.index.types)
+        if variables:
+            yield f"{count_text(variables, 'variable')} stay float32; editor.freeze() first makes constants of them."

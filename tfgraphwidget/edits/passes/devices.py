@@ -1,0 +1,50 @@
+"""RemoveDevices: all ops run where TensorFlow places them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, register
+
+
+@register(
+    button=EditButton(
+        "Remove devices",
+        "Let TensorFlow place all ops",
+        on="graph",
+        order=230,
+        group="Clean up",
+        keywords="remove_device placement gpu cpu",
+    )
+)
+@dataclass(frozen=True)
+class RemoveDevices(Pass):
+    """Remove the device of each op, so that the graph runs on other machines. Colocation stays.
+
+    Attributes:
+        functions: Whether the functions that the graph calls are changed too.
+    """
+
+    functions: bool = True
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return "Removed all devices"
+
+    def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
+        """Why there is nothing to do in the graph of `context`."""
+        return "remove_devices: no op of the graph has a device; leave it out."
+
+    def rewrite(self, context: PlanContext) -> Patch | None:
+        """The patch of `context`, one graph or body."""
+        rewrite, devices = GraphRewrite(context), Counter[str]()
+        for op, node in enumerate(context.index.nodes):
+            if node.device:
+                rewrite.node(op).device = ""
+                devices[node.device] += 1
+        rewrite.notes += [f"{name}: {count:,}." for name, count in devices.most_common(5)]
+        return rewrite.patch(prune=False)

@@ -1,0 +1,163 @@
+"""MergeDuplicates: of ops that compute the same from the same, one stays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.passes.execution_order import execution_order
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs, count_text
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, register
+from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
+from tfgraphwidget.graph import (
+    ARGUMENTS,
+    CONSTANTS,
+    PLACEHOLDERS,
+    V1_CONTROL_FLOW,
+    GraphIndex,
+    called_functions,
+    reachable_functions,
+    tensor_values,
+)
+from tfgraphwidget.naming import as_input, split_input
+from tfgraphwidget.tf_types import NodeDef
+
+# What does not change what an op computes.
+_SILENT = frozenset({"_output_shapes", "_user_specified_name", "_gradient_op_type", "_input_shapes"})
+
+
+@register(
+    button=EditButton(
+        "Merge duplicates",
+        "Keep one of ops that compute the same",
+        on="graph",
+        order=210,
+        group="Clean up",
+        keywords="merge_duplicate_nodes common subexpression elimination cse deduplicate",
+    )
+)
+@dataclass(frozen=True)
+class MergeDuplicates(Pass):
+    """Merge the ops of the same type, inputs, control inputs, attributes and device; constants by content.
+
+    The first op stays, and the consumers of the others read it. Ops with state or random numbers, placeholders, and the
+    control flow of TensorFlow 1 are not merged. An op that a signature, a collection or a variable names stays, without
+    consumers.
+
+    Attributes:
+        keep: Ops that stay.
+        functions: Whether the functions that the graph calls are changed too.
+    """
+
+    keep: OpsArgument = ()
+    functions: bool = True
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return "Merged duplicate ops"
+
+    def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
+        """Why there is nothing to do in the graph of `context`."""
+        return "merge_duplicates: no two ops of the graph compute the same from the same inputs; leave it out."
+
+    def rewrite(self, context: PlanContext) -> Patch | None:
+        """The patch of `context`, one graph or body."""
+        index = context.index
+        keep = resolve_ops(index, self.keep) if self.keep and not context.function else ()
+        rewrite, first = GraphRewrite(context, keep), dict[Hashable, int]()
+        merged: dict[int, int] = {}
+        may_merge = {kind: _may_merge(index, kind) for kind in index.kinds[0]}
+        for op in execution_order(index):
+            if may_merge[index.types[op]] and _is_pure(index, op):
+                same = first.setdefault(_key(index, op, merged), op)
+                if same != op:
+                    merged[op] = same
+        readers = {r for at in merged for r in (*index.consumer_lists[at], *index.waiting_lists[at])}
+        for op in sorted(readers):
+            if op not in merged or rewrite.named[op]:
+                _read(rewrite, op, merged)
+        rewrite.removed |= {op for op in merged if not rewrite.named[op]}
+        counts = Counter(index.types[op] for op in rewrite.removed)
+        most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
+        rewrite.notes += [f"Merged {count_text(len(rewrite.removed), 'op')} into others: {most}."] if counts else []
+        return rewrite.patch(prune=False)
+
+
+def _may_merge(index: GraphIndex, kind: str) -> bool:
+    """Whether ops of a type may be merged."""
+    definition = index.typing.definition(kind)
+    if definition is None or definition.is_stateful or kind in PLACEHOLDERS | ARGUMENTS | V1_CONTROL_FLOW:
+        return False
+    return not any(arg.is_ref for arg in (*definition.input_arg, *definition.output_arg))
+
+
+def _is_pure(index: GraphIndex, op: int) -> bool:
+    """Whether what an op computes depends on the values of its inputs alone."""
+    start = int(index.inputs.start[op])
+    for slot, source in enumerate(index.input_lists[op]):
+        dtypes, port = index.dtypes(source), int(index.ports[start + slot])
+        if port >= len(dtypes) or dtypes[port].endswith("_ref") or dtypes[port] in ("", "resource"):
+            return False
+    # TensorFlow cannot let a loop read another list where it was given more inputs for its gradient.
+    if "variant" in index.dtypes(op):
+        return False
+    node = index.nodes[op]
+    if not called_functions(node, index.functions):
+        return True
+    names = reachable_functions(index.functions, index.extras, [node])
+    bodies = (inner for name in names for inner in index.extras.function(name).node_def)
+    definitions = (index.typing.definition(inner.op) for inner in bodies)
+    return all(definition is not None and not definition.is_stateful for definition in definitions)
+
+
+def _key(index: GraphIndex, op: int, merged: dict[int, int]) -> Hashable:
+    """What two ops have in common that compute the same."""
+    node, start = index.nodes[op], int(index.inputs.start[op])
+    read = enumerate(index.input_lists[op])
+    inputs = tuple((merged.get(source, source), int(index.ports[start + k])) for k, source in read)
+    controls = frozenset(merged.get(source, source) for source in index.control_lists[op])
+    return node.op, inputs, controls, node.device, _attributes(index, op, node)
+
+
+def _attributes(index: GraphIndex, op: int, node: NodeDef) -> Hashable:
+    definition = index.typing.definition(node.op)
+    defaults = {a.name: a.default_value for a in definition.attr if a.HasField("default_value")} if definition else {}
+    values: dict[str, Hashable] = {}
+    for key, value in node.attr.items():
+        if key in _SILENT or (key in defaults and defaults[key] == value):
+            continue
+        if key == "value" and node.op in CONSTANTS:
+            values[key] = _content(index, op, node)
+        else:
+            values[key] = value.SerializeToString(deterministic=True)
+    return frozenset(values.items())
+
+
+def _content(index: GraphIndex, op: int, node: NodeDef) -> Hashable:
+    """The values of a constant, whichever way they are stored."""
+    proto = node.attr["value"].tensor
+    try:
+        array = tensor_values.tensor_array(proto, index.dtypes(op)[0])
+    except (TypeError, ValueError, KeyError):  # of a dtype without values, or damaged
+        return proto.SerializeToString(deterministic=True)
+    values = tuple(array.reshape(-1).tolist()) if array.dtype.hasobject else array.tobytes()
+    return array.dtype.str, array.shape, values
+
+
+def _read(rewrite: GraphRewrite, op: int, merged: dict[int, int]) -> None:
+    """Let an op read and wait for the ops that stay."""
+    index, node = rewrite.index, rewrite.node(op)
+    data: list[str] = []
+    wait: list[str] = []
+    for text in node.input:
+        name, port = split_input(text)
+        source = index.names[merged.get(index.ids[name], index.ids[name])]
+        if port < 0:
+            wait.append(source)
+        else:
+            data.append(as_input(source, port))
+    node.input[:] = data
+    add_control_inputs(node, dict.fromkeys(wait))

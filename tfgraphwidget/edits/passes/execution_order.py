@@ -1,0 +1,77 @@
+"""Sort: the ops of a file in an order in which they can run."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, register
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import MERGE, NEXT, GraphIndex
+
+
+@register(
+    button=EditButton(
+        "Sort ops",
+        "List each op of a file behind those that it reads",
+        on="graph",
+        order=240,
+        group="Clean up",
+        keywords="sort_by_execution_order topological",
+    )
+)
+@dataclass(frozen=True)
+class Sort(Command):
+    """List each op of a file behind the ops that it reads and waits for; otherwise the order stays."""
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return "Sorted the ops by execution order"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of the graph of `context`; GraphEditError if the ops are sorted already."""
+        index = context.index
+        order = execution_order(index)
+        if order == list(range(len(index))):
+            raise GraphEditError("sort: each op is listed behind the ops that it reads already; leave it out.")
+        places = {op: at for at, op in enumerate(order)}
+        moved = sum(places[op] != op for op in order)
+        return Patch(
+            order=tuple(index.names[op] for op in order),
+            notes=(f"{moved:,} ops are at another place in the file.",),
+        )
+
+
+def execution_order(index: GraphIndex) -> list[int]:
+    """List ops in an order in which each is behind those that it reads and waits for, near that of the graph `index`.
+
+    A Merge of a loop is listed before the NextIteration that it reads. Ops of a damaged graph that wait for each other
+    come last.
+    """
+    waiting = [0] * len(index)
+    for op in range(len(index)):
+        waiting[op] = len(_sources(index, op))
+    ready = [op for op in range(len(index)) if not waiting[op]]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        op = heapq.heappop(ready)
+        order.append(op)
+        is_back = index.types[op] in NEXT
+        data = {reader for reader in index.consumer_lists[op] if not (is_back and index.types[reader] in MERGE)}
+        for reader in data | set(index.waiting_lists[op]):
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, reader)
+    done = set(order)
+    return order + [op for op in range(len(index)) if op not in done]
+
+
+def _sources(index: GraphIndex, op: int) -> set[int]:
+    data = index.input_lists[op]
+    if index.types[op] in MERGE:
+        data = [source for source in data if index.types[source] not in NEXT]
+    return {*data, *index.control_lists[op]}

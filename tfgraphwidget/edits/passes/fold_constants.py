@@ -1,0 +1,394 @@
+"""FoldConstants: what depends on constants alone is computed once.
+
+Common ops are computed by numpy (`kernels`), the others by TensorFlow in a scratch graph, in a session of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tfgraphwidget.edits.context import Array, PlanContext
+from tfgraphwidget.edits.passes import kernels
+from tfgraphwidget.edits.passes.execution_order import execution_order
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_inputs, count_text
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.graph import (
+    ARGUMENTS,
+    CONSTANTS,
+    EXPANDING,
+    HANDS_ON,
+    PLACEHOLDERS,
+    SHAPE_QUERIES,
+    V1_CONTROL_FLOW,
+    GraphIndex,
+    control_flow,
+    definitions,
+    handles,
+    side_effects,
+    tensor_values,
+    traversal,
+)
+from tfgraphwidget.naming import as_input, names_text, split_tensor
+from tfgraphwidget.tf_types import NodeDef
+
+# Results depend on the device, or on files; functions are folded inside.
+_NEVER = re.compile(r"Stateless\w+|\w*Random\w*|ReadFile|MatchingFiles|ImmutableConst|GuaranteeConst|FakeParam|_\w+")
+_LIMIT = 102_400
+_FEW = 3
+
+
+@register(
+    button=EditButton(
+        "Fold constants",
+        "Compute what depends on constants alone",
+        on="graph",
+        order=200,
+        group="Clean up",
+        keywords="constant folding propagation",
+        fields=(
+            FormField(
+                "limit",
+                "Largest result",
+                initial=str(_LIMIT),
+                python=True,
+                hint="In bytes; a larger result is stored only if it is smaller than what it is computed from.",
+            ),
+        ),
+    )
+)
+@dataclass(frozen=True)
+class FoldConstants(Pass):
+    """Compute once what depends on constants and on known static shapes alone, and store it as constants.
+
+    Ops with state, random numbers, queues, Python functions and placeholders with a default are not computed, nor is
+    the control flow of TensorFlow 1; folded ops in a loop stay in it. Ops that fail when they are computed stay.
+
+    Attributes:
+        limit: The largest constant to store, in bytes as in the file; a larger one is stored if it is smaller than the
+            constants that it replaces.
+        shapes: Whether static shapes count as constants.
+        keep: Ops that stay.
+        functions: Whether the functions that the graph calls are changed too.
+    """
+
+    limit: int = _LIMIT
+    shapes: bool = True
+    keep: tuple[str, ...] = ()
+    functions: bool = True
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return "Folded constants"
+
+    def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
+        """Why there is nothing to do in the graph of `context`."""
+        return f"fold_constants: no op of the graph computes up to {self.limit:,} bytes from constants; leave it out."
+
+    def rewrite(self, context: PlanContext) -> Patch | None:
+        """The patch of `context`, one graph or body."""
+        if type(self.limit) is not int or self.limit < 0:
+            raise GraphEditError(f"fold_constants(limit={self.limit!r}): give a number of bytes from 0 on.")
+        index = context.index
+        keep = [index.op(name) for name in self.keep] if not context.function else []
+        folding = _Folding(context, self.limit, shapes=self.shapes, keep=frozenset(keep))
+        folding.find()
+        return folding.patch()
+
+
+@dataclass
+class _Folding:
+    """Finds the ops whose outputs are known, in execution order, and makes constants of those that others read."""
+
+    context: PlanContext
+    limit: int
+    shapes: bool
+    keep: frozenset[int]
+    values: dict[int, list[Array]] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)  # bytes of the constants that a value is computed from
+    failed: dict[int, str] = field(default_factory=dict)
+    large: list[int] = field(default_factory=list)
+    away: list[int] = field(default_factory=list)  # ops that only TensorFlow, which is missing, could compute
+
+    @property
+    def index(self) -> GraphIndex:
+        return self.context.index
+
+    def find(self) -> None:
+        """Compute all that can be."""
+        index = self.index
+        candidates = {kind for kind in index.kinds[0] if self._may_fold(kind)}
+        has_blocks = not V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
+        self._blocks = frozenset(control_flow.control_flow_ops(index)) if has_blocks else frozenset[int]()
+        pending: list[int] = []
+        later: set[int] = set()
+        for op in execution_order(index):
+            kind = index.types[op]
+            if kind in CONSTANTS:
+                self._read(op)
+            elif self.shapes and kind in SHAPE_QUERIES and self._from_static_shape(op):
+                pass
+            elif kind in candidates and op not in self.keep and self._is_for_tensorflow(op, later):
+                later.add(op)
+                pending.append(op)
+        self._by_tensorflow(pending)
+
+    def _is_for_tensorflow(self, op: int, later: set[int]) -> bool:
+        """Whether TensorFlow is to compute an op; what numpy computes is stored. `later` are those before it."""
+        sources = self.index.input_lists[op]
+        if not sources or not all(source in self.values or source in later for source in sources):
+            return False
+        if all(source in self.values for source in sources) and self._by_numpy(op):
+            return False
+        return self._may_be_computed(op)
+
+    def _may_fold(self, kind: str) -> bool:
+        """Whether ops of a type may be computed once."""
+        definition = self.index.typing.definition(kind)
+        if definition is None or definition.is_stateful or kind in self.index.functions:
+            return False
+        if kind in PLACEHOLDERS | ARGUMENTS | V1_CONTROL_FLOW | CONSTANTS or _NEVER.fullmatch(kind):
+            return False
+        if any(attr.type in ("func", "list(func)") for attr in definition.attr):
+            return False
+        return not any(arg.is_ref for arg in (*definition.input_arg, *definition.output_arg))
+
+    def _read(self, op: int) -> None:
+        index, proto = self.index, self.index.nodes[op].attr["value"].tensor
+        try:
+            self.values[op] = [tensor_values.tensor_array(proto, index.dtypes(op)[0])]
+        except (TypeError, ValueError, KeyError, IndexError):  # of a dtype without values, or damaged
+            return
+        array = self.values[op][0]
+        if array.dtype.hasobject:
+            texts = [text.encode() if isinstance(text, str) else text for text in array.reshape(-1).tolist()]
+            self.values[op] = [np.array(texts, object).reshape(array.shape)]
+        self.sizes[op] = proto.ByteSize()
+
+    def _from_static_shape(self, op: int) -> bool:
+        """Whether the value of a Shape, Size or Rank follows from static shapes alone; it is stored then."""
+        index = self.index
+        if op in self._blocks or op in self.keep or any(source in self.values for source in index.input_lists[op]):
+            return False
+        start = int(index.inputs.start[op])
+        read = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op])]
+        shapes = [index.shape(*tensor) for tensor in read]
+        node = index.nodes[op]
+        dtype = np.int64 if node.attr["out_type"].type == 9 else np.int32  # DT_INT64
+        values: list[Array] = []
+        for shape in shapes:
+            if shape is None or (None in shape and node.op != "Rank"):
+                return False
+            sizes = [size or 0 for size in shape]
+            value = len(sizes) if node.op == "Rank" else sizes if node.op != "Size" else int(np.prod(sizes))
+            values.append(np.array(value, np.int32 if node.op == "Rank" else dtype))
+        before = np.flatnonzero(traversal.backward(index, [op])).tolist()
+        if side_effects(index, before):
+            return False
+        self.values[op], self.sizes[op] = values, 0
+        return True
+
+    def _inputs(self, op: int) -> list[Array]:
+        index, start = self.index, int(self.index.inputs.start[op])
+        return [self.values[source][int(index.ports[start + k])] for k, source in enumerate(index.input_lists[op])]
+
+    def _dtypes(self, op: int) -> list[np.dtype] | None:
+        try:
+            return [tensor_values.numpy_dtype(name) for name in self.index.dtypes(op)]
+        except TypeError:
+            return None
+
+    def _by_numpy(self, op: int) -> bool:
+        """Whether numpy computes an op, or it fails; else TensorFlow is to."""
+        dtypes, node = self._dtypes(op), self.index.nodes[op]
+        if dtypes is None:
+            return True
+        try:
+            values = kernels.compute(node.op, node.attr, self._inputs(op), dtypes)
+        except NotImplementedError:
+            return False
+        except kernels.TooLarge:
+            self.large.append(op)
+        except (ArithmeticError, ValueError, IndexError, TypeError) as error:
+            self.failed[op] = str(error).partition("\n")[0]
+        else:
+            self._store(op, values)
+        return True
+
+    def _store(self, op: int, values: Sequence[Array]) -> None:
+        """Store what an op gives, unless that is too large."""
+        sources = sum(self.sizes[source] for source in set(self.index.input_lists[op]))
+        size = sum(_stored_size(value) for value in values)
+        if size > max(self.limit, sources):
+            self.large.append(op)
+        else:
+            self.values[op], self.sizes[op] = list(values), max(size, sources if size > self.limit else 0)
+
+    def _may_be_computed(self, op: int) -> bool:
+        """Whether the outputs of an op, as far as static shapes tell, are not too large to be computed."""
+        index, dtypes = self.index, self._dtypes(op)
+        if dtypes is None:
+            return False
+        for port, dtype in enumerate(dtypes):
+            shape = index.shape(op, port)
+            if shape is None or None in shape:
+                if index.types[op] in EXPANDING:
+                    return False
+            elif np.prod(np.array(shape, np.float64)) * dtype.itemsize > kernels.LARGE:
+                self.large.append(op)
+                return False
+        return bool(dtypes)
+
+    def _by_tensorflow(self, ops: list[int]) -> None:
+        """Compute ops together; if that fails, one by one, so that the others are computed."""
+        if not ops:
+            return
+        try:
+            self._run(ops)
+        except TensorFlowMissing:
+            self.away = ops
+        except GraphEditError:
+            for op in ops:
+                if all(source in self.values for source in self.index.input_lists[op]):
+                    try:
+                        self._run([op])
+                    except GraphEditError as error:
+                        self.failed[op] = error.why.rpartition("TensorFlow: ")[2].partition("\n")[0]
+
+    def _run(self, ops: list[int]) -> None:
+        index, inside = self.index, set(ops)
+        outside = dict.fromkeys(source for op in ops for source in index.input_lists[op] if source not in inside)
+        nodes: list[NodeDef] = []
+        names: dict[tuple[int, int], str] = {}
+        for op in outside:
+            for port, value in enumerate(self.values[op]):
+                names[op, port] = f"constant_{len(nodes)}"
+                nodes.append(self._constant(type(index.nodes[op])(name=names[op, port]), value, index.dtypes(op)[port]))
+        tensors: list[str] = []
+        for op in ops:
+            node = type(index.nodes[op])()
+            node.CopyFrom(index.nodes[op])
+            node.device, start = "", int(index.inputs.start[op])
+            node.attr.pop("_class", None)
+            read = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op])]
+            node.name = f"op_{op}"
+            node.input[:] = [names.get(end) or as_input(f"op_{end[0]}", end[1]) for end in read]
+            nodes.append(node)
+            tensors += [f"{node.name}:{port}" for port in range(len(index.dtypes(op)))]
+        results = iter(self.context.compute(nodes, tensors))
+        for op in ops:
+            values = [np.asarray(next(results), object if name == "string" else None) for name in index.dtypes(op)]
+            if all(source in self.values for source in index.input_lists[op]):
+                self._store(op, values)
+
+    def _constant(self, node: NodeDef, value: Array, dtype: str) -> NodeDef:
+        node.op = "Const"
+        number = self.index.typing.number(dtype)
+        node.attr["dtype"].type = number
+        tensor_values.set_tensor(node.attr["value"].tensor, value, number)
+        return node
+
+    # The patch
+
+    def patch(self) -> Patch | None:
+        """The ops that others read become constants; what only they needed goes."""
+        index, rewrite = self.index, GraphRewrite(self.context, self.keep)
+        folded = {op for op in self.values if index.types[op] not in CONSTANTS}
+        fixed = _named_by_variables(index)
+        counts = Counter[str]()
+        for op in sorted(folded):
+            readers = set(index.consumer_lists[op]) | set(index.waiting_lists[op])
+            is_end = not readers or rewrite.named[op]
+            if not is_end and readers <= folded:
+                continue
+            if index.types[op] in HANDS_ON and index.input_lists[op][0] not in folded:
+                continue
+            if op in fixed or index.types[op] == "IdentityN":
+                continue
+            if self._make_constant(rewrite, op, folded):
+                counts[index.types[op]] += 1
+        if not counts:
+            return None
+        most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
+        rewrite.notes.append(f"{count_text(sum(counts.values()), 'op')} became constants: {most}.")
+        rewrite.notes += self._notes()
+        return rewrite.patch()
+
+    def _make_constant(self, rewrite: GraphRewrite, op: int, folded: set[int]) -> bool:
+        """Let an op be a constant, or its consumers read one for each output; whether that can be."""
+        index, before, waits = self.index, self.index.nodes[op], self._waits(op, folded)
+        values, dtypes = self.values[op], index.dtypes(op)
+        if len(values) == 1:
+            node = rewrite.node(op)
+            node.ClearField("attr")
+            if "_class" in before.attr:
+                node.attr["_class"].CopyFrom(before.attr["_class"])
+            self._constant(node, values[0], dtypes[0])
+            node.input[:] = [f"^{name}" for name in waits]
+            return True
+        if rewrite.named[op]:
+            return False
+        names: list[str] = []
+        for port, value in enumerate(values):
+            node = rewrite.add(f"{before.name}/folded_{port}", "Const", [f"^{name}" for name in waits], before.device)
+            self._constant(node, value, dtypes[port])
+            names.append(node.name)
+            rewrite.redirect(op, node.name, port)
+        rewrite.wait_instead(op, names[:1])
+        rewrite.removed.add(op)
+        return True
+
+    def _waits(self, op: int, folded: set[int]) -> list[str]:
+        """What an op waits for, directly or because it reads what waits: constants are inside of loops by that."""
+        index = self.index
+        names: dict[str, None] = {}
+        visited, stack = {op}, [op]
+        while stack:
+            at = stack.pop()
+            names |= dict.fromkeys(control_inputs(index.nodes[at]))
+            if at in folded and index.types[at] in SHAPE_QUERIES and index.input_lists[at][0] not in self.values:
+                continue
+            for source in index.input_lists[at]:
+                if source not in visited:
+                    visited.add(source)
+                    stack.append(source)
+        ops = (index.ids[name] for name in names)
+        stay = (before for before in ops if len(self.values.get(before, ())) < 2)
+        return sorted(index.names[at] for at in stay if index.types[at] not in CONSTANTS or op in self._blocks)
+
+    def _notes(self) -> list[str]:
+        index, notes = self.index, []
+        failed = [f"{index.names[op]!r} ({index.types[op]}): {why}" for op, why in list(self.failed.items())[:_FEW]]
+        if failed:
+            notes.append(f"{count_text(len(self.failed), 'op')} failed and stayed: {'; '.join(failed)}.")
+        if self.large:
+            names = names_text([index.names[op] for op in self.large])
+            notes.append(f"{names} stayed, for the result is larger than {self.limit:,} bytes.")
+        if self.away:
+            notes.append(
+                f"{count_text(len(self.away), 'op')} stayed, since TensorFlow, which computes them, is missing."
+            )
+        return notes
+
+
+def _stored_size(value: Array) -> int:
+    """The size of a constant in a file, in bytes: one number that is everywhere is stored once."""
+    if value.dtype.hasobject:
+        return sum(len(text) for text in value.reshape(-1).tolist())
+    flat = value.reshape(-1)
+    return value.itemsize if flat.size and bool((flat == flat[0]).all()) else value.nbytes
+
+
+def _named_by_variables(index: GraphIndex) -> frozenset[int]:
+    """The ops that variables name: a live graph cannot make an op another one, and its variables name the old one."""
+    names: set[str] = set()
+    for variable in definitions(index, handles(index)).values():
+        ends = (variable.initializer, variable.snapshot, variable.initial_value)
+        names |= {split_tensor(name)[0] for name in ends if name}
+    return frozenset(index.ids[name] for name in names if name in index.ids)

@@ -1,0 +1,184 @@
+"""RemoveIdentities: the consumers of ops that only hand a tensor on read that tensor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.passes.execution_order import execution_order
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs, count_text
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import (
+    HANDLE_DTYPES,
+    HANDS_ON,
+    SWITCH,
+    V1_CONTROL_FLOW,
+    WITHOUT_OUTPUTS,
+    control_flow,
+)
+from tfgraphwidget.naming import as_input, did_you_mean, split_input
+
+_HANDS_ON = HANDS_ON | {"CheckNumerics"}
+_CHOICE = tuple(sorted((_HANDS_ON | WITHOUT_OUTPUTS) - {"Identity"}))
+_CUSTOM_GRADIENT = "_gradient_op_type"
+
+
+@register(
+    button=EditButton(
+        "Remove identities",
+        "Let the consumers of each Identity read its input",
+        on="graph",
+        order=220,
+        group="Clean up",
+        keywords="remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization",
+        fields=(
+            FormField(
+                "also",
+                "Also",
+                python=True,
+                optional=True,
+                hint=f"A list of other op types: {', '.join(_CHOICE)}.",
+            ),
+        ),
+    )
+)
+@dataclass(frozen=True)
+class RemoveIdentities(Pass):
+    """Remove the ops that only hand a tensor on: its consumers read the tensor itself.
+
+    Control inputs of a removed op become those of its consumers, and ops that waited for it wait for its input. These
+    stay: ops without consumers, ops that signatures, collections, variables or placements name, reads of variables of
+    TensorFlow 1, ops with a custom gradient, and those that hold together the control flow of TensorFlow 1.
+
+    Attributes:
+        also: Further op types to remove: "CheckNumerics", "StopGradient", "PreventGradient", "Snapshot", "NoOp",
+            "Assert".
+        keep: Ops that stay.
+        functions: Whether the functions that the graph calls are changed too.
+    """
+
+    also: tuple[str, ...] = ()
+    keep: OpsArgument = ()
+    functions: bool = True
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Removed {', '.join(('Identity', *self.also))} ops"
+
+    def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
+        """Why there is nothing to do in the graph of `context`."""
+        types = " or ".join(("Identity", *self.also))
+        return f"remove_identities: the graph has no {types} that can be removed; leave it out."
+
+    def rewrite(self, context: PlanContext) -> Patch | None:
+        """The patch of `context`, one graph or body. Raises GraphEditError for a type that is not one of those."""
+        unknown = next((name for name in self.also if name not in _CHOICE), None)
+        if unknown is not None:
+            raise GraphEditError(
+                f"remove_identities(also={unknown!r}): choose among {', '.join(_CHOICE)}."
+                f"{did_you_mean(str(unknown), _CHOICE)}"
+            )
+        keep = resolve_ops(context.index, self.keep) if self.keep and not context.function else ()
+        return _Identities(GraphRewrite(context, keep), {"Identity", *self.also}).patch()
+
+
+class _Identities:
+    """Finds the ops that go, in execution order, and lets the others read past them."""
+
+    def __init__(self, rewrite: GraphRewrite, types: set[str]) -> None:
+        self.rewrite, self.index, self.types = rewrite, rewrite.index, types
+        self.sources: dict[int, tuple[int, int]] = {}  # what consumers read instead of an op that goes
+        self.controls: dict[int, tuple[int, ...]] = {}  # what they wait for besides
+
+    def patch(self) -> Patch | None:
+        index, counts = self.index, Counter[str]()
+        blocks = control_flow.control_flow_ops(index) if any(kind in V1_CONTROL_FLOW for kind in index.kinds[0]) else ()
+        self.blocks = frozenset(blocks)
+        for op in execution_order(index):
+            if index.types[op] in self.types and not self.rewrite.named[op] and self._goes(op):
+                self.rewrite.removed.add(op)
+                counts[index.types[op]] += 1
+        if not counts:
+            return None
+        readers = (
+            reader for op in self.rewrite.removed for reader in (*index.consumer_lists[op], *index.waiting_lists[op])
+        )
+        for reader in sorted(set(readers) - self.rewrite.removed):
+            self._read_past(reader)
+        self.rewrite.notes.append(
+            f"Removed {', '.join(count_text(count, f'{kind} op') for kind, count in sorted(counts.items()))}."
+        )
+        return self.rewrite.patch(prune="Assert" in counts)
+
+    def _goes(self, op: int) -> bool:
+        """Whether an op can go; what stands for it is stored then."""
+        index, node = self.index, self.index.nodes[op]
+        controls = self._before(index.control_lists[op])
+        waiting = index.waiting_lists[op]
+        if index.types[op] in WITHOUT_OUTPUTS:
+            few = len(controls) * len(waiting) <= len(controls) + len(waiting)
+            if not few or self._lose_their_block(op, waiting, controls):
+                return False
+            self.controls[op] = controls
+            return True
+        if len(index.input_lists[op]) != 1 or _CUSTOM_GRADIENT in node.attr:
+            return False
+        source = index.input_lists[op][0], int(index.ports[index.inputs.start[op]])
+        dtypes = index.dtypes(source[0])
+        dtype = dtypes[source[1]] if source[1] < len(dtypes) else ""
+        if dtype.endswith("_ref") or dtype in HANDLE_DTYPES:
+            return False
+        more = self.controls.get(source[0], ()) if source[0] in self.sources else ()
+        source = self.sources.get(source[0], source)
+        controls = tuple(dict.fromkeys((*controls, *more)))
+        if waiting and (index.types[source[0]] in V1_CONTROL_FLOW or source[0] in self.rewrite.removed):
+            return False
+        if source[0] == op or index.types[source[0]] in SWITCH & {"_SwitchN"}:
+            return False
+        if controls and any(index.types[reader] in V1_CONTROL_FLOW for reader in index.consumer_lists[op]):
+            return False
+        self.sources[op], self.controls[op] = source, controls
+        return True
+
+    def _before(self, ops: list[int]) -> tuple[int, ...]:
+        """Ops to wait for, in place of those that go."""
+        before: dict[int, None] = {}
+        for op in ops:
+            if op in self.rewrite.removed:
+                before |= dict.fromkeys(self.controls[op])
+                if op in self.sources:
+                    before[self.sources[op][0]] = None
+            else:
+                before[op] = None
+        return tuple(before)
+
+    def _lose_their_block(self, op: int, waiting: list[int], controls: tuple[int, ...]) -> bool:
+        """Whether an op runs in its loop or conditional only because it waits for one that is to go."""
+        index = self.index
+        if op not in self.blocks:
+            return False
+        return not controls or any(index.types[reader] in V1_CONTROL_FLOW for reader in waiting)
+
+    def _read_past(self, reader: int) -> None:
+        index, node = self.index, self.rewrite.node(reader)
+        inputs: list[str] = []
+        wait: dict[int, None] = {}
+        for text in node.input:
+            name, port = split_input(text)
+            op = index.ids[name]
+            if op not in self.rewrite.removed:
+                inputs.append(text)
+                continue
+            wait |= dict.fromkeys(self.controls[op])
+            if port >= 0:
+                source, output = self.sources[op]
+                inputs.append(as_input(index.names[source], output))
+            elif op in self.sources:
+                wait[self.sources[op][0]] = None
+        data = [text for text in inputs if text[:1] != "^"]
+        node.input[:] = [*data, *(text for text in inputs if text[:1] == "^")]
+        add_control_inputs(node, [index.names[op] for op in wait])

@@ -1,0 +1,170 @@
+"""ObfuscateNames: a graph that can be shown to others without the names of its ops."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.passes.whole_graph import count_text
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewrite.rename import rename_patch
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, persistent_state, tensor_values
+from tfgraphwidget.naming import enclosing_scopes, free_name, scope_around, split_tensor
+from tfgraphwidget.tf_types import NodeDef
+
+_KEYS = ("shared_name", "container", "debug_name", "tensor_array_name", "stack_name")
+_USER = ("_user_specified_name", "_output_shapes_name")
+_SCOPE = re.compile(r"[A-Za-z]\w*_\d+")
+_SMALL = 16  # elements of a constant that may be a shape, an axis or a size
+
+
+@register(
+    button=EditButton(
+        "Obfuscate names",
+        "Rename all ops and scopes, for bug reports",
+        on="graph",
+        order=420,
+        group="Replace and rename",
+        keywords="obfuscate_names anonymize hide bug report",
+        fields=(FormField("contents", "Contents too", initial="False", python=True, words=("True", "False")),),
+    )
+)
+@dataclass(frozen=True)
+class ObfuscateNames(Command):
+    """Give all ops and name scopes names that say nothing but the op type, for bug reports.
+
+    Op types, attributes, shapes and the keys of signatures stay, and so do the functions of the graph, with their
+    names, and keys by which a session or a checkpoint finds the values of variables. The report lists what stays.
+
+    Attributes:
+        contents: Whether large constants become zeros, and texts "text", as well.
+    """
+
+    contents: bool = False
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return "Obfuscated all names"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of the graph of `context`.
+
+        GraphEditError for a graph without ops, or one whose names say nothing already.
+        """
+        index = context.index
+        arguments = {split_tensor(name)[0] for name in context.arguments}
+        if context.function or context.ends is not None:  # callers find the state by the names of its ops
+            arguments |= {index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()}
+            for variable in definitions(index, handles(index)).values():
+                parts = (variable.initializer, variable.snapshot, variable.initial_value)
+                arguments |= {split_tensor(name)[0] for name in parts if name}
+        pairs = zip(index.names, index.types, strict=True)
+        if all(name in arguments or _says_nothing(name, kind) for name, kind in pairs):
+            raise GraphEditError("obfuscate_names: the graph has no names to hide; leave it out.")
+        names = {old: new for old, new in obfuscated_names(index).items() if old not in arguments}
+        scopes = tuple(dict.fromkeys(scope for name in names.values() for scope in enclosing_scopes(name)))
+        patch = rename_patch(index, names, tuple(scope for scope in scopes if "/" not in scope))
+        keys = _Keys(index, has_values=context.has_values)
+        nodes = tuple(keys.without_names(node) for node in patch.add.nodes)
+        zeroed = 0
+        if self.contents:
+            zeroed = sum(_without_content(node, index) for node in nodes)
+        notes = [f"{count_text(len(names), 'op')} renamed."]
+        notes += [f"{count_text(zeroed, 'constant')} became zeros or texts of no meaning."] if self.contents else []
+        notes.append(f"These stay: {', '.join(self._remaining(index, keys, has_arguments=bool(arguments)))}.")
+        return replace(patch, add=replace(patch.add, nodes=nodes), notes=(*patch.notes, *notes))
+
+    def _remaining(self, index: GraphIndex, keys: _Keys, *, has_arguments: bool) -> list[str]:
+        remaining = ["op types, attributes and shapes", "the keys of signatures and collections"]
+        remaining += [] if self.contents else ["the contents of constants"]
+        remaining += [f"{count_text(len(index.functions), 'function')} with their names"] if index.functions else []
+        remaining += [f"the keys of {count_text(keys.state_keys, 'variable or table')}"] if keys.state_keys else []
+        remaining += ["the names of arguments and captured variables"] if has_arguments else []
+        remaining += ["the frames of loops"] if keys.frames_stay else []
+        return remaining
+
+
+def obfuscated_names(index: GraphIndex) -> dict[str, str]:
+    """New names: of an op its type and a number, of a scope "scope" and a number.
+
+    Args:
+        index: The graph.
+
+    Returns:
+        The new name of each op by its old one; scopes are nested as before.
+    """
+    paths: dict[str, str] = {"": ""}
+    numbers: Counter[tuple[str, str]] = Counter()
+    used = {name.lower() for name in (*index.names, *index.scopes.names)} | index.reserved
+
+    def new_path(path: str) -> str:
+        if path not in paths:
+            around = new_path(scope_around(path))
+            base = index.types[index.ids[path]] if path in index.ids else "scope"
+            base = base if base.isidentifier() and not base.startswith("_") else "op"
+            numbers[around, base] += 1
+            name = f"{around}/{base}_{numbers[around, base]}".lstrip("/")
+            paths[path] = free_name(name, used) if name.lower() in used else name
+            used.add(paths[path].lower())
+        return paths[path]
+
+    return {name: new_path(name) for name in index.names}
+
+
+def _says_nothing(name: str, kind: str) -> bool:
+    """Whether a name is one that this edit gives."""
+    *scopes, last = name.split("/")
+    return re.fullmatch(rf"({re.escape(kind)}|op)(_\d+)+", last) is not None and all(map(_SCOPE.fullmatch, scopes))
+
+
+class _Keys:
+    """Gives attributes that hold names others, the same for the same."""
+
+    def __init__(self, index: GraphIndex, *, has_values: bool) -> None:
+        self._has_values = has_values
+        self.frames_stay = bool(index.extras.contexts())
+        self._new: dict[bytes, bytes] = {}
+        self.state_keys = 0
+
+    def without_names(self, node: NodeDef) -> NodeDef:
+        """The NodeDef with other keys; with those that it has where values are found by them."""
+        for key in _USER:
+            node.attr.pop(key, None)
+        for key in _KEYS:
+            if key in node.attr and node.attr[key].s:
+                if self._has_values and key in ("shared_name", "container"):
+                    self.state_keys += key == "shared_name"
+                else:
+                    node.attr[key].s = self._new.setdefault(node.attr[key].s, f"key_{len(self._new) + 1}".encode())
+        if "frame_name" in node.attr and not self.frames_stay:
+            text = node.attr["frame_name"].s
+            node.attr["frame_name"].s = self._new.setdefault(text, f"frame_{len(self._new) + 1}".encode())
+        return node
+
+
+def _without_content(node: NodeDef, index: GraphIndex) -> bool:
+    """Replace the content of a large constant, or of one of texts; whether that is done."""
+    if node.op not in CONSTANTS:
+        return False
+    proto = node.attr["value"].tensor
+    shape = tuple(dim.size for dim in proto.tensor_shape.dim)
+    dtype = index.typing.dtypes(node)[0]
+    is_text = dtype == "string"
+    if not is_text and int(np.prod(shape, dtype=np.int64)) <= _SMALL:
+        return False
+    try:
+        kind = tensor_values.numpy_dtype(dtype)
+    except TypeError:
+        return False
+    if kind.fields:
+        return False
+    array = np.full(shape, b"text", object) if is_text else np.zeros(shape, kind)
+    tensor_values.set_tensor(proto, array, proto.dtype)
+    return True

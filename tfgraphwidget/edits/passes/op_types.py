@@ -1,0 +1,120 @@
+"""RenameType: the ops of one type become ops of another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, count_text
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewrite.consumers import input_specs
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.naming import did_you_mean, names_text
+from tfgraphwidget.tf_types import NodeDef, OpDef
+
+_OP_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_>.-]*")
+
+
+@register(
+    button=EditButton(
+        "Rename type",
+        "Make the ops of one type ops of another",
+        on="graph",
+        order=410,
+        group="Replace and rename",
+        keywords="rename_op custom op",
+        fields=(FormField("old", "Type"), FormField("new", "New type")),
+    )
+)
+@dataclass(frozen=True)
+class RenameType(Pass):
+    """Make the ops of one type ops of another that takes the same inputs, such as a custom op TensorFlow's own.
+
+    Attributes that the new type does not have are removed. In a live graph new ops take the place of the old ones.
+
+    Attributes:
+        old: The op type.
+        new: The new op type.
+        functions: Whether the functions that the graph calls are changed too.
+    """
+
+    old: str
+    new: str
+    functions: bool = True
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Made the {self.old} ops {self.new} ops"
+
+    def nothing(self, context: PlanContext) -> str:
+        """Why there is nothing to do in the graph of `context`."""
+        hint = did_you_mean(self.old, context.index.kinds[0])
+        return f"rename_type: the graph has no op of type {self.old!r}; name a type that it has.{hint}"
+
+    def rewrite(self, context: PlanContext) -> Patch | None:
+        """The patch of `context`, one graph or body. Raises GraphEditError for a type that the ops cannot have."""
+        if self.old == self.new:
+            raise GraphEditError(f"rename_type: {self.old!r} is the old and the new type; name another one.")
+        if not _OP_TYPE.fullmatch(self.new):
+            raise GraphEditError(f"rename_type: {value_text(self.new)} is no op type; give one such as 'Relu'.")
+        index = context.index
+        ops = [op for op, kind in enumerate(index.types) if kind == self.old]
+        if not ops:
+            return None
+        if self.new in index.functions:
+            raise GraphEditError(f"rename_type: {self.new!r} is a function of the graph; name an op type.")
+        definition, rewrite = index.typing.definition(self.new), GraphRewrite(context)
+        removed: dict[str, None] = {}
+        for op in ops:
+            node = rewrite.node(op)
+            node.op = self.new
+            if definition is not None:
+                removed |= dict.fromkeys(_fit_attributes(node, definition))
+                _check_inputs(index, op, node)
+        rewrite.notes.append(f"{count_text(len(ops), f'{self.old} op')} became {self.new}.")
+        if definition is None:
+            rewrite.notes.append(f"TensorFlow does not know {self.new!r} here; load its library to run the graph.")
+        if removed:
+            rewrite.notes.append(f"{self.new} has no attribute {names_text(list(removed))}, which was removed.")
+        return rewrite.patch(prune=False)
+
+
+def _fit_attributes(node: NodeDef, definition: OpDef) -> list[str]:
+    """Remove the attributes that a type does not have; their names."""
+    attributes = {a.name for a in definition.attr}
+    extra = [key for key in node.attr if key[:1] != "_" and key not in attributes]
+    for key in extra:
+        del node.attr[key]
+    missing = [a.name for a in definition.attr if a.name not in node.attr and not a.HasField("default_value")]
+    if missing:
+        raise GraphEditError(
+            f"rename_type: op {node.name!r} lacks attribute {missing[0]!r}, which {definition.name} needs; set it "
+            f'first, editor.set_attr("{node.name}", "{missing[0]}", …), or use editor.replace.',
+            [node.name],
+        )
+    return extra
+
+
+def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
+    specs = input_specs(index, node)
+    data = index.input_lists[op]
+    if specs is not None and len(specs) != len(data):
+        raise GraphEditError(
+            f"rename_type: op {node.name!r} has {count_text(len(data), 'input')}, and {node.op} takes {len(specs)}; "
+            "use editor.replace.",
+            [node.name],
+        )
+    start = int(index.inputs.start[op])
+    for k, spec in enumerate(specs or ()):
+        dtypes, port = index.dtypes(data[k]), int(index.ports[start + k])
+        dtype = dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
+        if dtype and spec.dtype and index.typing.number(dtype) != spec.dtype % 100:
+            raise GraphEditError(
+                f"rename_type: input {k} of {node.name!r} is {dtype}, which {node.op} does not take; use "
+                "editor.replace.",
+                [node.name],
+            )

@@ -1,0 +1,368 @@
+"""Pass: a command on a whole graph and on the functions that it calls.
+
+A function never changes: where a pass changes a body, the calls call a new function. Calls for which the same function
+results share it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.control_flow_contexts import nested_contexts, structural_tensors
+from tfgraphwidget.edits.function_calls import redirect_call
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
+from tfgraphwidget.edits.queue_runners import op_names
+from tfgraphwidget.edits.rewrite.remove import unprunable_ops
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import (
+    V1_CONTROL_FLOW,
+    GraphIndex,
+    Mask,
+    called_functions,
+    definitions,
+    handles,
+    mask_of,
+)
+from tfgraphwidget.naming import colocated_with, free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef
+
+Rewrite = Callable[[PlanContext], "Patch | None"]
+"""Plans a pass of one graph or body; None for nothing to do."""
+
+
+class Pass(Command):
+    """A command on a whole graph and, if its field `functions` is true, on the functions that it calls."""
+
+    functions: bool
+
+    @abstractmethod
+    def rewrite(self, context: PlanContext) -> Patch | None:
+        """Plan the pass of one graph, or of the body of one function.
+
+        Args:
+            context: The graph or body.
+
+        Returns:
+            The patch; None for nothing to do.
+        """
+
+    @abstractmethod
+    def nothing(self, context: PlanContext) -> str:
+        """Why there is nothing to do, in a sentence.
+
+        Args:
+            context: The graph.
+        """
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of the graph of `context` and of the functions that it calls.
+
+        GraphEditError if there is nothing to do.
+        """
+        patch = plan_everywhere(context, self.rewrite, self.verb(), enters=self.functions)
+        if patch is None:
+            raise GraphEditError(self.nothing(context))
+        return patch
+
+
+def plan_everywhere(context: PlanContext, rewrite: Rewrite, suffix: str, *, enters: bool = True) -> Patch | None:
+    """Plan a pass of a graph and of the functions that it calls.
+
+    Args:
+        context: The graph.
+        rewrite: Plans it for one graph or body.
+        suffix: The names of the new functions end with it.
+        enters: Whether functions are entered.
+
+    Returns:
+        The patch; None if there is nothing to do.
+    """
+    index = context.index
+    names = {name.lower() for name in index.functions} | set(index.reserved)
+    return _Bodies(rewrite, suffix, names, enters=enters).plan(context, frozenset())
+
+
+class _Bodies:
+    """Plans a pass of graphs and bodies; remembers the new functions by what they do."""
+
+    def __init__(self, rewrite: Rewrite, suffix: str, names: set[str], *, enters: bool) -> None:
+        self._rewrite, self._suffix, self._names, self._enters = rewrite, suffix, names, enters
+        self._new: dict[tuple[str, bytes], FunctionDef] = {}
+
+    def plan(self, context: PlanContext, ancestors: frozenset[str]) -> Patch | None:
+        """The patch of a graph or body that the functions `ancestors` are around; None for nothing to do."""
+        patch = self._rewrite(context)
+        if not self._enters or not context.index.functions:
+            return patch
+        index, base = context.index, patch or Patch()
+        removed = {node.name for node in base.remove.nodes}
+        after = {change.name: change.after for change in base.changed}
+        calls: dict[str, NodeDef] = {}
+        functions: dict[str, FunctionDef] = {}
+        notes: list[str] = []
+        for before in index.nodes:
+            if before.name in removed:
+                continue
+            for reference in called_functions(after.get(before.name, before), index.functions):
+                if reference.function in ancestors or reference.label == "_gradient_op_type":
+                    continue
+                try:
+                    new_body = self._body(context, before.name, reference.label, ancestors | {reference.function})
+                except GraphEditError as error:
+                    notes.append(f"Function {reference.function!r} stays what it is: {error.why}")
+                    continue
+                if new_body is None:
+                    continue
+                inner, definition, unread = new_body
+                call = calls.setdefault(before.name, _copy(after.get(before.name, before)))
+                redirect_call(call, reference.label, definition, unread)
+                functions |= {new.signature.name: new for new in (*inner.add.functions, definition)}
+                notes += inner.notes
+        if not calls:
+            return None if patch is None else replace(patch, notes=(*patch.notes, *dict.fromkeys(notes)))
+        changed = {change.name: change for change in base.changed}
+        changed |= {name: NodeChange(index.nodes[index.ids[name]], node) for name, node in calls.items()}
+        return replace(
+            base,
+            add=replace(base.add, functions=(*base.add.functions, *functions.values())),
+            changed=tuple(sorted(changed.values(), key=lambda change: index.ids[change.name])),
+            notes=(*base.notes, *dict.fromkeys(notes)),
+        )
+
+    def _body(
+        self, context: PlanContext, op: str, label: str, ancestors: frozenset[str]
+    ) -> tuple[Patch, FunctionDef, tuple[int, ...]] | None:
+        """What becomes of a function that an op calls: the patch, the function, and the arguments it does not read."""
+        inner = context.enter(op, label)
+        patch = self.plan(inner, ancestors)
+        if patch is None:
+            return None
+        old = inner.function
+        definition, unread = inner.rewrite(patch, "_")
+        key = old, definition.SerializeToString(deterministic=True)
+        if key not in self._new:
+            definition.signature.name = free_name(f"{old}_{self._suffix}", self._names)
+            self._names.add(definition.signature.name.lower())
+            self._new[key] = definition
+        return patch, self._new[key], unread
+
+
+def _copy(node: NodeDef) -> NodeDef:
+    copy = type(node)()
+    copy.CopyFrom(node)
+    return copy
+
+
+# What a pass leaves
+
+
+def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
+    """Find the ops that something beside edges names, so that no pass removes them.
+
+    These are the ends of signatures and functions, members of collections, the ops of variables, control flow contexts
+    and queue runners, ops that others are placed beside, and ops without consumers, which people fetch by name.
+
+    Args:
+        context: The graph.
+        keep: Further ops.
+    """
+    index = context.index
+    names = {split_tensor(name)[0] for name in context.external_tensors}
+    names |= {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+    names |= {name for node in index.nodes if "_class" in node.attr for name in colocated_with(node)}
+    if not V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
+        hangs = (structural_tensors(inner) for outer in index.extras.contexts() for inner in _with_inner(outer))
+        names |= {split_tensor(name)[0] for tensors in hangs for name in tensors}
+    names |= {name for _, runner in index.extras.runners() for name in op_names(runner)}
+    for variable in definitions(index, handles(index)).values():
+        ends = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
+        names |= {split_tensor(name)[0] for name in ends if name}
+    mask = mask_of(index, [*(index.ids[name] for name in names if name in index.ids), *keep])
+    return mask | without_consumers(index)
+
+
+def _with_inner(context: ContextDef) -> Iterator[ContextDef]:
+    """A control flow context with those inside it."""
+    yield context
+    for inner in nested_contexts(context):
+        yield from _with_inner(inner)
+
+
+def without_consumers(index: GraphIndex) -> Mask:
+    """Find the ops of `index` that no op reads or waits for."""
+    used = np.zeros(len(index), bool)
+    used[index.inputs.values] = True
+    used[index.controls.values] = True
+    return ~used
+
+
+class GraphRewrite:
+    """What a pass changes of one graph or body, from which the patch is made.
+
+    Args:
+        context: The graph.
+        keep: Ops that stay.
+    """
+
+    def __init__(self, context: PlanContext, keep: Iterable[int] = ()) -> None:
+        self.context, self.index = context, context.index
+        self.named = named_ops(context, keep)
+        self.removed: set[int] = set()
+        self.notes: list[str] = []
+        self.renamed_outputs: list[tuple[str, str]] = []
+        self._changed: dict[int, NodeDef] = {}
+        self._new: list[NodeDef] = []
+        self._used_names: set[str] = set()
+
+    def node(self, op: int) -> NodeDef:
+        """The NodeDef of an op, to be changed."""
+        if op not in self._changed:
+            self._changed[op] = _copy(self.index.nodes[op])
+        return self._changed[op]
+
+    def current(self, op: int) -> NodeDef:
+        """The NodeDef of an op as it is by now, to be read."""
+        return self._changed.get(op, self.index.nodes[op])
+
+    def add(self, name: str, op_type: str, inputs: Iterable[str] = (), device: str = "") -> NodeDef:
+        """Add an op.
+
+        Args:
+            name: Its name; a number is appended if that is taken.
+            op_type: Its type.
+            inputs: What it reads.
+            device: Its device.
+
+        Returns:
+            The NodeDef, whose attributes are to be set.
+        """
+        if not self._used_names:
+            self._used_names = {name.lower() for name in (*self.index.names, *self.index.scopes.names)}
+            self._used_names |= self.index.reserved
+        free = free_name(name, self._used_names)
+        self._used_names.add(free.lower())
+        self._new.append(type(self.index.nodes[0])(name=free, op=op_type, input=list(inputs), device=device))
+        return self._new[-1]
+
+    def redirect(self, op: int, new: str, port: int = 0, only: Collection[int] | None = None) -> None:
+        """Let the consumers of an output of an op read another tensor.
+
+        Args:
+            op: The op.
+            new: How the tensor is read: "a", "a:1".
+            port: The output.
+            only: The consumers that do; None for all.
+        """
+        name = self.index.names[op]
+        for reader in dict.fromkeys(self.index.consumer_lists[op]):
+            if only is not None and reader not in only:
+                continue
+            node = self.node(reader)
+            for k, text in enumerate(node.input):
+                if split_input(text) == (name, port):
+                    node.input[k] = new
+
+    def wait_instead(self, op: int, before: Collection[str]) -> None:
+        """Let the ops that wait for the op `before` wait for others, by name, instead."""
+        for waiting in self.index.waiting_lists[op]:
+            if waiting not in self.removed:
+                add_control_inputs(self.node(waiting), before, without=self.index.names[op])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is changed."""
+        changes = (self._changed[op] != self.index.nodes[op] for op in self._changed)
+        return not (self.removed or self._new or any(changes))
+
+    def patch(self, *, prune: bool = True) -> Patch | None:
+        """The patch; None if nothing is changed.
+
+        Args:
+            prune: Whether ops are removed too that only removed ops, or changed ops as they were, needed.
+        """
+        if self.is_empty:
+            return None
+        if prune:
+            self.removed |= self._unused_ops()
+        pairs = ((op, self._changed[op]) for op in sorted(self._changed.keys() - self.removed))
+        changed = tuple(
+            NodeChange(self.index.nodes[op], sorted_controls(after))
+            for op, after in pairs
+            if after != self.index.nodes[op]
+        )
+        return Patch(
+            add=Change(nodes=tuple(self._new)),
+            remove=removal_of(self.index, self.removed),
+            changed=changed,
+            notes=tuple(self.notes),
+            output_renames=tuple(self.renamed_outputs),
+        )
+
+    def _unused_ops(self) -> set[int]:
+        """The ops that lose their last consumer by what is removed and changed."""
+        index, ids = self.index, self.index.ids
+        uses = np.bincount(index.inputs.values, minlength=len(index))
+        uses += np.bincount(index.controls.values, minlength=len(index))
+        stack: list[int] = []
+
+        def count(node: NodeDef, by: int) -> None:
+            for text in node.input:
+                source = ids.get(split_input(text)[0])
+                if source is not None:
+                    uses[source] += by
+                    if by < 0:
+                        stack.append(source)
+
+        for node in (*self._new, *(after for op, after in self._changed.items() if op not in self.removed)):
+            count(node, 1)
+        for op in {*self._changed, *self.removed}:
+            count(index.nodes[op], -1)
+        ends = {split_tensor(name)[0] for name in self.context.external_tensors}
+        protected = unprunable_ops(index, ends) | self.named
+        unused: set[int] = set()
+        while stack:
+            op = stack.pop()
+            if uses[op] == 0 and not protected[op] and op not in unused and op not in self.removed:
+                unused.add(op)
+                count(self.current(op), -1)
+        return unused
+
+
+def add_control_inputs(node: NodeDef, names: Iterable[str], without: str = "") -> None:
+    """Let an op wait for others.
+
+    Args:
+        node: The op, which is changed.
+        names: The others.
+        without: The op that it waits for no longer.
+    """
+    inputs = [text for text in node.input if not without or text != f"^{without}"]
+    inputs += [f"^{name}" for name in names if f"^{name}" not in inputs and name != node.name]
+    node.input[:] = inputs
+
+
+def sorted_controls(node: NodeDef) -> NodeDef:
+    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, behind its other inputs."""
+    data = [text for text in node.input if text[:1] != "^"]
+    node.input[:] = [*data, *sorted({text for text in node.input if text[:1] == "^"})]
+    return node
+
+
+def control_inputs(node: NodeDef) -> list[str]:
+    """The names of the ops that the NodeDef `node` waits for."""
+    return [text[1:] for text in node.input if text[:1] == "^"]
+
+
+def count_text(number: int, noun: str) -> str:
+    """A number of things in words, of which one is a `noun`.
+
+    >>> count_text(1, "op"), count_text(1200, "op")
+    ('1 op', '1,200 ops')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

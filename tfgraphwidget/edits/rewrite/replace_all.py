@@ -1,0 +1,648 @@
+"""ReplaceAll: every match of a pattern by what a function, or a text, makes of the tensors that the pattern names.
+
+A replacement is traced once for all matches with the same dtypes, shapes and attributes, and all matches are planned as
+one patch. What could read, wait for or return an op inside a match keeps it from being replaced; the patch says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from tfgraphwidget.edits.clone.scopes import taken_names
+from tfgraphwidget.edits.command import Command, subject_text
+from tfgraphwidget.edits.context import PlanContext, TracedFunction
+from tfgraphwidget.edits.function_calls import redirect_call
+from tfgraphwidget.edits.patch import (
+    Change,
+    NodeChange,
+    Patch,
+    ReplacedMatch,
+    SkippedMatch,
+    apply_patch,
+    combine,
+    removal_of,
+)
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewrite.consumers import (
+    ConsumerRewriter,
+    OpsArgument,
+    check_dtype,
+    check_skeleton,
+    readers,
+    resolve_ops,
+    tensor_name,
+)
+from tfgraphwidget.edits.rewrite.graft import graft_function
+from tfgraphwidget.edits.rewrite.remove import Remove, variable_parts
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.graph import CONSTANTS, NEXT, V1_CONTROL_FLOW, GraphIndex, called_functions, traversal
+from tfgraphwidget.graph.patterns import (
+    Match,
+    Matches,
+    Pattern,
+    Replacement,
+    find_matches,
+    parse_replacement,
+    structure_digest,
+)
+from tfgraphwidget.graph.patterns import pattern as pattern_of
+from tfgraphwidget.naming import (
+    as_input,
+    enclosing_scopes,
+    free_name,
+    is_scope_name,
+    names_text,
+    scope_around,
+    split_input,
+    split_tensor,
+)
+from tfgraphwidget.progress import tell
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
+
+_MOST_ROUNDS = 100
+_MOST_BODIES = 1_000
+
+
+@register(
+    button=EditButton(
+        "Replace all",
+        "Replace every match of a pattern",
+        on="graph",
+        order=400,
+        group="Replace and rename",
+        keywords="pattern rewrite find substitute",
+        fields=(
+            FormField("pattern", "Pattern", hint="Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."),
+            FormField("by", "By", hint="Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."),
+            FormField("into", "Name scope", optional=True),
+        ),
+    )
+)
+@dataclass(frozen=True)
+class ReplaceAll(Command):
+    """Replace every match of a pattern.
+
+    Attributes:
+        pattern: The pattern, as text unless it holds a Python function.
+        by: What takes the place of a match: a function of the tensors that the pattern names, or a text of them.
+        into: The name scope of the new ops, in the scope of what they replace; a number is added where it is taken.
+        within: The ops that matches may consist of; () for all.
+        where: A function of a match that says whether it is replaced; None for all.
+        until: "once", or "fixed": repeat until nothing matches.
+        effects: Whether ops with side effects are replaced too.
+        functions: Whether the functions that ops call are searched and edited too.
+    """
+
+    pattern: Any = field(metadata={"external": "pattern"})
+    by: Any = field(metadata={"callable": True})
+    into: str = "replaced"
+    within: OpsArgument = ()
+    where: Any = field(default=None, metadata={"callable": True})
+    until: Literal["once", "fixed"] = "once"
+    effects: bool = False
+    functions: bool = False
+
+    def sentence(self) -> str:
+        """What the edit has done, in words."""
+        return f"Replaced all {str(self.pattern)[:60]} with {subject_text(self.by)}"
+
+    def result_name(self) -> str:
+        """No name: it makes ops at many places."""
+        return ""
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of the graph of `context`. Raises GraphEditError where nothing is replaced, and says why."""
+        if not is_scope_name(self.into):
+            raise InvalidArgument("into", f"{self.into!r} is no name scope; write letters and digits: into='gelu'.")
+        return _Planner(self, context, frozenset(), set(context.index.functions)).plan()
+
+
+def matches_of(
+    context: PlanContext,
+    pattern: Pattern,
+    within: OpsArgument = (),
+    *,
+    limit: int | None = None,
+    effects: bool = False,
+    functions: bool = False,
+    op_types: Callable[[], Iterable[str]] = tuple,
+    expression: str = "",
+) -> Matches:
+    """Find where a pattern fits in the graph of a context.
+
+    Args:
+        context: The graph.
+        pattern: The pattern.
+        within: The ops that matches may consist of; () for all.
+        limit: How many are found at most.
+        effects: Whether ops with side effects can be replaced.
+        functions: Whether the functions that ops call are searched too, each at its first call.
+        op_types: Returns all op types.
+        expression: The Python that finds the matches.
+
+    Returns:
+        The matches; those in functions behind those of the graph itself.
+    """
+    index = context.index
+    mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
+    options: dict[str, Any] = {"effects": effects, "op_types": op_types}
+    graph_matches = find_matches(
+        *(index, pattern), within=mask, limit=limit, external=context.external_tensors, expression=expression, **options
+    )
+    if not functions or graph_matches.is_cut:
+        return graph_matches
+    matches, is_cut, visited = list(graph_matches.matches), False, set[str]()
+    stack = [context]
+    while stack and not is_cut:
+        around = stack.pop()
+        for op, node in enumerate(around.index.nodes):
+            for called in called_functions(node, around.index.functions):
+                if called.function in visited or (mask is not None and around is context and not mask[op]):
+                    continue
+                visited.add(called.function)
+                inner = around.enter(around.index.names[op], called.label)
+                left = None if limit is None else limit - len(matches)
+                more = find_matches(
+                    inner.index,
+                    pattern,
+                    limit=left,
+                    external=inner.external_tensors,
+                    function=called.function,
+                    **options,
+                )
+                matches += more.matches
+                is_cut = is_cut or more.is_cut
+                stack.append(inner)
+    return replace(graph_matches, matches=tuple(matches), is_cut=is_cut)
+
+
+class _Planner:
+    """Plans the command for one graph and the functions that it calls.
+
+    `ancestors` are the functions around it, `function_names` the names of functions that are taken.
+    """
+
+    def __init__(
+        self, command: ReplaceAll, context: PlanContext, ancestors: frozenset[str], function_names: set[str]
+    ) -> None:
+        self.command, self.context = command, context
+        self.ancestors, self.function_names = ancestors, function_names
+        self.pattern = pattern_of(command.pattern)
+        self.by = replacement_of(self.pattern, command.by)
+        self.traces: dict[Any, TracedFunction] = {}
+        self.replaced: list[ReplacedMatch] = []
+        self.skipped: list[SkippedMatch] = []
+
+    def plan(self) -> Patch:
+        """The patch; raises GraphEditError where nothing is replaced."""
+        patch = self.plan_graph()
+        if patch is None:
+            raise self._refusal()
+        return patch
+
+    def plan_graph(self) -> Patch | None:
+        """The patch; None where nothing is replaced."""
+        first = self._round(self.context.index, is_first=True)
+        if first is None or self.command.until == "once":
+            return None if first is None else self._with_report(first)
+        return self._with_report(self._repeat(first))
+
+    def _with_report(self, patch: Patch) -> Patch:
+        return replace(patch, replaced=tuple(self.replaced), skipped=tuple(self.skipped))
+
+    def _repeat(self, first: Patch) -> Patch:
+        """All rounds as one patch."""
+        original = self.context.index
+        rounds, index = [first], apply_patch(original, self.context.infer_shapes(original, first))
+        digests = {structure_digest(original), structure_digest(index)}
+        note = f"Stopped after {_MOST_ROUNDS} rounds, and there are matches left."
+        while len(rounds) < _MOST_ROUNDS:
+            tell("Replacing matches again", len(rounds))
+            replaced, self.skipped = list(self.replaced), []
+            patch = self._round(index, is_first=False)
+            if patch is None:
+                return _join(original, index, rounds, ())
+            after = apply_patch(index, self.context.infer_shapes(index, patch))
+            digest = structure_digest(after)
+            if digest in digests:
+                self.replaced = replaced
+                note = f"Stopped after {len(rounds)} rounds: the next one leads to a graph that was there before."
+                break
+            digests.add(digest)
+            rounds.append(patch)
+            index = after
+        return _join(original, index, rounds, (note,))
+
+    def _refusal(self) -> GraphEditError:
+        if self.skipped:
+            ops, why, _ = self.skipped[0]
+            more = f" {len(self.skipped) - 1:,} more matches cannot be replaced." if len(self.skipped) > 1 else ""
+            return GraphEditError(f"No match is replaced: {why.rstrip('.')}.{more}", ops)
+        if self.command.where is not None:
+            return GraphEditError(f"No match of {str(self.pattern)[:200]!r} is one that where= accepts; leave it out.")
+        near = find_matches(self.context.index, self.pattern).near[:1]
+        closest = f" The closest: {near[0].difference}." if near else " editor.match(…).near lists what almost does."
+        return GraphEditError(f"Nothing matches {str(self.pattern)[:200]!r}.{closest}", near[0].ops if near else ())
+
+    # One round
+
+    def _round(self, index: GraphIndex, *, is_first: bool) -> Patch | None:
+        within: OpsArgument = self.command.within if is_first else ()
+        mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
+        if not is_first and self.command.within:
+            names = {index.names[op] for op in resolve_ops(self.context.index, self.command.within) if op < len(index)}
+            new = {name for name in index.names if name not in self.context.index.ids}
+            mask = traversal.mask_of(index, (index.ids[name] for name in names | new if name in index.ids))
+        matches = find_matches(
+            index,
+            self.pattern,
+            within=mask,
+            external=self.context.external_tensors,
+            effects=self.command.effects,
+        )
+        step = _Round(self, index)
+        for number, match in enumerate(self._choose(matches)):
+            if not number % 16:
+                tell("Replacing matches", number, len(matches))
+            try:
+                self.replaced.append(step.replace(match))
+            except GraphEditError as error:
+                self.skipped.append(SkippedMatch(match.ops, f"{match.outputs[0]!r}: {error}"))
+        if self.command.functions and is_first:
+            for op in range(len(index)):
+                if mask is None or mask[op]:
+                    self._edit_called_functions(step, op)
+        return step.patch()
+
+    def _choose(self, matches: Matches) -> Iterable[Match]:
+        """The matches to replace: of those that overlap the first."""
+        owners: dict[int, str] = {}
+        where = self.command.where
+        for match in matches:
+            try:
+                if where is not None and not where(match):
+                    continue
+            except Exception as error:
+                raise GraphEditError(
+                    f"where= raised {type(error).__name__} at {match.outputs[0]!r}: {error}; let it return True or "
+                    "False."
+                ) from error
+            first = str(match.outputs[0])
+            if match.why:
+                self.skipped.append(SkippedMatch(match.ops, f"{first!r}: {match.why}."))
+                continue
+            ops = (*match.numbers, *match.passed)
+            other = next((owners[op] for op in ops if op in owners), "")
+            if other:
+                self.skipped.append(SkippedMatch(match.ops, f"{first!r}: overlaps the match that ends at {other!r}."))
+                continue
+            owners.update(dict.fromkeys(ops, first))
+            yield match
+
+    def _edit_called_functions(self, step: _Round, op: int) -> None:
+        """Replace matches in the functions that an op calls, and let it call those."""
+        index = step.index
+        for called in called_functions(index.nodes[op], index.functions):
+            if called.function in self.ancestors:
+                continue
+            if len(self.function_names) > len(index.functions) + _MOST_BODIES:
+                raise GraphEditError(
+                    f"More than {_MOST_BODIES:,} calls would get a function of their own; name a part."
+                )
+            inner = self.context.enter(index.names[op], called.label)
+            command = replace(self.command, within=())
+            planner = _Planner(command, inner, self.ancestors | {called.function}, self.function_names)
+            patch = planner.plan_graph()
+            self.skipped += [each._replace(function=each.function or called.function) for each in planner.skipped]
+            if patch is None:
+                continue
+            if patch.traces and any(trace.has_state or trace.captured for _, trace in patch.traces):
+                raise GraphEditError("A replacement in a function that ops call cannot read variables of its own.")
+            self.replaced += [each._replace(function=each.function or called.function) for each in planner.replaced]
+            name = free_name(f"{called.function}_replaced", {each.lower() for each in self.function_names})
+            self.function_names.add(name)
+            definition, unread = inner.rewrite(inner.infer_shapes(inner.index, patch), name)
+            step.call(op, called.label, definition, unread, patch)
+
+    # Traces
+
+    def trace(self, match: Match) -> tuple[TracedFunction | None, tuple[str, ...]]:
+        """What the replacement makes for a match, None where it only passes tensors on; and the tensors it takes."""
+        missing = [name for name in self.names_of(match) if name not in match.tensors]
+        if missing:
+            raise GraphEditError(f"the alternative that fits has no {missing[0]!r}, which the replacement needs.")
+        inputs = tuple(match[name] for name in self.names_of(match))
+        by = self.by
+        if isinstance(by, Replacement):
+            if by.is_passing:
+                return None, inputs
+            by = by.with_attributes(match.attributes)
+        specs = tuple((name.dtype, name.shape) for name in inputs)
+        key = specs, repr(by.attributes) if isinstance(by, Replacement) else None
+        if key not in self.traces:
+            traced = self.context.trace(by, specs)
+            if traced.has_state or traced.captured:
+                raise GraphEditError(
+                    "The replacement makes or reads variables of its own, and all matches would share them; use "
+                    "editor.replace at each match."
+                )
+            self.traces[key] = traced
+        return self.traces[key], inputs
+
+    def names_of(self, match: Match) -> tuple[str, ...]:
+        """The names that the replacement is called on."""
+        if isinstance(self.by, Replacement):
+            return self.by.names
+        return _arguments(self.by, match.names)
+
+
+def replacement_of(pattern: Pattern, by: Any) -> Any:
+    """The replacement of `pattern` as it is called: `by` is a Python function, or a text that describes ops."""
+    if not isinstance(by, str):
+        return by
+    return parse_replacement(by, pattern.names, pattern.wildcards)
+
+
+def _arguments(function: Callable[..., object], names: Sequence[str]) -> tuple[str, ...]:
+    """The tensors that a function takes: those of its parameters' names if all are named, else all in order."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return tuple(names)
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p.name for p in positional if p.default is p.empty]
+    is_named = bool(required) and set(required) <= set(names)
+    return tuple(required) if is_named else tuple(names)
+
+
+class _Round:
+    """The changes of one round in one graph."""
+
+    def __init__(self, planner: _Planner, index: GraphIndex) -> None:
+        self.planner, self.index = planner, index
+        self.context, self.command = planner.context, planner.command
+        self.rewriter = ConsumerRewriter(index)
+        self.nodes: list[NodeDef] = []
+        self.new: dict[tuple[int, int], str] = {}  # old tensor -> new one
+        self.waits: dict[tuple[int, int], tuple[str, ...]] = {}  # old tensor -> control inputs for its consumers
+        self.removed: set[int] = set()
+        self.scopes: list[str] = []
+        self.traces: list[tuple[str, TracedFunction]] = []
+        self.changes: list[Change] = []
+        self.functions: list[FunctionDef] = []
+        self.notes: dict[str, None] = {}
+        self._names_by_depth: dict[int, set[str]] = {}
+        self._variable_parts = variable_parts(index)
+
+    def replace(self, match: Match) -> ReplacedMatch:
+        """Make what takes the place of a match."""
+        index = self.index
+        for op in (*match.numbers, *match.passed):
+            handle = self._variable_parts.get(op)
+            if handle is not None and index.ids.get(handle) not in match.numbers:
+                raise GraphEditError(f"{index.names[op]!r} is a part of variable {handle!r}, which stays.")
+        traced, inputs = self.planner.trace(match)
+        names, dtypes, change, notes, scope = self._make(match, traced, inputs)
+        if len(names) != len(match.results):
+            raise GraphEditError(
+                f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} outputs."
+            )
+        reading = [[op for op in readers(index, of) if op not in match.numbers] for of in match.results]
+        for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
+            check_dtype(index, ops, of, new, dtype)
+            check_skeleton(index, ops, of)
+        _check_no_cycle(match, reading)
+        waits = self._control_inputs(match)
+        if waits and not change.nodes:
+            self._pass_waits_on(match, reading, waits)
+        for node in _entries(change.nodes):
+            node.input.extend(f"^{name}" for name in waits if f"^{name}" not in node.input)
+        self.new |= dict(zip(match.results, names, strict=True))
+        self.removed |= {*match.numbers, *match.passed}
+        if scope:
+            self._take(scope)
+            self.scopes.append(scope)
+            assert traced is not None
+            self.traces.append((scope, traced))
+        self.nodes += change.nodes
+        self.changes.append(change)
+        self.notes |= dict.fromkeys(notes)
+        return ReplacedMatch(match.ops, tuple(zip(map(str, match.outputs), names, strict=True)))
+
+    def _make(
+        self, match: Match, traced: TracedFunction | None, inputs: Sequence[str]
+    ) -> tuple[tuple[str, ...], tuple[str, ...], Change, tuple[str, ...], str]:
+        """The new outputs and their dtypes; the new ops, notes, and their scope."""
+        if traced is None:
+            by: Replacement = self.planner.by
+            for of in match.results:
+                name = tensor_name(self.index, of)
+                if not self.index.consumer_lists[of[0]] and name not in self.context.external_tensors:
+                    raise GraphEditError(
+                        f"nothing reads {name!r}, so it may be a result; give it a consumer, or keep it."
+                    )
+            names = [str(match[output.name]) for output in by.outputs]
+            return tuple(names), tuple(match[output.name].dtype for output in by.outputs), Change(), (), ""
+        scope = self._free_scope(match)
+        graft = graft_function(traced, self.index, inputs, scope)
+        dtypes = tuple(traced.dtype(k) for k in range(len(traced.outputs)))
+        return graft.outputs, dtypes, graft.change, graft.notes, scope
+
+    def _free_scope(self, match: Match) -> str:
+        index = self.index
+        around = scope_around(index.names[match.results[0][0]])
+        removed_ops = {*match.numbers, *match.passed}
+        while around:
+            ops = index.scopes.ops(index.scopes.ids[around]).tolist()
+            if any(op not in removed_ops and index.types[op] not in CONSTANTS for op in ops):
+                break
+            around = scope_around(around)  # all that it holds is replaced
+        base = f"{around}/{self.command.into}" if around else self.command.into
+        return free_name(base, self._names_at(base))
+
+    def _names_at(self, scope: str) -> set[str]:
+        depth = scope.count("/")
+        if depth not in self._names_by_depth:
+            self._names_by_depth[depth] = taken_names(self.index, scope)
+        return self._names_by_depth[depth]
+
+    def _take(self, scope: str) -> None:
+        for name in (scope, *enclosing_scopes(scope)):
+            self._names_at(name).add(name.lower())
+
+    def _control_inputs(self, match: Match) -> list[str]:
+        """The ops outside that ops of a match wait for."""
+        inside = {*match.numbers, *match.passed}
+        waits = {op for number in inside for op in self.index.control_lists[number]} - inside
+        return [self.index.names[op] for op in sorted(waits)]
+
+    def call(self, op: int, label: str, definition: FunctionDef, unread: Sequence[int], patch: Patch) -> None:
+        """Let an op call another function."""
+        redirect_call(self.rewriter.node(op), label, definition, unread)
+        self.functions += [*patch.add.functions, definition]
+        self.notes |= dict.fromkeys(patch.notes)
+
+    def patch(self) -> Patch | None:
+        """All of it as a patch of the index; None if nothing changes."""
+        if not self.new and not self.functions:
+            return None
+        index = self.index
+        for of in self.new:
+            new = self._final(of)
+            for reader in readers(index, of):
+                if reader not in self.removed:
+                    self.rewriter.redirect(reader, of, new)
+                    self._wait(reader, self._waits_of(of))
+            self._move_control_outputs(of[0], split_tensor(new)[0], self._waits_of(of))
+        for node in self.nodes:
+            self._follow(node)
+        renames = tuple((tensor_name(index, of), self._final(of)) for of in self.new)
+        patch = Patch(
+            add=self._additions(),
+            scopes=tuple(self.scopes),
+            changed=self.rewriter.changes(),
+            notes=tuple(self.notes),
+            output_renames=renames,
+            traces=tuple(self.traces),
+        )
+        if not self.removed:
+            return patch
+        external = tuple(name for name in self.context.external_tensors if name not in dict(renames))
+        names = tuple(index.names[op] for op in sorted(self.removed))
+        return combine(index, patch, Remove(names).patch(apply_patch(index, patch), external))
+
+    def _additions(self) -> Change:
+        functions = {each.signature.name: each for change in self.changes for each in change.functions}
+        functions |= {each.signature.name: each for each in self.functions}
+        return Change(
+            nodes=tuple(self.nodes),
+            members=tuple(member for change in self.changes for member in change.members),
+            contexts=tuple(context for change in self.changes for context in change.contexts),
+            functions=tuple(functions.values()),
+            gradients=tuple(dict.fromkeys(pair for change in self.changes for pair in change.gradients)),
+        )
+
+    def _pass_waits_on(self, match: Match, reading: Sequence[Sequence[int]], waits: Sequence[str]) -> None:
+        """Let the consumers of a match wait for what it waits for, as no new op can; raises where they cannot."""
+        index = self.index
+        fetched = any(tensor_name(index, of) in self.context.external_tensors for of in match.results)
+        consumers = [op for ops in reading for op in ops]
+        if fetched or not consumers or any(index.types[op] in V1_CONTROL_FLOW for op in consumers):
+            raise GraphEditError(
+                f"it waits for {names_text(waits)}, and the replacement has no op that could; write 'Identity(x)'."
+            )
+        self.waits |= dict.fromkeys(match.results, tuple(waits))
+
+    def _waits_of(self, of: tuple[int, int]) -> list[str]:
+        """The control inputs of what reads a tensor in the end, from all matches that passed it on."""
+        waits: dict[str, None] = {}
+        while of in self.new:
+            for name in self.waits.get(of, ()):
+                new = next((tensor for tensor in self.new if tensor[0] == self.index.ids[name]), None)
+                waits[f"^{name if new is None else split_tensor(self._final(new))[0]}"] = None
+            op, port = split_tensor(self.new[of])
+            of = self.index.ids.get(op, -1), port or 0
+        return list(waits)
+
+    def _wait(self, reader: int, waits: Sequence[str]) -> None:
+        node = self.rewriter.node(reader)
+        node.input.extend(text for text in waits if text not in node.input)
+
+    def _final(self, of: tuple[int, int]) -> str:
+        """The new tensor of an old one, which another match may have replaced in turn."""
+        new = self.new[of]
+        while True:
+            op, port = split_tensor(new)
+            key = self.index.ids.get(op, -1), port or 0
+            if key not in self.new:
+                return new
+            new = self.new[key]
+
+    def _follow(self, node: NodeDef) -> None:
+        """Let a new op read what takes the place of what it reads."""
+        for k, text in enumerate(node.input):
+            op, port = split_input(text)
+            number = self.index.ids.get(op)
+            if number is None:
+                continue
+            if port >= 0 and (number, port) in self.new:
+                name, of = split_tensor(self._final((number, port)))
+                node.input[k] = as_input(name, of or 0)
+            elif port < 0 and number in self.removed:
+                outputs = [of for of in self.new if of[0] == number]
+                if outputs:
+                    node.input[k] = f"^{split_tensor(self._final(outputs[0]))[0]}"
+
+    def _move_control_outputs(self, old: int, new: str, waits: Sequence[str]) -> None:
+        """Let what waits for an op wait for another, and for what that cannot wait for."""
+        name = f"^{self.index.names[old]}"
+        for waiting in self.index.waiting_lists[old]:
+            if waiting not in self.removed:
+                node = self.rewriter.node(waiting)
+                node.input[:] = dict.fromkeys(f"^{new}" if text == name else text for text in node.input)
+                self._wait(waiting, waits)
+
+
+def _entries(nodes: Sequence[NodeDef]) -> list[NodeDef]:
+    """The new ops that read no other new one."""
+    names = {node.name for node in nodes}
+    return [node for node in nodes if names.isdisjoint(split_input(text)[0] for text in node.input)]
+
+
+def _check_no_cycle(match: Match, reading: Sequence[Sequence[int]]) -> None:
+    """Raise when one output of a match goes into it again, on the way to another output."""
+    index = match.index
+    if len(match.results) < 2 and not any(index.types[op] in NEXT for op in match.numbers):
+        return
+    inside = traversal.mask_of(index, (*match.numbers, *match.passed))
+    round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
+    outside = [op for ops in reading for op in ops if not round_[op]]
+    behind = traversal.forward(index, outside, within=~(inside | round_))
+    for op in match.numbers:
+        for source in (*index.input_lists[op], *index.control_lists[op]):
+            if behind[source] and not inside[source]:
+                raise GraphEditError(
+                    f"{index.names[source]!r} is read inside and depends on an output, so one function cannot make "
+                    "both; write a pattern of one output."
+                )
+
+
+def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: tuple[str, ...]) -> Patch:
+    """Patches one after the other as one: `after` is the graph behind them all."""
+    if len(rounds) == 1:
+        return replace(rounds[0], notes=(*rounds[0].notes, *notes))
+    new = [node for node in after.nodes if node.name not in index.ids]
+    removed_ops = [op for op, name in enumerate(index.names) if name not in after.ids]
+    pairs = ((index.nodes[op], after.nodes[after.ids[name]]) for name, op in index.ids.items() if name in after.ids)
+    names = {node.name for node in new}
+    renames: dict[str, str] = {}
+    for patch in rounds:
+        for old, name in patch.output_renames:
+            renames |= {key: name for key, value in renames.items() if value == old}
+            renames.setdefault(old, name)
+    functions = {f.signature.name: f for patch in rounds for f in patch.add.functions}
+    return replace(
+        rounds[0],
+        add=Change(
+            nodes=tuple(new),
+            members=tuple(
+                (key, member)
+                for patch in rounds
+                for key, member in patch.add.members
+                if split_tensor(member.name)[0] in names
+            ),
+            contexts=tuple(context for patch in rounds for context in patch.add.contexts),
+            runners=tuple(runner for patch in rounds for runner in patch.add.runners),
+            functions=tuple(functions.values()),
+            gradients=tuple(dict.fromkeys(pair for patch in rounds for pair in patch.add.gradients)),
+        ),
+        remove=removal_of(index, removed_ops),
+        changed=tuple(NodeChange(before, now) for before, now in pairs if before is not now and before != now),
+        scopes=tuple(dict.fromkeys(scope for patch in rounds for scope in patch.scopes)),
+        notes=(*dict.fromkeys(note for patch in rounds for note in patch.notes), *notes),
+        output_renames=tuple((old, name) for old, name in renames.items() if split_tensor(old)[0] in index.ids),
+        traces=tuple(trace for patch in rounds for trace in patch.traces),
+    )

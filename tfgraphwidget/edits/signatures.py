@@ -1,0 +1,248 @@
+"""Edits of signatures: the keys by which callers of a saved model feed and fetch its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewrite.rename import Rename
+from tfgraphwidget.edits.signature_edits import KeyOrder, KeyRenaming, NewSignature, SignatureRemoval, SignatureRenaming
+from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+from tfgraphwidget.graph import Signature, pairs
+from tfgraphwidget.naming import did_you_mean, free_name, names_text
+
+# TensorFlow keeps the ops that initialize a SavedModel as signatures of such names.
+_OF_TENSORFLOW = "__saved_model_"
+
+
+@register(
+    button=EditButton(
+        "Add signature",
+        "Let a saved model be called by the marked inputs and outputs",
+        on="graph",
+        order=500,
+        group="Signatures",
+        keywords="signature_def serving_default",
+        fields=(FormField("name", "Name", "serving_default", hint="Of the marked inputs and outputs"),),
+    )
+)
+@dataclass(frozen=True)
+class AddSignature(Command):
+    """Give the graph a signature, by which a saved model can be called.
+
+    Attributes:
+        name: Its name: "serving_default" is the one that is called by default.
+        inputs: (key, tensor) of each input.
+        outputs: (key, tensor) of each output.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True, "keys": True})
+    outputs: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True, "keys": True})
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Added signature {self.name}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch, which changes no op.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        _check_free(self.name, context)
+        if not self.outputs:
+            raise GraphEditError(f"Signature {self.name!r} has no outputs; name at least one tensor that it gives.")
+        pairs(context.index, [tensor for _, tensor in (*self.inputs, *self.outputs)])
+        for side, tensors in (("input", self.inputs), ("output", self.outputs)):
+            keys = [key for key, _ in tensors]
+            twice = [key for key in keys if not key or keys.count(key) > 1]
+            if twice:
+                raise GraphEditError(
+                    f"Signature {self.name!r} has the {side} key {twice[0]!r} twice or without a name; give each "
+                    "tensor a key of its own."
+                )
+        return Patch(signature_edits=(NewSignature(Signature(self.name, self.inputs, self.outputs)),))
+
+
+@register(
+    button=EditButton(
+        "Remove signature",
+        "A saved model has it no more; its ops stay",
+        on="graph",
+        order=520,
+        group="Signatures",
+        keywords="signature_def",
+        fields=(FormField("name", "Name"),),
+    )
+)
+@dataclass(frozen=True)
+class RemoveSignature(Command):
+    """Remove a signature. Its ops stay; `remove` and `freeze` take those that nothing needs any more.
+
+    Attributes:
+        name: The signature.
+    """
+
+    name: str
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Removed signature {self.name}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch, which changes no op.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        signature_of(self.name, context.signatures)
+        return Patch(signature_edits=(SignatureRemoval(self.name),))
+
+
+@register(
+    button=EditButton(
+        "Rename signature",
+        "Change the name by which a saved model is called",
+        on="graph",
+        order=510,
+        group="Signatures",
+        keywords="signature_def",
+        fields=(FormField("name", "Name"), FormField("new", "New name")),
+    )
+)
+@dataclass(frozen=True)
+class RenameSignature(Command):
+    """Rename a signature. Its keys are renamed by `rename("signature:key", new)`.
+
+    Attributes:
+        name: The signature.
+        new: Its new name.
+    """
+
+    name: str
+    new: str
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Renamed signature {self.name} to {self.new}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch, which changes no op.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        signature_of(self.name, context.signatures)
+        _check_free(self.new, context)
+        return Patch(signature_edits=(SignatureRenaming(self.name, self.new),))
+
+
+@register
+@dataclass(frozen=True)
+class OrderSignature(Command):
+    """Set the order of the inputs and outputs of a signature, in which `module()` and `function()` take and give them.
+
+    Attributes:
+        name: The signature.
+        inputs: All keys of its inputs in their new order; () for the present one.
+        outputs: The same for its outputs.
+    """
+
+    name: str
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Ordered the ends of signature {self.name}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch, which changes no op.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        signature = signature_of(self.name, context.signatures)
+        sides = []
+        for side, keys, tensors in (
+            ("inputs", self.inputs, signature.inputs),
+            ("outputs", self.outputs, signature.outputs),
+        ):
+            present = tuple(key for key, _ in tensors)
+            if keys and sorted(keys) != sorted(present):
+                raise GraphEditError(
+                    f"order_signature({self.name!r}, {side}={list(keys)}): the {side} are {names_text(present)}; give "
+                    "each of them once."
+                )
+            sides.append(keys or present)
+        note = "Files keep no order of keys: TensorFlow reads them sorted."
+        return Patch(signature_edits=(KeyOrder(self.name, *sides),), notes=(note,))
+
+
+@register(requested=False)  # the browser asks for "rename"
+@dataclass(frozen=True)
+class RenameKey(Command):
+    """Rename an input or output of a signature; code calls `rename` for it.
+
+    Attributes:
+        signature: The name of the signature.
+        key: The name of its input or output.
+        new: The new name.
+    """
+
+    signature: str
+    key: str
+    new: str
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Renamed {self.key} of signature {self.signature} to {self.new}"
+
+    def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
+        """The patch, which changes no op.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        return Patch(signature_edits=(KeyRenaming(self.signature, self.key, self.new),))
+
+    def as_called(self) -> Rename:
+        """The call of `rename` that code has for it."""
+        return Rename(f"{self.signature}:{self.key}", self.new)
+
+
+def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
+    """The signature of a name.
+
+    Args:
+        name: The name.
+        signatures: The signatures of a graph.
+
+    Returns:
+        The signature.
+
+    Raises:
+        UnknownName: There is none of that name.
+    """
+    by_name = {signature.name: signature for signature in signatures}
+    if name not in by_name:
+        there = f"it has {names_text(list(by_name))}" if by_name else "it has none: editor.add_signature adds one"
+        raise UnknownName(f"The graph has no signature {name!r}; {there}.{did_you_mean(name, by_name)}")
+    return by_name[name]
+
+
+def _check_free(name: str, context: PlanContext) -> None:
+    if not name or name.startswith(_OF_TENSORFLOW):
+        raise GraphEditError(
+            f"{name!r} cannot be the name of a signature; give another one, "
+            f"{'such as serving_default' if not name else 'since TensorFlow keeps such names for itself'}."
+        )
+    names = {signature.name for signature in context.signatures}
+    if name in names:
+        free = free_name(name, {each.lower() for each in names})
+        raise NameTaken(f"The graph has a signature {name!r} already; {free!r} is free.")

@@ -1,0 +1,232 @@
+"""Walks over adjacency lists in CSR: what can be reached, components, the opposite direction.
+
+An array `start` has n + 1 offsets into an array `values`: the successors of node i are `values[start[i]:start[i + 1]]`.
+All is numpy and Python, so that opening a file does not wait for SciPy's import, which takes longer than these walks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.integer]
+Labels = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+_WIDE = 96  # nodes from which on numpy takes them all at once
+_HALF = 32  # bits
+
+
+def rows_of(owner: Ints, values: Ints, count: int) -> tuple[Labels, Labels]:
+    """Sort edges by the node that they leave.
+
+    Args:
+        owner: The node that each edge leaves.
+        values: The node that it leads to.
+        count: The number of nodes.
+
+    Returns:
+        `start` and `values`; the successors of a node are in ascending order.
+    """
+    order = np.sort((owner.astype(np.int64) << _HALF) | values.astype(np.int64))
+    return _starts(owner, count), (order & ((1 << _HALF) - 1)).astype(np.int32)
+
+
+def turn_around(start: Ints, values: Ints, count: int) -> tuple[Labels, Labels, Labels]:
+    """Sort edges by the node that they lead to.
+
+    Args:
+        start: The offsets.
+        values: The successors.
+        count: The number of nodes that edges lead to.
+
+    Returns:
+        `start` and `values` of the opposite direction, and the place of each edge in the `values` before.
+    """
+    order = np.sort((values.astype(np.int64) << _HALF) | np.arange(len(values)))
+    places = (order & ((1 << _HALF) - 1)).astype(np.int32)
+    owner = np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
+    return _starts(values, count), owner[places], places
+
+
+def _starts(owner: Ints, count: int) -> Labels:
+    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))]).astype(np.int32)
+
+
+def reach(start: Ints, values: Ints, seeds: Ints) -> Mask:
+    """Find what edges lead to.
+
+    Args:
+        start: The offsets.
+        values: The successors.
+        seeds: The nodes to begin with.
+
+    Returns:
+        One bool per node, the seeds included.
+    """
+    reached = np.zeros(len(start) - 1, dtype=bool)
+    reached[seeds] = True
+    flags, offsets, successors = reached.view(np.uint8).data, _view(start), _view(values)
+    spread: _Spread | None = None
+    nodes = np.unique(seeds).tolist()
+    while nodes:
+        if len(nodes) > _WIDE:
+            spread = spread or _Spread(start, values, reached)
+            nodes = spread.until_narrow(nodes)
+            continue
+        node = nodes.pop()
+        for successor in successors[offsets[node] : offsets[node + 1]].tolist():
+            if not flags[successor]:
+                flags[successor] = 1
+                nodes.append(successor)
+    return reached
+
+
+class _Spread:
+    """Takes all successors of many nodes at once, each once, and marks them in `reached`."""
+
+    def __init__(self, start: Ints, values: Ints, reached: Mask) -> None:
+        self._values, self._reached = values, reached
+        self._first, self._count = start[:-1], np.diff(start)
+        self._numbers = np.arange(len(values), dtype=np.int32)
+        self._number_of = np.empty(len(reached), dtype=np.int32)
+
+    def until_narrow(self, nodes: list[int]) -> list[int]:
+        """Go on from some nodes until few are new; those."""
+        ahead = np.array(nodes)
+        while len(ahead) > _WIDE:
+            counts = self._count[ahead]
+            ends = counts.cumsum()
+            offsets = (self._first[ahead] - ends + counts).repeat(counts)
+            new = self._values[offsets + self._numbers[: ends[-1]]]
+            new = new[~self._reached[new]]
+            numbers = self._numbers[: len(new)]
+            self._number_of[new] = numbers
+            ahead = new[self._number_of[new] == numbers]
+            self._reached[ahead] = True
+        rest: list[int] = ahead.tolist()
+        return rest
+
+
+def _view(array: Ints) -> memoryview:
+    """An array whose items and slices are taken at less cost than numpy's."""
+    return np.ascontiguousarray(array).data
+
+
+def first_to_reach(start: Ints, values: Ints, seeds: Ints) -> npt.NDArray[np.intp]:
+    """Find for each node the first seed that leads to it.
+
+    Args:
+        start: The offsets.
+        values: The successors.
+        seeds: Nodes, the most important first.
+
+    Returns:
+        The position of a seed per node; len(seeds) where none leads to the node.
+    """
+    offsets, successors = start.tolist(), values.tolist()
+    first = [len(seeds)] * (len(start) - 1)
+    for position, seed in enumerate(seeds.tolist()):
+        nodes = [seed] if first[seed] == len(seeds) else []
+        while nodes:
+            node = nodes.pop()
+            if first[node] == len(seeds):
+                first[node] = position
+                nodes += successors[offsets[node] : offsets[node + 1]]
+    return np.array(first, dtype=np.intp)
+
+
+def shortest_path(start: Ints, values: Ints, source: int, target: int) -> list[int]:
+    """Find a path with the fewest edges.
+
+    Args:
+        start: The offsets.
+        values: The successors.
+        source: The node where it begins.
+        target: The node where it ends.
+
+    Returns:
+        The nodes of the path, both ends included; [] if there is none.
+    """
+    offsets, successors = _view(start), _view(values)
+    before, ahead = {source: source}, deque([source])
+    while ahead and target not in before:
+        node = ahead.popleft()
+        for successor in successors[offsets[node] : offsets[node + 1]].tolist():
+            if successor not in before:
+                before[successor] = node
+                ahead.append(successor)
+    if target not in before:
+        return []
+    path = [target]
+    while path[-1] != source:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def weak_components(count: int, edges: Ints) -> list[int]:
+    """Number the parts that no edge joins.
+
+    Args:
+        count: The number of nodes.
+        edges: The two nodes of each edge, (k, 2).
+
+    Returns:
+        The number of each node's part, in the order of their first nodes.
+    """
+    parent = list(range(count))
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    for a, b in edges.tolist():
+        low, high = sorted((root(a), root(b)))
+        parent[high] = low
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(root(node), len(numbers)) for node in range(count)]
+
+
+def strong_components(start: Ints, values: Ints) -> Labels:
+    """Number the parts in which each node leads to each other, by Tarjan's algorithm.
+
+    Args:
+        start: The offsets.
+        values: The successors.
+
+    Returns:
+        The number of each node's part.
+    """
+    offsets, successors = start.tolist(), values.tolist()
+    ends, count, unknown = offsets[1:], len(start) - 1, len(start)
+    order, low, label = [unknown] * count, [0] * count, [-1] * count
+    following = offsets[:-1]  # of each node the edge to be walked next
+    clock = parts = 0
+    waiting: list[int] = []
+    for root in range(count):
+        path = [root] if order[root] == unknown else []
+        while path:
+            node = path[-1]
+            if order[node] == unknown:
+                order[node] = low[node] = clock
+                clock += 1
+                waiting.append(node)
+            if following[node] < ends[node]:
+                successor = successors[following[node]]
+                following[node] += 1
+                if order[successor] == unknown:
+                    path.append(successor)
+                elif label[successor] < 0:
+                    low[node] = min(low[node], order[successor])
+                continue
+            path.pop()
+            if path:
+                low[path[-1]] = min(low[path[-1]], low[node])
+            if low[node] == order[node]:
+                while label[node] < 0:
+                    label[waiting.pop()] = parts
+                parts += 1
+    return np.array(label, dtype=np.int32)

@@ -1,0 +1,12 @@
+from .builder import pattern as pattern
+from .definition import Pattern as Pattern
+from .likeness import pattern_of as pattern_of
+from .match import Match as Match
+from .match import MatchedTensor as MatchedTensor
+from .match import Matches as Matches
+from .match import structure_digest as structure_digest
+from .matcher import find_matches as find_matches
+from .replacement import Replacement as Replacement
+from .replacement import parse_replacement as parse_replacement
+from .structure import Node as Node
+from .text import parse as parse

@@ -1,0 +1,274 @@
+"""Patterns built in Python: `@tgw.pattern` calls a function once, with names of op types and of tensors.
+
+Nothing is traced and nothing runs: `op.Relu(x)` is a value.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.patterns.definition import Pattern
+from tfgraphwidget.graph.patterns.structure import (
+    ANY,
+    Alternatives,
+    AnyOf,
+    Attribute,
+    Constant,
+    Literal,
+    Node,
+    TensorType,
+    Value,
+    Variable,
+    invalid,
+)
+from tfgraphwidget.graph.patterns.text import parse, parse_statements
+from tfgraphwidget.graph.tensors import parse_shape, shape_pattern
+
+
+def pattern(of: str | Callable[..., Any] | Pattern) -> Pattern:
+    """Make a pattern, a structure of ops that `editor.match` finds and `editor.replace_all` replaces.
+
+    As text, an op is its type and its inputs: "BiasAdd(Conv2D(x, w=Const, padding='SAME'), b=Const)". Words in small
+    letters are tensors; `name=` names an input, and gives an attribute if a value follows. Numbers are constants.
+    `Mul|RealDiv(x, y)` is one of two types, `(Relu(x) | Tanh(x))` one of two structures, `_` any tensor, `*(x)` any op
+    without state, `...` any further inputs, `^NoOp` a control input. `x: float32[?x4]` gives dtype and shape,
+    `padding=$p` names an attribute, and `alpha>0.1`, `padding={'SAME', 'VALID'}` and `name=/regex/` are conditions.
+    `Split(a, x):1` is the second output of an op. `;` separates several outputs.
+
+    As a function, the first parameter makes ops (`op.Mul(x, 0.5)`; `op.any("Mul|RealDiv", x, y)`, `op.const(0.5)`,
+    `op.variable()`, `op.either(a, b)`), and the others are tensors. The function is called once, with symbols.
+
+    Args:
+        of: The text, or the function.
+
+    Returns:
+        The pattern; `print` shows its text.
+
+    Raises:
+        InvalidArgument: The text cannot be read, the pattern is not connected, or it matches everything.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> @tgw.pattern
+        ... def gelu(op, x):
+        ...     erf = op.Erf(op.any("Mul|RealDiv", x, op.const()))
+        ...     return op.Mul(op.Mul(x, 0.5), op.AddV2(erf, 1.0))
+        >>> print(gelu)
+        Mul(Mul(x, 0.5), AddV2(Erf(Mul|RealDiv(x, Const)), 1.0))
+    """
+    if isinstance(of, Pattern):
+        return of
+    if isinstance(of, str):
+        return parse(of)
+    if not callable(of):
+        raise invalid(f"{value_text(of)} is no pattern; write text, 'Relu(Conv2D(x, w))', or a function of op and x.")
+    return _build(of)
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """A value while a pattern is built; `expression[1]` is the second output of an op."""
+
+    make: Callable[[dict[int, str]], Value]
+    parts: tuple[Expression, ...] = ()
+    port: int = 0
+    condition: TensorType = ANY
+    name: str = ""
+    base: Expression | None = field(default=None, repr=False)
+
+    def __getitem__(self, port: int) -> Expression:
+        """Another output of the same op."""
+        return replace(self, port=port, base=self.base or self)
+
+    def __iter__(self) -> Any:
+        raise invalid("A value of a pattern has no known number of outputs; write value[0] and value[1].")
+
+    def constrain(self, dtype: Any = "", shape: Any = "*") -> Expression:
+        """The same value, which must have a dtype and a shape, as the query of `editor.find` writes it."""
+        pattern_of_shape = parse_shape(shape) if isinstance(shape, str) else shape_pattern(shape)
+        return replace(
+            self, condition=TensorType(str(getattr(dtype, "name", dtype)), pattern_of_shape), base=self.base or self
+        )
+
+    @property
+    def identity(self) -> int:
+        """What is the same for all outputs of one op."""
+        return id(self.base or self)
+
+
+class OpMaker:
+    """Makes the ops of a pattern: `op.Relu(x)`."""
+
+    def __getattr__(self, kind: str) -> Callable[..., Expression]:
+        if kind[:2] == "__":
+            raise AttributeError(kind)
+        return lambda *inputs, **options: _node((kind,), inputs, options)
+
+    def any(self, types: str, *inputs: Any, **options: Any) -> Expression:
+        """An op of one of several types.
+
+        Args:
+            types: The op types: "Mul|RealDiv", or "*" for any.
+            inputs: What it reads, in order.
+            options: Its attributes, and `name`, `controls`, as for `op.X`.
+        """
+        return _node(tuple(kind.strip() for kind in types.split("|")), inputs, options)
+
+    def const(self, value: Any = None, tolerance: float | None = None, name: str = "") -> Expression:
+        """A constant, of a value or of any.
+
+        Args:
+            value: The value; None for any.
+            tolerance: How far it may differ, absolutely; None for what rounding makes.
+            name: What the match calls it.
+        """
+        if value is None:
+            return Expression(lambda _: Node(("Const",), name=name), name=name)
+        constant = Constant(_literal(value), tolerance, name)
+        return Expression(lambda _: constant, name=name)
+
+    def variable(self, name: str = "") -> Expression:
+        """The op that holds a variable, whose tensor is called `name`."""
+        return Expression(lambda _: Node(("Variable",), name=name), name=name)
+
+    def either(self, *choices: Any) -> Expression:
+        """One of several values, the first of `choices` that fits."""
+        parts = tuple(_expression(choice) for choice in choices)
+        return Expression(lambda names: Alternatives(tuple(_value(part, names) for part in parts)), parts)
+
+
+def _node(types: tuple[str, ...], inputs: tuple[Any, ...], options: dict[str, Any]) -> Expression:
+    controls = options.pop("control_inputs", ())
+    name = options.pop("name", "")
+    named = {key: each for key, each in options.items() if isinstance(each, Expression)}
+    attributes = tuple((key, _attribute(each)) for key, each in options.items() if key not in named)
+    reads = [each if isinstance(each, EllipsisType) else _expression(each) for each in inputs]
+    reads += [replace(each, name=key, base=each.base or each) for key, each in named.items()]
+    waits = tuple(_expression(each) for each in ([controls] if isinstance(controls, Expression) else controls))
+    parts = (*(each for each in reads if isinstance(each, Expression)), *waits)
+
+    def make(names: dict[int, str]) -> Value:
+        values = tuple(each if isinstance(each, EllipsisType) else _value(each, names) for each in reads)
+        is_bare = types == ("Const",) and not values
+        return Node(
+            types, None if is_bare or values == (...,) else values, attributes, tuple(_value(w, names) for w in waits)
+        )
+
+    return Expression(make, parts, name=name)
+
+
+def _value(expression: Expression, names: dict[int, str]) -> Value:
+    """The value of an expression; a reference if it was written before. `names` are those of what is used twice."""
+    name = expression.name or names.get(expression.identity, "")
+    written = names.get(-expression.identity)
+    if written is not None:
+        return Variable(written, expression.condition, expression.port)
+    value = expression.make(names)
+    if isinstance(value, Variable):
+        return replace(value, tensor_type=expression.condition)
+    if name:
+        names[-expression.identity] = name
+        value = replace(value, name=name)
+    if isinstance(value, Node):
+        return replace(value, port=expression.port, tensor_type=expression.condition)
+    return replace(value, tensor_type=expression.condition) if isinstance(value, Constant) else value
+
+
+def _expression(value: Any) -> Expression:
+    if isinstance(value, Expression):
+        return value
+    if callable(value):
+        raise invalid(f"{value_text(value)} is no value of a pattern; call it: op.Relu(x).")
+    constant = Constant(_literal(value))
+    return Expression(lambda _: constant)
+
+
+def _literal(value: Any) -> Literal:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(map(_literal, value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, bool | int | float | str):
+        return value
+    raise invalid(f"{value_text(value)} is no value of a pattern; write a number, a text, or op.Relu(x).")
+
+
+def _attribute(value: Any) -> Attribute:
+    if isinstance(value, set | frozenset):
+        return AnyOf(tuple(sorted(map(_literal, value), key=repr)))
+    if hasattr(value, "as_numpy_dtype"):
+        return str(value.name)
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return np.dtype(value).name
+    if isinstance(value, str) and value[:1] == "$":
+        node = parse_statements(f"Op(a={value})")[0]
+        return node.attributes[0][1] if isinstance(node, Node) else value
+    return value if callable(value) else _literal(value)
+
+
+def _build(function: Callable[..., Any]) -> Pattern:
+    """The pattern of a builder."""
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    if not parameters:
+        raise invalid("A builder of a pattern takes op, then the tensors: def block(op, x): return op.Relu(x).")
+    arguments = {name: _parameter(name) for name in parameters[1:]}
+    try:
+        result = function(OpMaker(), *arguments.values())
+    except (TypeError, AttributeError) as error:
+        raise invalid(
+            f"{getattr(function, '__name__', 'The builder')} raised {type(error).__name__}: {error}; the tensors of a "
+            "pattern are symbols, so write op.Mul(x, y) in place of x * y."
+        ) from error
+    except GraphEditError:
+        raise
+    except Exception as error:  # whatever the person's function raises
+        name = getattr(function, "__name__", "The builder")
+        raise invalid(f"{name} raised {type(error).__name__}: {error}; let it return ops.") from error
+    results = [_expression(each) for each in (result if isinstance(result, tuple | list) else [result])]
+    names = _shared_names(results, set(arguments))
+    statements = [_value(each, names) for each in results]
+    built = Pattern(tuple(statements))
+    order = [name for name in arguments if name in built.names]
+    if order == [name for name in built.names if name in arguments]:
+        return built
+    return Pattern((*(Variable(name) for name in order), *statements))
+
+
+def _parameter(name: str) -> Expression:
+    return Expression(lambda _: Variable(name))
+
+
+def _shared_names(results: Iterable[Expression], used_names: set[str]) -> dict[int, str]:
+    """Names for what is used more than once: by the identity of the expression."""
+    uses: dict[int, int] = {}
+    order: dict[int, Expression] = {}
+    stack = list(results)[::-1]
+    while stack:
+        each = stack.pop()
+        uses[each.identity] = uses.get(each.identity, 0) + 1
+        if uses[each.identity] == 1:
+            order[each.identity] = each
+            stack += each.parts[::-1]
+        used_names.add(each.name)
+    names: dict[int, str] = {}
+    for identity, each in order.items():
+        if uses[identity] > 1 and not each.name and each.parts:
+            number = len(names)
+            while (name := f"h{number or ''}") in used_names:
+                number += 1
+            used_names.add(name)
+            names[identity] = name
+    return names

@@ -1,0 +1,318 @@
+"""Matches of a pattern: values, numbered, in graph order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from tfgraphwidget.graph.attributes import AttributeDigests
+from tfgraphwidget.graph.expressions import call
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.patterns.constants import constant_value
+from tfgraphwidget.graph.patterns.definition import Pattern
+from tfgraphwidget.graph.patterns.seen_through import seen_through
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.naming import names_text
+
+Tensor = tuple[int, int]
+"""Op and port."""
+
+_SHOWN = 20
+
+
+class MatchedTensor(str):
+    """The name of a tensor that a pattern names, "net/x:0", with what is known of it.
+
+    >>> import tfgraphwidget as tgw
+    >>> x = tgw.example().match("MatMul(x, w)")[0].x
+    >>> x, x.dtype, x.shape, x.op.type
+    ('x:0', 'float32', (None, 4), 'Placeholder')
+    """
+
+    __slots__ = ("_index", "_tensor")
+    _index: GraphIndex
+    _tensor: Tensor
+
+    def __new__(cls, index: GraphIndex, tensor: Tensor) -> MatchedTensor:
+        """Name output `tensor[1]` of op `tensor[0]`."""
+        self = super().__new__(cls, f"{index.names[tensor[0]]}:{tensor[1]}")
+        self._index, self._tensor = index, tensor
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Without the graph: elsewhere it is a name."""
+        return str, (str(self),)
+
+    @property
+    def op(self) -> Op:
+        """The op that computes it."""
+        return Op(self._index, self._tensor[0])
+
+    @property
+    def dtype(self) -> str:
+        """Its dtype, "float32"; "" if it is not known."""
+        dtypes = self._index.dtypes(self._tensor[0])
+        return dtypes[self._tensor[1]].removesuffix("_ref") if self._tensor[1] < len(dtypes) else ""
+
+    @property
+    def shape(self) -> Shape:
+        """Its static shape."""
+        return self._index.shape(*self._tensor)
+
+    @property
+    def value(self) -> Any:
+        """The array of a constant, also through Identity ops; None for what is computed."""
+        return constant_value(self._index, int(seen_through(self._index).op[self._tensor[0]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """One place of a graph at which a pattern fits.
+
+    What the pattern names are attributes: `match.x`, or `match["x"]`. `index` is the graph, and `function` the function
+    whose body that is, "" for the graph itself. The ops that `numbers` lists go when it is replaced; `passed` are
+    the Identity ops and reads between them, `tensors` and `attributes` what the pattern's names stand for, and
+    `results` its outputs. `find_why` finds `why`.
+    """
+
+    pattern: Pattern
+    index: GraphIndex = field(repr=False)
+    numbers: tuple[int, ...]
+    passed: tuple[int, ...]
+    tensors: Mapping[str, Tensor]
+    attributes: Mapping[str, Any]
+    results: tuple[Tensor, ...]
+    find_why: Callable[[Match], str] = field(repr=False)
+    function: str = ""
+
+    @cached_property
+    def why(self) -> str:
+        """Why it cannot be replaced; "" if it can."""
+        return self.find_why(self)
+
+    @cached_property
+    def ops(self) -> tuple[str, ...]:
+        """The names of the ops, in graph order; constants and variables that the pattern names are not among them."""
+        return tuple(self.index.names[op] for op in self.numbers)
+
+    @cached_property
+    def outputs(self) -> tuple[MatchedTensor, ...]:
+        """The tensors that are the outputs of the pattern."""
+        return tuple(MatchedTensor(self.index, tensor) for tensor in self.results)
+
+    @cached_property
+    def inputs(self) -> tuple[MatchedTensor, ...]:
+        """The tensors that a replacement is called on, in the order of `names`."""
+        return tuple(MatchedTensor(self.index, self.tensors[name]) for name in self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the pattern gives to its inputs."""
+        return tuple(name for name in self.pattern.names if name in self.tensors)
+
+    def __getitem__(self, name: str) -> Any:
+        """What a name of the pattern stands for here."""
+        if name in self.tensors:
+            return MatchedTensor(self.index, self.tensors[name])
+        return self.attributes[name]
+
+    def __getattr__(self, name: str) -> Any:
+        """What a name of the pattern stands for here."""
+        if name[:1] != "_" and (name in self.tensors or name in self.attributes):
+            return self[name]
+        raise AttributeError(f"The pattern has no {name!r}; it names {', '.join([*self.tensors, *self.attributes])}.")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.tensors, *self.attributes]
+
+    def __str__(self) -> str:
+        ends = ", ".join(f"{name}={tensor}" for name, tensor in zip(self.names, self.inputs, strict=True))
+        text = f"{', '.join(self.outputs)}{f' ({ends})' if ends else ''}"
+        return text + (f" in {self.function}" if self.function else "") + (f"; {self.why}" if self.why else "")
+
+    def __repr__(self) -> str:
+        return f"<Match: {self}>"
+
+
+@dataclass(frozen=True)
+class NearMatch:
+    """A place at which a pattern almost fits: its op names, and in what it differs.
+
+    Attributes:
+        ops: The ops, as far as they fit.
+        difference: A sentence.
+    """
+
+    ops: tuple[str, ...]
+    difference: str
+
+    def __str__(self) -> str:
+        return self.difference
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matches(Sequence[Match]):
+    """The matches of a pattern, in graph order; `editor.match` returns them.
+
+    `graph` is the index that was searched. `is_cut` says that there may be more than the limit.
+    `editor.selection = matches` selects their ops.
+
+    >>> import tfgraphwidget as tgw
+    >>> hits = tgw.example().match("MatMul(x, w=Variable, transpose_a=False, transpose_b=False)")
+    >>> print(hits)
+    2 matches of MatMul(x, w=Variable, transpose_a=False, transpose_b=False)
+    1. net/hidden/MatMul:0 (x=x:0, w=net/hidden/MatMul/ReadVariableOp:0)
+    2. net/logits:0 (x=net/hidden/Relu:0, w=net/logits/ReadVariableOp:0)
+    """
+
+    pattern: Pattern
+    matches: tuple[Match, ...]
+    graph: GraphIndex
+    expression: str = ""
+    is_cut: bool = False
+    find_near: Callable[[], tuple[NearMatch, ...]] = tuple
+
+    @cached_property
+    def near(self) -> tuple[NearMatch, ...]:
+        """Places where all but one thing fits: a type, an attribute, a value, a number of inputs."""
+        return self.find_near()
+
+    @property
+    def selection(self) -> Selection:
+        """The ops of all matches in the graph itself."""
+        ops = [op for match in self.matches if match.index is self.graph for op in match.numbers]
+        selection = Selection.of(self.graph, ops, "")
+        text = f"{self.expression}.selection" if self.expression else call("ops", selection.ops)
+        return Selection(self.graph, selection.mask, text)
+
+    @property
+    def replaceable(self) -> tuple[Match, ...]:
+        """The matches that can be replaced, overlapping ones included."""
+        return tuple(match for match in self.matches if not match.why)
+
+    @overload
+    def __getitem__(self, number: int) -> Match: ...
+    @overload
+    def __getitem__(self, number: slice) -> tuple[Match, ...]: ...
+    def __getitem__(self, number: int | slice) -> Match | tuple[Match, ...]:
+        return self.matches[number]
+
+    def __len__(self) -> int:
+        return len(self.matches)
+
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self.matches)
+
+    def __str__(self) -> str:
+        count = f"{len(self):,} match{'es' * (len(self) != 1)}"
+        head = f"{'At least ' if self.is_cut else ''}{count} of {self.pattern}"
+        lines = [f"{number}. {match}" for number, match in enumerate(self.matches[:_SHOWN], 1)]
+        more = [f"and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
+        return "\n".join((head, *lines, *more))
+
+    def __repr__(self) -> str:
+        return f"<Matches: {len(self):,} of {self.pattern}>"
+
+
+class FoundMatch(NamedTuple):
+    """A match before it is known whether it can be replaced; see `Match`."""
+
+    numbers: tuple[int, ...]
+    passed: tuple[int, ...]
+    tensors: dict[str, Tensor]
+    attributes: dict[str, Any]
+    results: tuple[Tensor, ...]
+
+
+def why_not_replaceable(
+    index: GraphIndex, match: Match, external: frozenset[str], effects: frozenset[int], frames: frozenset[int]
+) -> str:
+    """Say why a match cannot be replaced.
+
+    Args:
+        index: The graph.
+        match: The match.
+        external: The tensors that are named outside of the graph, by signatures or callers of a function.
+        effects: The ops with side effects.
+        frames: The ops that hold loops and conditionals together.
+
+    Returns:
+        Some words that follow the outputs of the match; "" if it can be replaced.
+    """
+    inside = {*match.numbers, *match.passed}
+    outputs = set(match.results)
+    output_ops = {op for op, _ in outputs}
+    edges = index.readers
+    for op in match.numbers:
+        name = index.names[op]
+        if op in frames:
+            return f"{name!r} holds a loop or conditional together"
+        if op in effects:
+            return f"{name!r} ({index.types[op]}) has side effects; effects=True replaces it all the same"
+    for op in sorted(inside):
+        for k in range(int(edges.start[op]), int(edges.start[op + 1])):
+            reader, port = int(edges.to[k]), int(edges.port[k])
+            if reader in inside or (op, port) in outputs:
+                continue
+            if port < 0 and op in output_ops:
+                continue
+            verb = "waits for" if port < 0 else "reads"
+            return f"{index.names[reader]!r} outside {verb} {index.names[op]!r}, which is inside"
+    for name in _external_tensors(index, inside, external):
+        if not any(name in (index.names[op], f"{index.names[op]}:{port}") for op, port in outputs):
+            return f"{names_text([name])} inside is an output of the model"
+    return ""
+
+
+def _external_tensors(index: GraphIndex, ops: set[int], external: frozenset[str]) -> list[str]:
+    if not external:
+        return []
+    return sorted(name for name in external if index.ids.get(name.rpartition(":")[0] or name) in ops)
+
+
+def topological_rank(index: GraphIndex) -> Sequence[int]:
+    """For each op of `index` its place in an order in which ops come behind what they read, but for loops."""
+    if index.is_sorted():
+        return range(len(index))
+    order: list[int] = []
+    state = np.zeros(len(index), np.int8)
+    for root in range(len(index)):
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            if state[op] == 0:
+                state[op] = 1
+                stack += [s for s in (*index.input_lists[op], *index.control_lists[op]) if state[s] == 0]
+                continue
+            stack.pop()
+            if state[op] == 1:
+                state[op] = 2
+                order.append(op)
+    rank = np.empty(len(index), np.int64)
+    rank[order] = np.arange(len(index))
+    ranks: list[int] = rank.tolist()
+    return ranks
+
+
+def structure_digest(index: GraphIndex) -> bytes:
+    """A digest of the graph `index` that is the same for graphs which differ only in names and in the order of ops."""
+    kind = AttributeDigests(index).kind
+    rank = topological_rank(index)
+    order = range(len(index)) if isinstance(rank, range) else np.argsort(np.array(rank)).tolist()
+    digests: dict[int, bytes] = {}
+    for op in order:
+        first = int(index.inputs.start[op])
+        reads = [
+            digests.get(source, b"loop") + int(index.ports[first + k]).to_bytes(4, "little")
+            for k, source in enumerate(index.input_lists[op])
+        ]
+        waits = sorted(digests.get(source, b"loop") for source in index.control_lists[op])
+        digests[op] = blake2b(b"".join((kind(op), *reads, b"^", *waits)), digest_size=16).digest()
+    return blake2b(b"".join(sorted(digests.values())), digest_size=16).digest()

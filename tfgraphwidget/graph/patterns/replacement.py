@@ -1,0 +1,183 @@
+"""What takes the place of a match, as text: "x", or "LeakyRelu(BiasAdd(x, b), alpha=0.2)"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import EllipsisType
+from typing import Any
+
+from tfgraphwidget.graph.patterns.printing import print_value
+from tfgraphwidget.graph.patterns.structure import (
+    ANY,
+    ANY_TYPE,
+    GROUPS,
+    Constant,
+    Node,
+    Value,
+    Variable,
+    Wildcard,
+    invalid,
+    walk,
+)
+from tfgraphwidget.graph.patterns.text import parse_statements
+from tfgraphwidget.naming import did_you_mean, names_text
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Ops to be made of the tensors that a pattern names.
+
+    Attributes:
+        statements: What is made; each that no other one uses is an output.
+        names: The tensors that it is called on, in order.
+        attributes: The attributes that a pattern names, as (name, value).
+    """
+
+    statements: tuple[Value, ...]
+    names: tuple[str, ...]
+    attributes: tuple[tuple[str, Any], ...] = field(default=(), hash=False)
+
+    def __post_init__(self) -> None:
+        for value in (value for statement in self.statements for value in walk(statement)):
+            _check_value(value)
+
+    @property
+    def __name__(self) -> str:
+        """What messages call it."""
+        return str(self)
+
+    def __str__(self) -> str:
+        return "; ".join(map(print_value, self.statements))
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The statements that are outputs."""
+        used = {
+            value.name
+            for statement in self.statements
+            for value in walk(statement)
+            if isinstance(value, Variable) and value is not statement
+        }
+        return tuple(each for each in self.statements if isinstance(each, Variable) or each.name not in used - {""})
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether all outputs are tensors that it is called on: nothing is made."""
+        return all(isinstance(each, Variable) and each.name in self.names for each in self.statements)
+
+    def with_attributes(self, attributes: Mapping[str, Any]) -> Replacement:
+        """The same for a match at which the pattern's `$name` have the values `attributes`.
+
+        Others than it uses are left out.
+        """
+        used = {
+            attribute.name
+            for statement in self.statements
+            for value in walk(statement)
+            if isinstance(value, Node)
+            for _, attribute in value.attributes
+            if isinstance(attribute, Wildcard)
+        }
+        return replace(self, attributes=tuple((name, attributes[name]) for name in sorted(used)))
+
+    def check(self, names: Iterable[str], attributes: Iterable[str]) -> None:
+        """Raise InvalidArgument for a tensor that is not in `names`, or an attribute that is not in `attributes`."""
+        tensors, attribute_names = set(names), set(attributes)
+        own = {value.name for s in self.statements for value in walk(s) if not isinstance(value, Variable)}
+        for value in (value for statement in self.statements for value in walk(statement)):
+            if isinstance(value, Variable) and value.name not in tensors | own:
+                has = f"it names {names_text(sorted(tensors))}" if tensors else "it names no tensor"
+                raise invalid(
+                    f"The pattern has no tensor {value.name or '_'!r}; {has}.{did_you_mean(value.name, tensors)}"
+                )
+            for _, attribute in value.attributes if isinstance(value, Node) else ():
+                if isinstance(attribute, Wildcard) and attribute.name not in attribute_names:
+                    raise invalid(
+                        f"The pattern names no attribute ${attribute.name}; write padding=${attribute.name} in it."
+                    )
+
+    def make(
+        self,
+        tensors: Sequence[Any],
+        call: Callable[..., Any],
+        constant: Callable[[Any, Sequence[Any]], Any],
+    ) -> list[Any]:
+        """Make the ops.
+
+        Args:
+            tensors: What it is called on, in the order of `names`.
+            call: Makes an op: its type, its inputs, its attributes by name. Returns its outputs.
+            constant: Makes a constant: its value, and the other inputs of the op that reads it.
+
+        Returns:
+            The outputs.
+        """
+        tensors_by_name: dict[str, Any] = dict(zip(self.names, tensors, strict=True))
+        values = dict(self.attributes)
+
+        def outputs_of(value: Value) -> Any:
+            if isinstance(value, Variable):
+                return tensors_by_name[value.name]
+            assert isinstance(value, Node)
+            inputs = (Variable(name) for name in self.names) if value.inputs is None else value.inputs
+            operands = [each for each in inputs if not isinstance(each, EllipsisType)]
+            operand_tensors = [None if isinstance(each, Constant) else tensor_of(each) for each in operands]
+            others = [each for each in operand_tensors if each is not None]
+            arguments = [
+                constant(each.value, others) if isinstance(each, Constant) else tensor
+                for each, tensor in zip(operands, operand_tensors, strict=True)
+            ]
+            attributes = {
+                name: values[each.name] if isinstance(each, Wildcard) else each for name, each in value.attributes
+            }
+            result = call(value.types[0], arguments, attributes)
+            if value.name:
+                tensors_by_name[value.name] = result
+            return result
+
+        def tensor_of(value: Value) -> Any:
+            if isinstance(value, Constant):
+                return constant(value.value, tensors)
+            result = outputs_of(value)
+            port = value.port if isinstance(value, Variable | Node) else 0
+            return list(result)[port] if isinstance(result, tuple | list) else result
+
+        results = {id(statement): tensor_of(statement) for statement in self.statements}
+        return [results[id(output)] for output in self.outputs]
+
+
+def parse_replacement(text: str, names: Sequence[str], attributes: Iterable[str]) -> Replacement:
+    """Parse a replacement.
+
+    Args:
+        text: The text; an op type alone is called on all tensors that the pattern names.
+        names: The tensors that the pattern names.
+        attributes: The attributes that it names.
+
+    Returns:
+        The replacement.
+
+    Raises:
+        InvalidArgument: The text cannot be read, or names what the pattern does not.
+    """
+    new = Replacement(parse_statements(text), tuple(names))
+    new.check(names, attributes)
+    return new
+
+
+def _check_value(value: Value) -> None:
+    if isinstance(value, Variable | Constant):
+        if value.tensor_type != ANY:
+            raise invalid(f"A replacement has no conditions; leave out the dtype or shape of {print_value(value)!r}.")
+        return
+    what = print_value(value)
+    if not isinstance(value, Node) or len(value.types) != 1 or ANY_TYPE in value.types or value.types[0] in GROUPS:
+        raise invalid(f"A replacement is made, so {what!r} must be one op type; write it: 'Relu(x)'.")
+    if value.controls or value.tensor_type != ANY or (value.inputs is not None and ... in value.inputs):
+        raise invalid(f"A replacement is made, so {what!r} cannot have '...', '^' or a dtype; write its inputs.")
+    for name, attribute in value.attributes:
+        if not isinstance(attribute, bool | int | float | str | tuple | Wildcard):
+            raise invalid(
+                f"A replacement is made, so {name!r} of {what!r} must be one value, or ${name} of the pattern."
+            )

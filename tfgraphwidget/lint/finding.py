@@ -1,0 +1,93 @@
+"""The findings of rules, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+from tfgraphwidget.edits import Command
+from tfgraphwidget.naming import names_text
+
+Severity = Literal["error", "warning"]
+_MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a rule found.
+
+    Attributes:
+        code: The code of the rule, "training-ops".
+        severity: "error" for what cannot run, "warning" for what may be meant so.
+        sentence: What it is.
+        ops: The ops that it is about, in graph order.
+        fix: A command that mends it, which `editor.edit` applies; None without one.
+    """
+
+    code: str
+    severity: Severity
+    sentence: str
+    ops: tuple[str, ...] = ()
+    fix: Command | None = None
+
+    def row(self) -> dict[str, Any]:
+        """The finding as data: `fix` is a line of Python."""
+        fix = None if self.fix is None else self.fix.code()
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "sentence": self.sentence,
+            "ops": list(self.ops),
+            "fix": fix,
+        }
+
+    def __str__(self) -> str:
+        ops = f" ({names_text(self.ops[:_MOST_NAMES])}{', …' if len(self.ops) > _MOST_NAMES else ''})"
+        fix = "" if self.fix is None else f"\n    fix: {self.fix.code()}"
+        return f"{self.severity} {self.code}: {self.sentence}{ops if self.ops else ''}{fix}"
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """All that rules found, errors first. It prints as a list, and is empty where there is nothing to say."""
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def fixes(self) -> tuple[Command, ...]:
+        """The commands that mend findings, each once."""
+        return tuple(dict.fromkeys(finding.fix for finding in self.findings if finding.fix is not None))
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The names of all ops that something was found of."""
+        return tuple(dict.fromkeys(name for finding in self.findings for name in finding.ops))
+
+    def of(self, code: str) -> Report:
+        """The findings of one rule.
+
+        Args:
+            code: Its code.
+        """
+        return Report(tuple(finding for finding in self.findings if finding.code == code))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The findings as data, for JSON."""
+        return [finding.row() for finding in self.findings]
+
+    @overload
+    def __getitem__(self, at: int) -> Finding: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, at: int | slice) -> Finding | tuple[Finding, ...]:
+        return self.findings[at]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self.findings)) or "<Report: nothing found>"

@@ -1,0 +1,105 @@
+"""Rules about what callers of a graph feed and fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfgraphwidget.edits.rewrite import ReplaceInput
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, needed_ops
+from tfgraphwidget.lint.finding import Finding
+from tfgraphwidget.lint.rule import LintContext, rule
+from tfgraphwidget.naming import names_text, split_tensor
+
+
+@rule("batch-size")
+def batch_size(context: LintContext) -> Iterator[Finding]:
+    """Constants in which the batch size of an input is baked, so that the graph runs with no other.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    index = context.index
+    for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__):
+        shape = index.shape(op, 0)
+        if not context.needed_mask[op] or not shape or shape[0] is None:
+            continue
+        name = index.names[op]
+        command = ReplaceInput(f"{name}:0", (None, *shape[1:]), fix=True)
+        try:
+            stale = context.plan(ReplaceInput(f"{name}:0", (None, *shape[1:]))).constants
+        except GraphEditError as refusal:
+            yield Finding(
+                "batch-size",
+                "warning",
+                f"Placeholder {name!r} takes batches of {shape[0]} only, and {refusal.in_words}",
+                (name, *refusal.ops),
+            )
+            continue
+        constants = tuple(dict.fromkeys(constant.op for constant in stale))
+        baked = f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}" if constants else ""
+        yield Finding(
+            "batch-size",
+            "warning",
+            f"Placeholder {name!r} takes batches of {shape[0]} only{baked}.",
+            (name, *constants),
+            context.fix(command),
+        )
+
+
+@rule("unknown-shape")
+def unknown_shape(context: LintContext) -> Iterator[Finding]:
+    """Placeholders of which not even the rank is known: converters refuse them.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    index = context.index
+    for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__):
+        if context.needed_mask[op] and index.shape(op, 0) is None:
+            name = index.names[op]
+            yield Finding(
+                "unknown-shape",
+                "warning",
+                f"Placeholder {name!r} has no shape; give it one: editor.replace_input({name!r}, shape=[...]).",
+                (name,),
+            )
+
+
+@rule("signature-ends", "error")
+def signature_ends(context: LintContext) -> Iterator[Finding]:
+    """Signatures that name a tensor twice, or an input that none of their outputs needs.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    index = context.index
+    for signature in context.signatures:
+        outputs = [tensor for _, tensor in signature.outputs]
+        needed = set(context.names(_needed_ops(context, outputs)))
+        unused = [key for key, tensor in signature.inputs if split_tensor(tensor)[0] not in needed]
+        if unused:
+            ops = [split_tensor(tensor)[0] for key, tensor in signature.inputs if key in unused]
+            yield Finding(
+                "signature-ends",
+                "warning",
+                f"Signature {signature.name!r} takes {names_text(unused)}, which none of its outputs needs.",
+                tuple(name for name in ops if name in index.ids),
+            )
+        missing = [
+            index.names[op]
+            for op in _needed_ops(context, outputs)
+            if index.types[op] in REQUIRED_PLACEHOLDERS
+            and index.names[op] not in {split_tensor(tensor)[0] for _, tensor in signature.inputs}
+        ]
+        if missing:
+            yield Finding(
+                "signature-ends",
+                "error",
+                f"Signature {signature.name!r} needs placeholder {missing[0]!r}, which it does not take.",
+                tuple(missing),
+            )
+
+
+def _needed_ops(context: LintContext, outputs: list[str]) -> list[int]:
+    return [int(op) for op in needed_ops(context.index, (), outputs).nonzero()[0]]

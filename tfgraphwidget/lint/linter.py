@@ -1,0 +1,40 @@
+"""Runs the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+
+from tfgraphwidget.lint.finding import Finding, Report
+from tfgraphwidget.lint.rule import RULES, LintContext, check_codes
+
+_MODULES = ("inputs_and_outputs", "leftovers", "placement", "weights")
+
+
+def load_rules() -> None:
+    """Import the modules of rules, which register them."""
+    for name in _MODULES:
+        import_module(f"tfgraphwidget.lint.{name}")
+
+
+def lint(context: LintContext, only: Collection[str] = (), never: Collection[str] = ()) -> Report:
+    """Run rules on a graph.
+
+    Args:
+        context: The graph, and what rules may ask of it.
+        only: Codes of rules; () for all.
+        never: Codes of rules that do not run.
+
+    Returns:
+        What they found, errors first, then in the order of the rules.
+
+    Raises:
+        UnknownName: There is no rule of a code.
+    """
+    load_rules()
+    only, never = check_codes(only), check_codes(never)
+    findings: list[Finding] = []
+    for code, rule in RULES.items():
+        if (not only or code in only) and code not in never:
+            findings += rule.check(context)
+    return Report(tuple(sorted(findings, key=lambda finding: finding.severity != "error")))

@@ -1,0 +1,96 @@
+"""Rules about whether ops can run: known types, devices, kernels, and what converters take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfgraphwidget.edits.rewrite import Place
+from tfgraphwidget.graph import selectors
+from tfgraphwidget.lint.finding import Finding
+from tfgraphwidget.lint.rule import LintContext, rule
+from tfgraphwidget.lint.target_ops import ONNX, TFLITE
+from tfgraphwidget.naming import names_text
+
+_MOST_TYPES = 4
+
+
+@rule("unknown-ops", "error")
+def unknown_ops(context: LintContext) -> Iterator[Finding]:
+    """Ops of types that TensorFlow does not know: of a library that is not loaded.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    index = context.index
+    unknown = {kind for kind in index.kinds[0] if _is_unknown(context, kind)}
+    ops = context.of_types(unknown.__contains__)
+    if ops:
+        yield Finding(
+            "unknown-ops",
+            "error",
+            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {_types_text(sorted(unknown))}, which TensorFlow does not "
+            "know; load the library that has it: tf.load_op_library(path).",
+            context.names(ops),
+        )
+
+
+def _is_unknown(context: LintContext, kind: str) -> bool:
+    return context.index.typing.definition(kind) is None and kind not in context.index.functions
+
+
+@rule("missing-devices")
+def missing_devices(context: LintContext) -> Iterator[Finding]:
+    """Ops that are pinned to devices that are not there.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    index = context.index
+    by_device: dict[str, list[int]] = {}
+    for op, node in enumerate(index.nodes):
+        if node.device:
+            by_device.setdefault(node.device, []).append(op)
+    for device, ops in by_device.items():
+        if not context.has_device(device):
+            part = selectors.ops(index, *context.names(ops))
+            yield Finding(
+                "missing-devices",
+                "warning",
+                f"{len(ops):,} op{'s' * (len(ops) > 1)} on {device!r}, which is not available on this machine.",
+                context.names(ops),
+                context.fix(Place(part, "")),
+            )
+
+
+@rule("no-kernel", "error")
+def no_kernel(context: LintContext) -> Iterator[Finding]:
+    """Ops that the target has no kernel or no converter for.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    index = context.index
+    if context.target == "cpu":
+        ops = [op for op in range(len(index)) if context.needed_mask[op] and not context.has_kernel(op)]
+        where = "TensorFlow has no kernel for on a CPU"
+    elif context.target:
+        target_ops = TFLITE if context.target == "tflite" else ONNX
+        here = {kind for kind in index.kinds[0] if kind not in target_ops and kind not in index.functions}
+        ops = [op for op in context.of_types(here.__contains__) if context.needed_mask[op]]
+        where = "TFLite has no builtin op for" if context.target == "tflite" else "tf2onnx does not convert"
+    else:
+        return
+    if ops:
+        types = sorted({index.types[op] for op in ops})
+        way = "; SELECT_TF_OPS of the converter may take them" if context.target == "tflite" else ""
+        yield Finding(
+            "no-kernel",
+            "error",
+            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {_types_text(types)}, which {where}{way}.",
+            context.names(ops),
+        )
+
+
+def _types_text(types: list[str]) -> str:
+    more = f" and {len(types) - _MOST_TYPES} more" if len(types) > _MOST_TYPES else ""
+    return names_text(types[:_MOST_TYPES]) + more

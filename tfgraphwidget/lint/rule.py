@@ -1,0 +1,134 @@
+"""Rules: functions from a graph to findings, in one table by their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.edits import Command, Patch
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph import GraphIndex, Mask, Signature, needed_ops
+from tfgraphwidget.lint.finding import Finding, Severity
+from tfgraphwidget.naming import did_you_mean, names_text
+
+Array = npt.NDArray[np.generic]
+Target = Literal["", "cpu", "tflite", "onnx"]
+"""What the graph is to run on: "" for no check of that."""
+
+
+@dataclass(frozen=True)
+class LintContext:
+    """A graph, and what rules may ask of it.
+
+    Attributes:
+        index: The graph.
+        outputs: The tensors that it is for; () if nothing in it looks like a result.
+        signatures: Its signatures.
+        plan: Plans an edit, without applying it. Raises GraphEditError.
+        value: Gives the value of a variable or constant by the name of its op. Raises GraphEditError without one.
+        has_device: Whether there is a device of that name.
+        has_kernel: Whether this process has a kernel on the CPU for the op of that number.
+        target: What the graph is to run on.
+    """
+
+    index: GraphIndex
+    outputs: tuple[str, ...]
+    signatures: tuple[Signature, ...]
+    plan: Callable[[Command], Patch]
+    value: Callable[[str], Array]
+    has_device: Callable[[str], bool]
+    has_kernel: Callable[[int], bool]
+    target: Target = ""
+
+    @cached_property
+    def needed_mask(self) -> Mask:
+        """The ops that the outputs need, one bool per op; all of them if there are no outputs."""
+        if not self.outputs:
+            return np.ones(len(self.index), bool)
+        return needed_ops(self.index, (), self.outputs)
+
+    def names(self, ops: Iterable[int]) -> tuple[str, ...]:
+        """The names of ops by their numbers, in graph order."""
+        return tuple(self.index.names[op] for op in sorted(ops))
+
+    def of_types(self, types: Callable[[str], bool]) -> list[int]:
+        """The numbers of the ops whose type fulfils a predicate.
+
+        Args:
+            types: The predicate of an op type.
+        """
+        fitting = [number for number, op_type in enumerate(self.index.kinds[0]) if types(op_type)]
+        return np.flatnonzero(np.isin(self.index.kinds[1], fitting)).tolist()
+
+    def fix(self, command: Command) -> Command | None:
+        """The command if it can be applied; else None."""
+        try:
+            self.plan(command)
+        except GraphEditError:
+            return None
+        return command
+
+
+Check = Callable[[LintContext], Iterator[Finding]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+        code: Its code.
+        about: What it finds, in a sentence.
+        severity: That of its findings.
+        check: Finds them.
+    """
+
+    code: str
+    about: str
+    severity: Severity
+    check: Check
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(code: str, severity: Severity = "warning") -> Callable[[Check], Check]:
+    """Register a function as a rule; the first line of its docstring says what it finds.
+
+    Args:
+        code: The code: words with hyphens.
+        severity: The severity of its findings.
+    """
+
+    def register(check: Check) -> Check:
+        RULES[code] = Rule(code, (check.__doc__ or "").strip().splitlines()[0], severity, check)
+        return check
+
+    return register
+
+
+def check_codes(codes: Iterable[str]) -> tuple[str, ...]:
+    """Codes of rules, checked.
+
+    Args:
+        codes: Codes.
+
+    Returns:
+        The same.
+
+    Raises:
+        UnknownName: There is no rule of a code.
+    """
+    codes = (codes,) if isinstance(codes, str) else tuple(codes)
+    unknown = [code for code in codes if code not in RULES]
+    if unknown:
+        raise UnknownName(
+            f"lint: there is no rule {unknown[0]!r}; the rules are {names_text(list(RULES))}."
+            f"{did_you_mean(unknown[0], RULES)}"
+        )
+    return codes

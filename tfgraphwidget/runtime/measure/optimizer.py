@@ -1,0 +1,143 @@
+"""What TensorFlow's graph optimizer (grappler) makes of a graph, pass by pass; the graph itself stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import CONSTANTS, Difference, GraphIndex
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
+from tfgraphwidget.runtime.measure.probe import format_table
+from tfgraphwidget.sources import wrap_tf_errors
+from tfgraphwidget.tensorflow_modules import tf, v1
+from tfgraphwidget.tf_internals import optimize_graph
+from tfgraphwidget.tf_types import GraphDef, NodeDef
+
+PASSES = (
+    *("function", "common_subgraph_elimination", "constfold", "shape", "arithmetic", "dependency"),
+    *("loop", "remap", "pruning"),
+)
+"""The passes of the optimizer, in its order."""
+# Ops are fused where it is known that they run on the CPU; a session places them before it optimizes.
+_CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+@dataclass(frozen=True)
+class OptimizerPass:
+    """What one pass did, as names of ops.
+
+    Attributes:
+        name: The pass, as `RewriterConfig` calls it.
+        ops: How many ops the graph had before and after.
+        folded: Ops that became constants.
+        fused: Ops of the new graph that do the work of several.
+        removed: Ops that are gone.
+        added: Ops that came, other than fused ones.
+        changed: Ops that are changed otherwise.
+    """
+
+    name: str
+    ops: tuple[int, int]
+    folded: tuple[str, ...] = ()
+    fused: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def row(self) -> tuple[str, ...]:
+        """Return the name and the counts, as text."""
+        counts = (self.folded, self.fused, self.removed, self.added, self.changed)
+        return self.name, f"{self.ops[0]:,} → {self.ops[1]:,}", *(f"{len(names):,}" for names in counts)
+
+
+@dataclass(frozen=True, repr=False)
+class OptimizedGraph:
+    """A graph as TensorFlow's optimizer leaves it, beside the graph that it is of; it prints as a table of passes.
+
+    Attributes:
+        editor: An editor of the optimized graph. It is a graph of its own: editing it never changes the other.
+        passes: What each pass did.
+        difference: What differs between the graph and the optimized one.
+        pairs: The op of the optimized graph for each op that is still there, by name.
+    """
+
+    editor: Any
+    passes: tuple[OptimizerPass, ...]
+    difference: Difference
+    pairs: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        head = ("pass", "ops", "folded", "fused", "removed", "added", "changed")
+        return format_table([head, *(each.row() for each in self.passes)])
+
+
+@wrap_tf_errors("optimize the graph")
+def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple[OptimizerPass, ...]]:
+    """Run the optimizer pass by pass on a copy of a graph.
+
+    Args:
+        index: The graph.
+        outputs: The ops or tensors that it is for; they keep their names.
+
+    Returns:
+        The optimized graph, and what each pass did.
+
+    Raises:
+        GraphEditError: TensorFlow cannot read or optimize the graph.
+    """
+    ends = [split_tensor(name)[0] for name in outputs]
+    graph: Any = v1.GraphDef(node=index.nodes)
+    graph.versions.producer = tf.version.GRAPH_DEF_VERSION
+    functions = called_definitions(index, index.nodes)
+    graph.library.function.extend(functions[name] for name in sorted(functions))
+    passes: list[OptimizerPass] = []
+    for name in PASSES:
+        after = _run_pass(name, graph, ends)
+        if missing := [end for end in ends if end not in {node.name for node in after.node}]:
+            raise GraphEditError(f"optimized: pass {name!r} of TensorFlow's optimizer lost {missing[0]!r}.", missing)
+        passes.append(_describe(name, graph, after))
+        graph = after
+    return graph, tuple(passes)
+
+
+def _run_pass(name: str, graph: GraphDef, ends: Sequence[str]) -> Any:
+    config = v1.ConfigProto()
+    options = config.graph_options.rewrite_options
+    options.optimizers.append(name)
+    options.min_graph_nodes = -1
+    options.meta_optimizer_iterations = options.ONE
+    meta_graph = v1.MetaGraphDef(graph_def=graph)
+    meta_graph.collection_def["train_op"].node_list.value.extend(ends)
+    for node in meta_graph.graph_def.node:
+        node.device = node.device or _CPU
+    after = optimize_graph(config, meta_graph)
+    for node in after.node:
+        node.device = "" if node.device == _CPU else node.device
+    return after
+
+
+def _describe(name: str, before: Any, after: Any) -> OptimizerPass:
+    old, new = ({node.name: node for node in graph.node} for graph in (before, after))
+    both = [op for op in old if op in new and not _is_same(old[op], new[op])]
+    folded = [op for op in both if new[op].op in CONSTANTS and old[op].op not in CONSTANTS]
+    fused = [op for op in new if new[op].op.startswith("_Fused") and (op not in old or old[op].op != new[op].op)]
+    apart = {*folded, *fused}
+    return OptimizerPass(
+        name,
+        (len(old), len(new)),
+        tuple(folded),
+        tuple(fused),
+        tuple(op for op in old if op not in new),
+        tuple(op for op in new if op not in old and op not in apart),
+        tuple(op for op in both if op not in apart),
+    )
+
+
+def _is_same(before: NodeDef, after: NodeDef) -> bool:
+    if before.op != after.op or before.input[:] != after.input[:]:
+        return False
+    keys = [key for key in {*before.attr, *after.attr} if key[:1] != "_"]
+    return all((key in before.attr) == (key in after.attr) and before.attr[key] == after.attr[key] for key in keys)

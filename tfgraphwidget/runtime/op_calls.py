@@ -1,0 +1,389 @@
+"""Op types called on tensors, as NodeDefs: what TensorFlow would make of the same calls, made without it.
+
+`trace_op_type` gives None for all that only TensorFlow knows: the caller then asks TensorFlow, if it is installed
+(tests/runtime/test_op_calls.py compares the two).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.edits import TracedFunction
+from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.graph import HANDLE_DTYPES, GraphIndex, Shape, build
+from tfgraphwidget.graph.patterns import Replacement
+from tfgraphwidget.naming import as_input, did_you_mean, free_name
+from tfgraphwidget.sources import (
+    ADAPTED,
+    GraphDefLibrary,
+    NodeBody,
+    ShapeMismatch,
+    argument_names,
+    call_arguments,
+    check_parameters,
+    definition_of,
+    dtype_name,
+    output_shapes,
+    parameters,
+    shape_proto,
+    tf_protos,
+)
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorProto
+
+_ADAPTED_NAMES = {"Transpose": "transpose"}  # the names of ops that TensorFlow's functions of one tensor make
+
+
+class _OnlyTensorFlow(Exception):
+    """TensorFlow alone knows what a call makes."""
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """An output of an op that was made."""
+
+    op: str
+    port: int
+    dtype: str
+    shape: Shape
+
+    @property
+    def name(self) -> str:
+        return f"{self.op}:{self.port}"
+
+
+def trace_op_type(
+    function: object, specs: Sequence[tuple[str, Shape]], options: Mapping[str, object]
+) -> TracedFunction | None:
+    """The ops that an op type, or the text of a replacement, makes when it is called on tensors.
+
+    Args:
+        function: The op type or the replacement.
+        specs: The dtype and static shape of each tensor.
+        options: The parameters of the op type, by name.
+
+    Returns:
+        The trace; None for a Python function, and for what only TensorFlow knows, where it is installed.
+
+    Raises:
+        GraphEditError: There is no such op type, or it cannot be called on these tensors.
+        TensorFlowMissing: Only TensorFlow knows, and it is not installed.
+    """
+    if not isinstance(function, str | Replacement):
+        return None
+    ops = _Ops()
+    inputs = [ops.placeholder(f"input_{k}", dtype, shape) for k, (dtype, shape) in enumerate(specs)]
+    try:
+        if isinstance(function, Replacement):
+            results = function.make(inputs, ops.call_of_text, ops.constant_of_text)
+        else:
+            results = _call_type(ops, function, inputs, options)
+    except _OnlyTensorFlow as reason:
+        if tf_protos.is_tensorflow_installed():
+            return None
+        raise GraphEditError(f"{function} cannot be called here: {reason}.") from None
+    outputs = [tensor for each in results for tensor in (each if isinstance(each, list) else [each])]
+    if any(tensor.dtype in HANDLE_DTYPES or not tensor.dtype for tensor in ops.tensors()):
+        return None if tf_protos.is_tensorflow_installed() else _refuse_state(function)
+    return TracedFunction(ops.index(), tuple(each.op for each in inputs), tuple(each.name for each in outputs))
+
+
+def _refuse_state(function: object) -> TracedFunction:
+    raise TensorFlowMissing(
+        f"A call of {function} makes state and needs TensorFlow, which is not installed: "
+        "run pip install 'tfgraphwidget[tensorflow]'."
+    )
+
+
+def _call_type(ops: _Ops, op_type: str, inputs: Sequence[_Tensor], options: Mapping[str, object]) -> list[Any]:
+    definition = definition_of(op_type)
+    if op_type not in ADAPTED or len(inputs) != 1:
+        names = {name: each for each, name in argument_names(op_type).items()}
+        arguments = call_arguments(op_type, inputs, options)
+        return [ops.call(definition, {names[name]: value for name, value in arguments.items()})]
+    check_parameters(op_type, parameters(op_type), options)
+    return [_call_adapted(ops, definition, inputs[0], options)]
+
+
+def _call_adapted(ops: _Ops, definition: OpDef, x: _Tensor, options: Mapping[str, Any]) -> Any:
+    """A call as TensorFlow's own function of that op type makes it."""
+    kind = definition.name
+    if kind == "Cast":
+        dtype = tf_protos.to_dtype_name(options["dtype"])
+        return x if dtype == x.dtype else ops.call(definition, {"x": x, "DstT": dtype})
+    if kind == "Identity":
+        return ops.call(definition, {"input": x})
+    if kind == "CheckNumerics":
+        return ops.call(definition, {"tensor": x, "message": options.get("message", "")})
+    if kind == "Reshape" and None not in options["shape"]:
+        return ops.call(definition, {"tensor": x, "shape": list(options["shape"])})
+    if kind == "Transpose" and options.get("perm") is not None:
+        return ops.call(definition, {"x": x, "perm": list(options["perm"])}, _ADAPTED_NAMES[kind])
+    raise _OnlyTensorFlow("only TensorFlow knows the ops that it makes")
+
+
+class _Ops:
+    """The ops that are made."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, NodeDef] = {}
+        self._outputs: dict[str, list[_Tensor]] = {}
+        self._used: set[str] = set()
+
+    def tensors(self) -> list[_Tensor]:
+        return [tensor for tensors in self._outputs.values() for tensor in tensors]
+
+    def index(self) -> GraphIndex:
+        """The graph of the ops."""
+        body = NodeBody(list(self._nodes.values()), GraphDefLibrary.of(tf_protos.GraphDef()))
+        shapes = {(tensor.op, tensor.port): tensor.shape for tensor in self.tensors()}
+        return build(body.nodes(), {}, (), typing=body.typing.with_shapes(shapes), extras=body)
+
+    def placeholder(self, name: str, dtype: str, shape: Shape) -> _Tensor:
+        """A tensor that the function is called on."""
+        if not dtype:
+            raise GraphEditError(
+                "The dtype of a tensor that is passed to the function is unknown; choose another tensor."
+            )
+        node = tf_protos.NodeDef(name=name, op="Placeholder")
+        node.attr["dtype"].type = _number(dtype.removesuffix("_ref"))
+        node.attr["shape"].shape.CopyFrom(shape_proto(shape))
+        return self._add(node, [(dtype.removesuffix("_ref"), shape)])[0]
+
+    def constant(self, value: object, dtype: str, name: str) -> _Tensor:
+        """A Const."""
+        try:
+            tensor = tf_protos.tensor_of(value, dtype)
+        except (TypeError, ValueError, OverflowError):
+            tensor = None
+        if tensor is None:
+            raise _OnlyTensorFlow(f"{value!r} is not a value of {dtype}")
+        node = tf_protos.NodeDef(name=self._free(name), op="Const")
+        node.attr["dtype"].type = tensor.dtype
+        node.attr["value"].tensor.CopyFrom(tensor)
+        return self._add(node, [(dtype, _shape_of(tensor))])[0]
+
+    def constant_of_text(self, value: Any, others: Sequence[_Tensor]) -> _Tensor:
+        """A number of a replacement, of the dtype of the other inputs if they have one that can hold it."""
+        array = np.asarray(value)
+        dtype = _natural(array)
+        if array.dtype.kind in "if" and others:
+            kind = tf_protos.numpy_dtype(others[0].dtype).kind if others[0].dtype not in HANDLE_DTYPES else ""
+            if kind in "fcV" or (kind in "iu" and array.dtype.kind == "i"):
+                dtype = others[0].dtype
+        return self.constant(value, dtype, "Const")
+
+    def call_of_text(self, op_type: str, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+        """An op of a replacement: its inputs in order, and attributes by the names of its OpDef."""
+        definition = definition_of(op_type)
+        return self.call(definition, input_arguments(definition, tensors, attributes))
+
+    def call(self, definition: OpDef, arguments: Mapping[str, Any], name: str = "") -> Any:
+        """An op of this type: its output, or a list of its outputs.
+
+        Args:
+            definition: Its OpDef.
+            arguments: Its inputs and attributes, by their names there.
+            name: Its name; "" for the op type.
+        """
+        node = tf_protos.NodeDef(name=self._free(name or definition.name), op=definition.name)
+        read: list[_Tensor] = []
+        for arg in definition.input_arg:
+            self._read(node, definition, arg, arguments[arg.name], read)
+        for attr in definition.attr:
+            if attr.name not in node.attr:
+                node.attr[attr.name].CopyFrom(_attribute(attr, arguments.get(attr.name)))
+            _check_allowed(attr, node.attr[attr.name])
+        node.input.extend(as_input(tensor.op, tensor.port) for tensor in read)
+        body = NodeBody([node], GraphDefLibrary.of(tf_protos.GraphDef()))
+        dtypes = body.typing.dtypes(node)
+        try:
+            shapes = output_shapes(
+                node, definition, [tensor.shape for tensor in read], [self._nodes[tensor.op] for tensor in read]
+            )
+        except ShapeMismatch as mismatch:
+            raise _OnlyTensorFlow(str(mismatch)) from None
+        if shapes is None:
+            if tf_protos.is_tensorflow_installed():
+                raise _OnlyTensorFlow("its shapes follow by TensorFlow")
+            shapes = (None,) * len(dtypes)
+        outputs = self._add(node, list(zip(dtypes, shapes, strict=True)))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _read(self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, value: Any, read: list[_Tensor]) -> None:
+        """Let a node read the tensors, or constants, of one input argument."""
+        is_list = bool(arg.number_attr or arg.type_list_attr)
+        values = list(value) if is_list else [value]
+        tensors: list[_Tensor] = []
+        for k, each in enumerate(values):
+            if not isinstance(each, _Tensor):
+                dtype = self._dtype_of(node, definition, arg, values, each)
+                each = self.constant(each, dtype, f"{node.name}/{arg.name}{f'_{k}' if is_list else ''}")  # noqa: PLW2901
+            tensors.append(each)
+            if arg.type_attr:
+                present = node.attr[arg.type_attr].type if arg.type_attr in node.attr else 0
+                if present and present != _number(each.dtype):
+                    raise _OnlyTensorFlow(f"input {arg.name!r} cannot be {each.dtype} beside {dtype_name(present)}")
+                node.attr[arg.type_attr].type = _number(each.dtype)
+            elif arg.type and arg.type != _number(each.dtype):
+                raise _OnlyTensorFlow(f"input {arg.name!r} is of {dtype_name(arg.type)}, and cannot be {each.dtype}")
+        if arg.number_attr:
+            node.attr[arg.number_attr].i = len(tensors)
+        if arg.type_list_attr:
+            node.attr[arg.type_list_attr].list.type.extend(_number(each.dtype) for each in tensors)
+        read += tensors
+
+    def _dtype_of(
+        self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, values: Sequence[Any], value: object
+    ) -> str:
+        """The dtype of a constant that is given for an input."""
+        if arg.type:
+            return dtype_name(arg.type)
+        if arg.type_attr and arg.type_attr in node.attr:
+            return dtype_name(node.attr[arg.type_attr].type)
+        tensor = next((each for each in values if isinstance(each, _Tensor)), None)
+        if tensor is not None and not arg.type_list_attr:
+            return tensor.dtype
+        attr = next((each for each in definition.attr if each.name == arg.type_attr), None)
+        default = dtype_name(attr.default_value.type) if attr is not None and attr.HasField("default_value") else ""
+        natural = _natural(np.asarray(value))
+        if default and natural[:3] != default[:3]:
+            raise _OnlyTensorFlow(f"input {arg.name!r} is of {default}")
+        return default or natural
+
+    def _add(self, node: NodeDef, outputs: Sequence[tuple[str, Shape]]) -> list[_Tensor]:
+        self._nodes[node.name] = node
+        self._used.add(node.name.lower())
+        self._outputs[node.name] = [_Tensor(node.name, k, *each) for k, each in enumerate(outputs)]
+        return self._outputs[node.name]
+
+    def _free(self, name: str) -> str:
+        name = free_name(name, self._used)
+        self._used.add(name.lower())
+        return name
+
+
+def input_arguments(definition: OpDef, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef.
+
+    Args:
+        definition: The OpDef.
+        tensors: What its inputs read; where one of them is a list, it takes all that are left.
+        attributes: Attributes by name; those that follow from inputs are left out.
+
+    Raises:
+        GraphEditError: It takes another number of inputs, or has no such attribute.
+    """
+    inputs = definition.input_arg
+    lists = [each.name for each in inputs if each.number_attr or each.type_list_attr]
+    rest = len(tensors) - len(inputs) + 1
+    if rest < 0 if len(lists) == 1 else len(tensors) != len(inputs) or lists:
+        raise GraphEditError(
+            f"{definition.name} takes {len(inputs)} inputs, and the replacement gives it {len(tensors)}; write one for "
+            "each."
+        )
+    remaining = list(tensors)
+    arguments: dict[str, Any] = {
+        each.name: [remaining.pop(0) for _ in range(rest)] if each.name in lists else remaining.pop(0)
+        for each in inputs
+    }
+    names = [attr.name for attr in definition.attr]
+    for name in attributes:
+        if name not in names:
+            raise GraphEditError(f"{definition.name} has no attribute {name!r}.{did_you_mean(name, names)}")
+    inferred = {name for each in inputs for name in (each.type_attr, each.number_attr, each.type_list_attr)}
+    options = {name: value for name, value in attributes.items() if name not in inferred}
+    return arguments | {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+
+
+def _natural(array: np.ndarray[Any, Any]) -> str:
+    """The dtype that TensorFlow gives to Python's numbers."""
+    return {"i": "int32", "f": "float32", "b": "bool", "c": "complex128", "U": "string", "S": "string"}.get(
+        array.dtype.kind, ""
+    )
+
+
+def _shape_of(tensor: TensorProto) -> Shape:
+    return tuple(dimension.size for dimension in tensor.tensor_shape.dim)
+
+
+def _number(dtype: str) -> Any:
+    return next((number for number, name in tf_protos.dtype_names().items() if name == dtype), 0)
+
+
+def _attribute(attr: OpDef.AttrDef, value: Any) -> AttrValue:
+    """The value of an attribute as its message."""
+    if value is None:
+        if not attr.HasField("default_value"):
+            raise _OnlyTensorFlow(f"attribute {attr.name!r} has no value")
+        return attr.default_value
+    message = tf_protos.AttrValue()
+    kind = attr.type.removeprefix("list(").removesuffix(")")
+    if kind not in _SETTERS:
+        raise _OnlyTensorFlow(f"attribute {attr.name!r} is a {attr.type}")
+    try:
+        if not attr.type.startswith("list("):
+            _SETTERS[kind](message, value)
+            return message
+        message.list.SetInParent()
+        for item in value:
+            each = tf_protos.AttrValue()
+            _SETTERS[kind](each, item)
+            field = {"string": "s", "int": "i", "float": "f", "bool": "b", "type": "type", "shape": "shape"}[kind]
+            getattr(message.list, field).append(getattr(each, field))
+    except (TypeError, ValueError):
+        raise _OnlyTensorFlow(f"attribute {attr.name!r} cannot be {value!r}") from None
+    return message
+
+
+def _set_shape(message: AttrValue, value: Any) -> None:
+    message.shape.CopyFrom(shape_proto(None if value is None else tuple(value)))
+
+
+def _set_text(message: AttrValue, value: Any) -> None:
+    message.s = value.encode() if isinstance(value, str) else value
+
+
+def _set_dtype(message: AttrValue, value: Any) -> None:
+    message.type = _number(tf_protos.to_dtype_name(value))
+
+
+def _set_bool(message: AttrValue, value: Any) -> None:
+    message.b = value
+
+
+def _set_integer(message: AttrValue, value: Any) -> None:
+    message.i = value
+
+
+def _set_float(message: AttrValue, value: Any) -> None:
+    message.f = value
+
+
+_SETTERS = {
+    "bool": _set_bool,
+    "float": _set_float,
+    "int": _set_integer,
+    "shape": _set_shape,
+    "string": _set_text,
+    "type": _set_dtype,
+}
+
+
+def _check_allowed(attr: OpDef.AttrDef, value: AttrValue) -> None:
+    """Raise _OnlyTensorFlow for a value that the attribute cannot have."""
+    allowed = attr.allowed_values.list
+    types = [value.type] if attr.type == "type" else value.list.type
+    wrong = next((each for each in types if allowed.type and each not in allowed.type), 0)
+    if wrong:
+        names = ", ".join(map(dtype_name, allowed.type))
+        raise _OnlyTensorFlow(f"it cannot be called on {dtype_name(wrong)}, only on {names}")
+    texts = [value.s] if attr.type == "string" else value.list.s
+    if allowed.s and any(text not in allowed.s for text in texts):
+        raise _OnlyTensorFlow(f"attribute {attr.name!r} is one of {', '.join(text.decode() for text in allowed.s)}")
+    count = len(value.list.i or value.list.s or value.list.type) if attr.type.startswith("list(") else value.i
+    if attr.has_minimum and count < attr.minimum:
+        raise _OnlyTensorFlow(f"attribute {attr.name!r} is at least {attr.minimum}")

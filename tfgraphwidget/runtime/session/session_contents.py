@@ -1,0 +1,97 @@
+"""What a session holds, as arrays: the values of variables, contents of hash tables and positions of iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.progress import tell
+from tfgraphwidget.runtime.session.queue_transfer import queue_sizes
+from tfgraphwidget.runtime.session.state_transfer import IteratorTransfer, TableTransfer, VariableTransfer
+from tfgraphwidget.runtime.session.stateful_ops import find_stateful_ops
+from tfgraphwidget.runtime.session.transfer_ops import TransferOps
+from tfgraphwidget.runtime.session.untransferable import Untransferable
+from tfgraphwidget.runtime.session.variable_values import check_session, error_text
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import Session
+
+_KINDS: dict[str, Any] = {"variable": VariableTransfer, "hash table": TableTransfer, "iterator": IteratorTransfer}
+
+
+@dataclass(frozen=True)
+class SessionContents:
+    """What a session holds; what has no value yet is left out.
+
+    Attributes:
+        variables: The value of each variable, by its handle op.
+        tables: The keys and the values of each hash table, by its op.
+        iterators: The position of each iterator in its dataset, as TensorFlow writes it, by its op.
+    """
+
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    iterators: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> SessionContents:
+    """Read what a session holds; only hidden ops are added to the graph.
+
+    Args:
+        session: The session.
+        graph: Its graph.
+        ops: The names of the ops whose state is read.
+
+    Raises:
+        SessionRefused: The session is closed, or something in it cannot be read; the error names it.
+    """
+    check_session(session, graph)
+    tell("Reading what the session holds")
+    stateful, transfer_ops = find_stateful_ops(graph), TransferOps(graph)
+    by_kind = {kind: [node for node in nodes if node.name in ops] for kind, nodes in stateful.by_kind.items()}
+    transfers: dict[str, Any] = {
+        kind: transfer(by_kind.pop(kind, []), transfer_ops) for kind, transfer in _KINDS.items()
+    }
+    queues = by_kind.pop("queue", [])
+    others: Any = Untransferable([node for nodes in by_kind.values() for node in nodes], transfer_ops)
+    try:
+        for transfer in (*transfers.values(), others):
+            transfer.read(session)
+        sizes = queue_sizes(queues, transfer_ops, session)
+    except tf.errors.OpError as error:
+        raise SessionRefused(f"The session cannot be read: {error_text(error)}; open a new one.") from error
+    lost = [sentence for transfer in (*transfers.values(), others) for sentence in transfer.lost]
+    lost += [f"Queue {name!r} holds {size} elements, and to read one removes it." for name, size in sizes.items()]
+    lost += [f"Op {node.name!r} in the body of a function holds a {node.op}." for node in stateful.in_functions]
+    if lost:
+        raise SessionRefused(
+            f"What the session holds cannot all be written: {lost[0].rstrip('.')}; remove the op, or open the graph "
+            "without its session: tgw.edit(graph.as_graph_def())."
+        )
+    return SessionContents(*(transfer.contents for transfer in transfers.values()))
+
+
+def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) -> None:
+    """Load what another session held into the session of a graph with ops of the same names.
+
+    Args:
+        contents: What was read.
+        session: The session.
+        graph: Its graph; ops that it does not have are passed over.
+
+    Raises:
+        SessionRefused: Something cannot be loaded.
+    """
+    there = {op.name: op.node_def for op in graph.get_operations()}
+    transfer_ops = TransferOps(graph)
+    kinds = zip(_KINDS.values(), (contents.variables, contents.tables, contents.iterators), strict=True)
+    try:
+        for transfer, values in kinds:
+            present = {name: value for name, value in values.items() if name in there}
+            if present:
+                transfer([there[name] for name in present], transfer_ops).fill(present, session)
+    except tf.errors.OpError as error:
+        raise SessionRefused(
+            f"What the session held cannot be loaded: {error_text(error)}; write the editor again."
+        ) from error

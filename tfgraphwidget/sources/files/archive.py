@@ -1,0 +1,218 @@
+"""Archives: an editor as bytes or a .tgw file, that is its graph, its edits and its values. Nothing in one is code.
+
+An archive is a zip file whose entries are not compressed:
+
+* tfgraphwidget.json, which comes first: the version of the format, and what `SavedEditor` says
+* graph.meta, the graph as a MetaGraphDef; after edits also opened.meta, the graph before them, and edits.json
+* values.index and values.data-00000-of-00001, a checkpoint with all values: those of variables, tables and captures
+* model/…, the files of a SavedModel, in place of graph.meta
+
+It is opened by unpacking it to a temporary folder, where these files are opened as any others are.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from enum import Enum
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from tfgraphwidget.errors import GraphEditError, NotAGraph
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.container import ARCHIVE_HEADER, Container, OpenOptions
+from tfgraphwidget.sources.files.opening import open_message
+from tfgraphwidget.sources.files.summary import summarize_graph
+from tfgraphwidget.sources.functions.stored_function import open_function_message
+from tfgraphwidget.sources.source import SavedEditor, Source
+
+VERSION = 1
+"""The version of the format. An archive of a newer one is refused."""
+_DAMAGED = "{} is damaged ({}); write it again with editor.save('{}') or editor.to_bytes()."
+
+
+class ArchiveEntry(str, Enum):
+    """The names of the entries behind the header."""
+
+    EDITS = "edits.json"
+    GRAPH = "graph.meta"
+    OPENED = "opened.meta"
+    VALUES = "values"
+    MODEL = "model"
+
+
+def write_archive(file: IO[bytes], header: Mapping[str, object], folder: Path, model: Path | None) -> None:
+    """Write an archive.
+
+    Args:
+        file: The open file.
+        header: What `SavedEditor` says, as JSON.
+        folder: The files to write.
+        model: The folder of a SavedModel to write beside them.
+    """
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as entries:
+        entries.writestr(ARCHIVE_HEADER, json.dumps({"version": VERSION, **header}))
+        for root, prefix in ((folder, PurePosixPath()), (model, PurePosixPath(ArchiveEntry.MODEL.value))):
+            for path in sorted(root.rglob("*")) if root is not None else ():
+                if root is not None and path.is_file():
+                    entries.write(path, str(prefix / path.relative_to(root).as_posix()))
+
+
+class _Folder:
+    """A temporary folder that lasts as long as the object."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="tfgraphwidget-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def open_archive(container: Container, options: OpenOptions) -> Source:
+    """Open an archive.
+
+    Args:
+        container: Its bytes.
+        options: What the caller chose; a signature or a checkpoint goes before those of the archive.
+
+    Raises:
+        NotAGraph: It is damaged, or of a newer version.
+    """
+    folder = _Folder()
+    header = _unpack(container, folder.path)
+    try:
+        return _open(folder.path, header, container.where, options, folder)
+    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:  # of a header that is none
+        raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
+
+
+def describe_archive(container: Container) -> list[dict[str, object]]:
+    """One summary of the graph in the archive `container`; of a SavedModel, of each of its graphs."""
+    with tempfile.TemporaryDirectory() as folder:
+        _unpack(container, Path(folder), [ArchiveEntry.GRAPH.value, f"{ArchiveEntry.MODEL.value}/saved_model.pb"])
+        if (Path(folder) / ArchiveEntry.GRAPH.value).is_file():
+            meta = container.messages.MetaGraphDef.FromString((Path(folder) / ArchiveEntry.GRAPH.value).read_bytes())
+            return [summarize_graph(meta.graph_def, meta)]
+        model = container.messages.SavedModel.FromString(
+            (Path(folder) / ArchiveEntry.MODEL.value / "saved_model.pb").read_bytes()
+        )
+        return [summarize_graph(meta.graph_def, meta) for meta in model.meta_graphs]
+
+
+def _unpack(container: Container, folder: Path, names: list[str] | None = None) -> Any:
+    """Write the entries of an archive to a folder, and return its header."""
+    try:
+        with zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive:
+            header = json.loads(archive.read(ARCHIVE_HEADER))
+            version = header["version"]
+            if version > VERSION:
+                raise NotAGraph(
+                    f"{container.where} was written by tfgraphwidget {header.get('by')} in version {version} of the "
+                    f"format, and this release reads up to {VERSION}; run pip install --upgrade tfgraphwidget."
+                )
+            for entry in archive.infolist():
+                parts = PurePosixPath(entry.filename).parts
+                if entry.compress_type != zipfile.ZIP_STORED or ".." in parts or entry.filename[:1] == "/":
+                    raise ValueError(f"entry {entry.filename[:100]!r} is none of an editor")
+                if names is None or entry.filename in names:
+                    archive.extract(entry, folder)
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError, NotImplementedError) as error:
+        raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
+    return header
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+
+
+def _open(root: Path, header: Any, where: str, options: OpenOptions, folder: object) -> Source:
+    checkpoint = (
+        str(root / ArchiveEntry.VALUES.value) if (root / f"{ArchiveEntry.VALUES.value}.index").is_file() else None
+    )
+    chosen = replace(
+        options,
+        checkpoint=options.checkpoint if options.checkpoint is not None else checkpoint,
+        tags=options.tags if options.tags is not None else header.get("tags"),
+    )
+    stored = None if checkpoint is None else Checkpoint(checkpoint)
+    open_graph: Callable[[str], Source]
+    if header["kind"] == "function":
+        open_graph = partial(_open_function, root, header, stored)
+    elif header["kind"] == "model":
+        open_graph = lambda _: _open_model(  # noqa: E731
+            root / ArchiveEntry.MODEL.value, where, chosen, header.get("signature")
+        )
+    else:
+        open_graph = partial(_open_graph, root, where, chosen, header.get("signature"))
+    is_edited = (root / ArchiveEntry.EDITS.value).is_file()
+    source = open_graph(
+        ArchiveEntry.OPENED.value if (root / ArchiveEntry.OPENED.value).is_file() else ArchiveEntry.GRAPH.value
+    )
+    source.title = str(header["title"])
+    source.notices += tuple(header.get("notices", ()))
+    source.saved_editor = SavedEditor(
+        edits=json.loads((root / ArchiveEntry.EDITS.value).read_bytes()) if is_edited else (),
+        expected={name: (kind, tuple(inputs)) for name, (kind, inputs) in header["expected"].items()},
+        path=tuple(header["path"]),
+        boundary=(tuple(header["inputs"]), tuple(header["outputs"])),
+        selected=tuple(header["selected"]),
+        values=_readers(stored, header["variables"]),
+        tables={op: partial(_pair, stored, pair) for op, pair in header["tables"].items()},
+        iterators=_readers(stored, header["iterators"]),
+        current=partial(_open_current, open_graph, source.title)
+        if (root / ArchiveEntry.OPENED.value).is_file()
+        else None,
+        folder=folder,
+    )
+    return source
+
+
+def _open_current(open_graph: Callable[[str], Source], title: str) -> Source:
+    source = open_graph(ArchiveEntry.GRAPH.value)
+    source.title = title
+    return source
+
+
+def _meta_graph(file: Path) -> Any:
+    try:
+        return tf_protos.MetaGraphDef.FromString(file.read_bytes())
+    except Exception as error:  # protobuf's own exception has no public name
+        raise ValueError(f"{file.name} is no MetaGraphDef") from error
+
+
+def _open_graph(root: Path, where: str, options: OpenOptions, signature: str | None, file: str) -> Source:
+    meta = _meta_graph(root / file)
+    if options.signature is None and signature in meta.signature_def:  # edits may have removed it
+        options = replace(options, signature=signature)
+    return open_message(meta, "", where, replace(options, tags=None))
+
+
+def _open_model(folder: Path, where: str, options: OpenOptions, signature: str | None) -> Source:
+    if options.signature is None:
+        options = replace(options, signature=signature)
+    model = tf_protos.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    return open_message(model, "", where, options, folder)
+
+
+def _open_function(root: Path, header: Any, stored: Checkpoint | None, file: str) -> Source:
+    return open_function_message(_meta_graph(root / file), header["function"], stored)
+
+
+def _readers(stored: Checkpoint | None, keys: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
+    return {op: partial(_value, stored, key) for op, key in keys.items()}
+
+
+def _value(stored: Checkpoint | None, key: str) -> Any:
+    if stored is None or key not in stored.shapes:
+        raise GraphEditError(f"The values of this editor lack {key!r}; write it again with editor.to_bytes().")
+    return stored.value(key)
+
+
+def _pair(stored: Checkpoint | None, pair: tuple[str, str]) -> tuple[Any, Any]:
+    return _value(stored, pair[0]), _value(stored, pair[1])

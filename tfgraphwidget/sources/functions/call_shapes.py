@@ -1,0 +1,107 @@
+"""Static shapes of the results of a function that an op calls, by our own shape functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tfgraphwidget.graph import FUNCTION_CALLS, Shape
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sources.functions.library import function_nodes
+from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_name
+from tfgraphwidget.sources.inference.shape_functions import ShapeMismatch, shape_proto
+from tfgraphwidget.sources.inference.shapes import UNKNOWN, DerivedShapes
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
+
+_DEEPEST = 20  # calls in calls
+
+
+def call_shapes(
+    call: NodeDef,
+    shapes: Sequence[Shape],
+    sources: Sequence[NodeDef | None],
+    function: Callable[[str], FunctionDef],
+    depth: int = 0,
+) -> tuple[Shape, ...] | None:
+    """The static shapes of the results of a call; None if they do not follow from our own shape functions.
+
+    Args:
+        call: The op that calls the function.
+        shapes: The static shapes of the tensors that it reads.
+        sources: The ops that it reads them of.
+        function: Finds a FunctionDef by its name; KeyError when there is none.
+        depth: How many calls this one is in.
+
+    Raises:
+        ShapeMismatch: An op of the function cannot take the tensors.
+    """
+    try:
+        definition = function(call.attr["f"].func.name)
+    except KeyError:
+        return None
+    arguments = definition.signature.input_arg
+    if depth > _DEEPEST or len(arguments) != len(shapes):
+        return None
+    body = function_nodes(definition, OpTypes(function), call.attr)
+    nodes = {node.name: node for node in body.nodes}
+    for argument, shape, source in zip(body.arguments, shapes, sources, strict=True):
+        if source is not None and source.op == "VarHandleOp":
+            nodes[argument] = source
+        else:
+            nodes[argument].attr["shape"].shape.CopyFrom(shape_proto(shape))
+    inside = _BodyShapes(nodes, function, depth)
+    results = [inside.shape(*_port(body.returns[arg.name])) for arg in definition.signature.output_arg]
+    if inside.mismatch is not None:
+        raise inside.mismatch
+    return None if UNKNOWN in results else tuple(shape for shape in results if shape != UNKNOWN)
+
+
+def check_arguments(call: NodeDef, dtypes: Sequence[str], function: Callable[[str], FunctionDef]) -> None:
+    """Check the dtypes of what a call passes to its function.
+
+    Args:
+        call: The op that calls the function.
+        dtypes: The dtypes of the tensors that it reads.
+        function: Finds a FunctionDef by its name; KeyError when there is none.
+
+    Raises:
+        ShapeMismatch: The function takes another dtype.
+    """
+    try:
+        arguments = function(call.attr["f"].func.name).signature.input_arg
+    except KeyError:
+        return
+    for k, (argument, dtype) in enumerate(zip(arguments, dtypes, strict=False)):
+        wanted = dtype_name(argument.type)
+        if wanted and dtype and wanted != dtype:
+            raise ShapeMismatch(f"argument {k} of the function, {argument.name!r}, is of {wanted}, not {dtype}")
+
+
+def _port(tensor: str) -> tuple[str, int]:
+    op, port = split_tensor(tensor)
+    return op, port or 0
+
+
+class _BodyShapes(DerivedShapes):
+    """The shapes in a function's body; those that its NodeDefs store are of other arguments."""
+
+    def __init__(self, nodes: dict[str, NodeDef], function: Callable[[str], FunctionDef], depth: int) -> None:
+        super().__init__(nodes, OpTypes(function).definition)
+        self._function, self._depth = function, depth
+        self.mismatch: ShapeMismatch | None = None
+
+    def _follows(self, node: NodeDef) -> bool:
+        return node.op in FUNCTION_CALLS or super()._follows(node)
+
+    def _has_stored(self, node: NodeDef) -> bool:  # noqa: ARG002
+        return False
+
+    def _infer(
+        self, node: NodeDef, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
+    ) -> tuple[Shape, ...] | None:
+        try:
+            if node.op in FUNCTION_CALLS:
+                return call_shapes(node, shapes, sources, self._function, self._depth + 1)
+            return super()._infer(node, shapes, sources)
+        except ShapeMismatch as mismatch:
+            self.mismatch = mismatch
+            raise

@@ -1,0 +1,157 @@
+"""A function that was written to a file: its graph, what it captured and how it is called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.functions.call_structure import CallStructure
+from tfgraphwidget.sources.live.shapes import dimensions, static_shape
+from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
+from tfgraphwidget.sources.source import Source
+from tfgraphwidget.sources.variables import read_collections
+from tfgraphwidget.tensorflow_modules import installed_folder, tf
+from tfgraphwidget.tf_types import MetaGraphDef
+
+_PLAIN = (bool, int, float, str)
+_TENSOR = {"tensor": None}
+
+
+class NotStorable(Exception):
+    """A structure that no file can hold; says in a few words what it is."""
+
+
+class FileCaptures:
+    """Variables and tensors of a function, made of values in a checkpoint when they are first used.
+
+    Args:
+        kinds: For each op that stands for state: the key of its value, and of a variable its name and how it is used.
+        values: The checkpoint.
+    """
+
+    def __init__(self, kinds: Mapping[str, Mapping[str, Any]], values: Checkpoint | None) -> None:
+        self._kinds, self._values = kinds, values
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The ops that stand for state."""
+        return frozenset(self._kinds)
+
+    def live(self) -> Mapping[str, Any]:
+        """The variables and tensors, by op; the same at each call."""
+        return self._live
+
+    @cached_property
+    def _live(self) -> dict[str, Any]:
+        with tf.init_scope():
+            return {op: self._make(kind) for op, kind in self._kinds.items()}
+
+    def _make(self, kind: Mapping[str, Any]) -> Any:
+        if self._values is None:
+            raise ValueError("the function's values are missing")
+        value = tf.constant(self._values.value(kind["key"]))
+        if "name" not in kind:
+            return value
+        return tf.Variable(
+            value,
+            trainable=kind["trainable"],
+            name=kind["name"],
+            shape=tf.TensorShape(kind["shape"]),
+            synchronization=tf.VariableSynchronization(kind["synchronization"]),
+            aggregation=tf.VariableAggregation(kind["aggregation"]),
+        )
+
+
+def open_function_message(meta: MetaGraphDef, function: Mapping[str, Any], values: Checkpoint | None) -> Source:
+    """Open a function's graph.
+
+    Args:
+        meta: Its ops, its library and its variables.
+        function: Its arguments, returns, captures and structure; see `editor.archive`.
+        values: The checkpoint with the values of its captures.
+    """
+    nodes = validate_nodes(meta.graph_def.node, "This function")
+    body = NodeBody(
+        nodes,
+        GraphDefLibrary.of(meta.graph_def),
+        read_collections(meta, {node.name for node in nodes}),
+        arguments=tuple(function["arguments"]),
+        returns=dict(function["returns"]),
+    )
+    return Source(
+        "",
+        body,
+        refusal=(
+            "This is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
+            "what needs a session save that: tf.saved_model.save(editor.module(), path)."
+        ),
+        structure=_read_structure(function["structure"]) if installed_folder() else None,
+        captures=FileCaptures(function["captures"], values),
+    )
+
+
+def write_structure(structure: CallStructure) -> Any:
+    """How a function is called, as JSON.
+
+    Args:
+        structure: The structure.
+
+    Raises:
+        NotStorable: It has objects of Python.
+    """
+    return {
+        "parameters": [
+            {
+                "name": parameter.name,
+                "kind": parameter.kind.name,
+                "spec": _write_spec(structure.specs[parameter.name]),
+                **({} if parameter.default is parameter.empty else {"default": _write_spec(parameter.default)}),
+            }
+            for parameter in structure.parameters
+        ],
+        "results": _write_spec(structure.results, anything=True),
+    }
+
+
+def _write_spec(value: Any, *, anything: bool = False) -> Any:
+    """A nested structure of TensorSpecs and plain values; `anything`: any tensor is one of any shape."""
+    if isinstance(value, tf.TensorSpec) or (isinstance(value, tf.Tensor) and not hasattr(value, "numpy")):
+        if anything:
+            return _TENSOR
+        return {"spec": [dimensions(value.shape), value.dtype.name, getattr(value, "name", None)]}
+    if value is None or type(value) in _PLAIN:
+        return {"value": value}
+    if type(value) in (tuple, list):
+        return {type(value).__name__: [_write_spec(each, anything=anything) for each in value]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": [[key, _write_spec(each, anything=anything)] for key, each in value.items()]}
+    raise NotStorable(f"a {type(value).__name__}")
+
+
+def _read_structure(data: Any) -> CallStructure | None:
+    if data is None:
+        return None
+    parameters, specs = [], {}
+    for each in data["parameters"]:
+        default = _read_spec(each["default"]) if "default" in each else inspect.Parameter.empty
+        kind: Any = getattr(inspect.Parameter, each["kind"])
+        parameters.append(inspect.Parameter(each["name"], kind, default=default))
+        specs[each["name"]] = _read_spec(each["spec"])
+    return CallStructure(tuple(parameters), specs, _read_spec(data["results"]))
+
+
+def _read_spec(data: Any) -> Any:
+    ((kind, value),) = data.items()
+    if kind == "tensor":
+        return tf.TensorSpec(static_shape(None))
+    if kind == "spec":
+        shape, dtype, name = value
+        return tf.TensorSpec(shape, tf.as_dtype(dtype), name)
+    if kind == "dict":
+        return {key: _read_spec(each) for key, each in value}
+    if kind in ("tuple", "list"):
+        return (tuple if kind == "tuple" else list)(map(_read_spec, value))
+    return value

@@ -1,0 +1,476 @@
+"""Static shapes of the most frequent op types, from the shapes of what they read, without TensorFlow.
+
+A function here says what TensorFlow's shape function says, or nothing: for other op types, and for inputs whose values
+are not constants (tests/sources/inference/test_shape_functions.py compares them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.graph import Shape
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
+
+_MOST_NUMBERS = 1024  # of a constant that shapes follow from
+
+
+_LARGEST_RANK = 254  # TensorFlow refuses a shape of more
+
+
+class ShapesUnknown(Exception):
+    """The static shapes of an op do not follow here."""
+
+
+class ShapeMismatch(Exception):
+    """An op cannot take tensors of these shapes, for the reason in the message."""
+
+
+def output_shapes(
+    node: NodeDef, definition: OpDef | None, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
+) -> tuple[Shape, ...] | None:
+    """The static shape of each output of an op; None if they do not follow here.
+
+    Args:
+        node: The NodeDef.
+        definition: Its OpDef; None for an unknown op type.
+        shapes: The static shapes of the tensors that it reads.
+        sources: The ops that it reads them of, whose values may be constants.
+
+    Raises:
+        ShapeMismatch: The op cannot take them; TensorFlow refuses it too.
+    """
+    function = _FUNCTIONS.get(node.op)
+    if function is None or definition is None:
+        return None
+    try:
+        return tuple(function(_Op(node, definition, shapes, sources)))
+    except (ShapesUnknown, LookupError, ValueError, TypeError, OverflowError):
+        return None
+
+
+def shape_from_proto(proto: TensorShapeProto) -> Shape:
+    """The shape in a TensorShapeProto; None for an unknown rank.
+
+    Args:
+        proto: The TensorShapeProto.
+    """
+    if proto.unknown_rank or len(proto.dim) > _LARGEST_RANK:
+        return None
+    return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)
+
+
+def shape_proto(shape: Shape) -> TensorShapeProto:
+    """The message of a static shape, as attributes of NodeDefs have it."""
+    message: TensorShapeProto = tf_protos.AttrValue().shape
+    if shape is None:
+        message.unknown_rank = True
+    else:
+        message.SetInParent()
+        message.dim.extend(type(message).Dim(size=-1 if size is None else size) for size in shape)
+    return message
+
+
+class _Op:
+    """What a shape function reads of an op."""
+
+    def __init__(
+        self, node: NodeDef, definition: OpDef, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
+    ) -> None:
+        self.node, self.shapes, self.sources, self._definition = node, shapes, sources, definition
+
+    def attr(self, name: str) -> AttrValue:
+        if name in self.node.attr:
+            return self.node.attr[name]
+        return next(each.default_value for each in self._definition.attr if each.name == name)
+
+    def ints(self, name: str) -> list[int]:
+        return list(self.attr(name).list.i)
+
+    def text(self, name: str) -> str:
+        return bytes(self.attr(name).s).decode()
+
+    def dimensions(self, k: int, rank: int | None = None) -> tuple[int | None, ...]:
+        """The shape of an input whose rank is known."""
+        shape = self.shapes[k]
+        if shape is None or (rank is not None and len(shape) != rank):
+            raise ShapesUnknown
+        return shape
+
+    def value(self, k: int) -> np.ndarray[Any, Any]:
+        """The numbers of an input that is a constant."""
+        source, shape = self.sources[k], self.dimensions(k)
+        if source is None or source.op != "Const" or None in shape or prod(n or 0 for n in shape) > _MOST_NUMBERS:
+            raise ShapesUnknown
+        value = tf_protos.array_of(source.attr["value"].tensor)
+        if value.dtype.kind not in "iu":
+            raise ShapesUnknown
+        return value
+
+    def axis(self, k: int, rank: int) -> int:
+        """A constant axis."""
+        return _axis(int(self.value(k)), rank)
+
+
+def _axis(axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise ShapesUnknown
+    return axis % rank
+
+
+def _same(op: _Op) -> list[Shape]:
+    return [op.shapes[0]]
+
+
+def _with_rank(rank: int) -> Callable[[_Op], list[Shape]]:
+    def same(op: _Op) -> list[Shape]:
+        if len(op.dimensions(0)) < rank:
+            raise ShapesUnknown
+        return [op.shapes[0]]
+
+    return same
+
+
+def _dimension(a: int | None, b: int | None) -> int | None:
+    """The size of two dimensions that are equal."""
+    if a is not None and b is not None and a != b:
+        raise ShapeMismatch(f"dimensions must be equal, but are {a} and {b}")
+    return b if a is None else a
+
+
+def _merge(a: Shape, b: Shape) -> Shape:
+    if a is None or b is None:
+        return b if a is None else a
+    if len(a) != len(b):
+        raise ShapeMismatch(f"shapes must be of equal rank, but are {len(a)} and {len(b)}")
+    return tuple(_dimension(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _broadcast_dimension(a: int | None, b: int | None) -> int | None:
+    if a is not None and b is not None:
+        if a != b and 1 not in (a, b):
+            raise ShapeMismatch(f"dimensions must be equal, but are {a} and {b}")
+        return b if a == 1 else a
+    one = b if a is None else a
+    return one if one is not None and one > 1 else None
+
+
+def _broadcast_shapes(a: Shape, b: Shape) -> Shape:
+    if a is None or b is None:
+        return None
+    rank = max(len(a), len(b))
+    pairs = zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)
+    return tuple(_broadcast_dimension(x, y) for x, y in pairs)
+
+
+def _broadcast(op: _Op) -> list[Shape]:
+    a, b = op.shapes
+    return [_broadcast_shapes(a, b)]
+
+
+def _equal(op: _Op) -> list[Shape]:
+    if any(attr == "incompatible_shape_error" and not value.b for attr, value in op.node.attr.items()):
+        raise ShapesUnknown
+    return _broadcast(op)
+
+
+def _select(op: _Op) -> list[Shape]:
+    return [_broadcast_shapes(op.dimensions(0), _broadcast_shapes(op.dimensions(1), op.dimensions(2)))]
+
+
+def _add_n(op: _Op) -> list[Shape]:
+    shape = op.shapes[-1]
+    for other in reversed(op.shapes[:-1]):
+        shape = _merge(other, shape)
+    return [shape]
+
+
+def _merge_both(op: _Op) -> list[Shape]:
+    return [_merge(op.shapes[0], op.shapes[1])]
+
+
+def _bias_add(op: _Op) -> list[Shape]:
+    shape, (size,) = op.dimensions(0), op.dimensions(1, 1)
+    at = 1 if op.text("data_format") == "NCHW" else len(shape) - 1
+    if len(shape) < (3 if at == 1 and op.text("data_format") == "NCHW" else 2):
+        raise ShapesUnknown
+    return [(*shape[:at], _dimension(shape[at], size), *shape[at + 1 :])]
+
+
+def _mat_mul(op: _Op) -> list[Shape]:
+    a, b = (
+        shape[::-1] if op.attr(key).b else shape
+        for shape, key in ((_matrix(op.shapes[0]), "transpose_a"), (_matrix(op.shapes[1]), "transpose_b"))
+    )
+    _dimension(a[1], b[0])
+    return [(a[0], b[1])]
+
+
+def _matrix(shape: Shape) -> tuple[int | None, ...]:
+    if shape is not None and len(shape) != 2:
+        raise ShapeMismatch(f"shape must be rank 2 but is rank {len(shape)}")
+    return (None, None) if shape is None else shape
+
+
+def _batch_mat_mul(op: _Op) -> list[Shape]:
+    a, b = op.dimensions(0), op.dimensions(1)
+    if min(len(a), len(b)) < 2:
+        raise ShapesUnknown
+    rows, inner = a[-1:-3:-1] if op.attr("adj_x").b else a[-2:]
+    other, columns = b[-1:-3:-1] if op.attr("adj_y").b else b[-2:]
+    _dimension(inner, other)
+    batch = _broadcast_shapes(a[:-2], b[:-2])
+    assert batch is not None
+    return [(*batch, rows, columns)]
+
+
+def _window(size: int | None, window: int, stride: int, padding: str) -> int | None:
+    """The number of places of a window along a dimension."""
+    if size is None:
+        return None
+    if stride < 1 or window < 1 or padding not in ("SAME", "VALID") or (padding == "VALID" and size < window):
+        raise ShapesUnknown
+    return -(-size // stride) if padding == "SAME" else (size - window) // stride + 1
+
+
+def _spatial(op: _Op, windows: Sequence[int | None], channels: int | None) -> Shape:
+    """What a window of two dimensions gives of the first input."""
+    shape, padding = op.dimensions(0, 4), op.text("padding")
+    first = 2 if op.text("data_format") == "NCHW" else 1
+    if op.text("data_format") not in ("NHWC", "NCHW") or any(0 in (each or ()) for each in op.shapes):
+        raise ShapesUnknown
+    strides = op.ints("strides")
+    sizes: list[int | None] = []
+    for k, window in enumerate(windows):
+        size, stride = shape[first + k], strides[first + k]
+        if window is None:
+            if padding != "SAME":
+                size = None
+            sizes.append(_window(size, 1, stride, padding))
+        else:
+            sizes.append(_window(size, window, stride, padding))
+    return (shape[0], channels, *sizes) if first == 2 else (shape[0], *sizes, channels)
+
+
+def _dilate(op: _Op, filters: Sequence[int | None]) -> list[int | None]:
+    first = 2 if op.text("data_format") == "NCHW" else 1
+    dilations = op.ints("dilations") or [1] * 4
+    return [
+        None if size is None else (size - 1) * rate + 1
+        for size, rate in zip(filters[:2], dilations[first : first + 2], strict=True)
+    ]
+
+
+def _conv(op: _Op) -> list[Shape]:
+    filters = op.dimensions(1, 4)
+    depth = op.dimensions(0, 4)[1 if op.text("data_format") == "NCHW" else 3]
+    if op.ints("explicit_paddings") or (None not in (depth, filters[2]) and depth != filters[2]):
+        raise ShapesUnknown
+    return [_spatial(op, _dilate(op, filters), filters[3])]
+
+
+def _depthwise(op: _Op) -> list[Shape]:
+    filters = op.dimensions(1, 4)
+    depth = _dimension(op.dimensions(0, 4)[1 if op.text("data_format") == "NCHW" else 3], filters[2])
+    if op.ints("explicit_paddings") or depth is None or filters[3] is None:
+        raise ShapesUnknown
+    return [_spatial(op, _dilate(op, filters), depth * filters[3])]
+
+
+def _pool(op: _Op) -> list[Shape]:
+    shape = op.dimensions(0, 4)
+    first = 2 if op.text("data_format") == "NCHW" else 1
+    windows, channel = op.ints("ksize"), 1 if first == 2 else 3
+    if windows[0] != 1 or windows[channel] != 1 or op.ints("strides")[0] != 1 or op.ints("strides")[channel] != 1:
+        raise ShapesUnknown
+    return [_spatial(op, windows[first : first + 2], shape[channel])]
+
+
+def _batch_norm(op: _Op) -> list[Shape]:
+    shape, channel = op.dimensions(0, 4), 1 if op.text("data_format") == "NCHW" else 3
+    size = shape[channel]
+    for k in range(1, 5) if not op.attr("is_training").b else range(1, 3):
+        size = _dimension(size, op.dimensions(k, 1)[0])
+    normalized = (*shape[:channel], size, *shape[channel + 1 :])
+    return [normalized, *[(size,)] * 4]
+
+
+def _variable(op: _Op) -> list[Shape]:
+    handle = op.sources[0]
+    if handle is None or handle.op != "VarHandleOp":
+        raise ShapesUnknown
+    return [shape_from_proto(handle.attr["shape"].shape)]
+
+
+def _stored_shape(op: _Op) -> list[Shape]:
+    return [shape_from_proto(op.attr("shape").shape)]
+
+
+def _constant(op: _Op) -> list[Shape]:
+    return [shape_from_proto(op.attr("value").tensor.tensor_shape)]
+
+
+def _scalar(op: _Op) -> list[Shape]:  # noqa: ARG001
+    return [()]
+
+
+def _nothing(op: _Op) -> list[Shape]:  # noqa: ARG001
+    return []
+
+
+def _shape_of(op: _Op) -> list[Shape]:
+    return [(None,) if shape is None else (len(shape),) for shape in op.shapes]
+
+
+def _sizes(sizes: np.ndarray[Any, Any]) -> tuple[int | None, ...]:
+    if sizes.ndim != 1 or (sizes < -1).any():
+        raise ShapesUnknown
+    return tuple(int(size) if size >= 0 else None for size in sizes)
+
+
+def _fill(op: _Op) -> list[Shape]:
+    sizes = _sizes(op.value(0))
+    if None in sizes or any(shape != () for shape in op.shapes[1:]):
+        raise ShapesUnknown
+    return [sizes]
+
+
+def _reshape(op: _Op) -> list[Shape]:
+    sizes, shape = list(_sizes(op.value(1))), op.shapes[0]
+    if sizes.count(None) > 1:
+        raise ShapesUnknown
+    if shape is None or None in shape:
+        if shape is not None and 0 in (*shape, *sizes):
+            raise ShapesUnknown
+        products = [prod(size for size in each if size is not None) for each in (shape or (), sizes)]
+        if shape is not None and (products[0] % products[1] if None in sizes else products[1] % products[0]):
+            raise ShapesUnknown
+        return [tuple(sizes)]
+    number = prod(size for size in shape if size is not None)
+    rest = prod(size for size in sizes if size is not None)
+    if None in sizes:
+        if not rest or number % rest:
+            raise ShapesUnknown
+        sizes[sizes.index(None)] = number // rest
+    elif number != rest:
+        raise ShapeMismatch(f"a tensor of {number} elements cannot be reshaped to {list(sizes)} ({rest} elements)")
+    return [tuple(sizes)]
+
+
+def _expand(op: _Op) -> list[Shape]:
+    shape = op.dimensions(0)
+    axis = op.axis(1, len(shape) + 1)
+    return [(*shape[:axis], 1, *shape[axis:])]
+
+
+def _squeeze(op: _Op) -> list[Shape]:
+    shape = op.dimensions(0)
+    axes = {_axis(axis, len(shape)) for axis in op.ints("squeeze_dims")}
+    if (not axes and None in shape) or any(shape[axis] not in (1, None) for axis in axes):
+        raise ShapesUnknown
+    return [tuple(size for k, size in enumerate(shape) if (k not in axes if axes else size != 1))]
+
+
+def _transpose(op: _Op) -> list[Shape]:
+    shape, order = op.dimensions(0), [int(k) for k in op.value(1).reshape(-1)]
+    if sorted(k % max(len(shape), 1) for k in order) != list(range(len(shape))) or min(order, default=0) < 0:
+        raise ShapesUnknown
+    return [tuple(shape[k] for k in order)]
+
+
+def _concat(op: _Op) -> list[Shape]:
+    shapes = [op.dimensions(k) for k in range(len(op.shapes) - 1)]
+    if len(shapes) < 2:
+        raise ShapesUnknown
+    axis = op.axis(len(shapes), len(shapes[0]))
+    total: int | None = 0
+    rest: Shape = shapes[0][:axis] + shapes[0][axis + 1 :]
+    for shape in shapes:
+        rest = _merge(rest, shape[:axis] + shape[axis + 1 :])
+        size = shape[axis]
+        total = None if total is None or size is None else total + size
+    assert rest is not None
+    return [(*rest[:axis], total, *rest[axis:])]
+
+
+def _pack(op: _Op) -> list[Shape]:
+    shape: Shape = op.dimensions(0)
+    for k in range(1, len(op.shapes)):
+        shape = _merge(shape, op.dimensions(k))
+    assert shape is not None
+    axis = _axis(op.attr("axis").i, len(shape) + 1)
+    return [(*shape[:axis], len(op.shapes), *shape[axis:])]
+
+
+def _reduce(op: _Op) -> list[Shape]:
+    shape = op.dimensions(0)
+    axes = {_axis(int(axis), len(shape)) for axis in op.value(1).reshape(-1)}
+    sizes = ((1 if k in axes else size) for k, size in enumerate(shape) if k not in axes or op.attr("keep_dims").b)
+    return [tuple(sizes)]
+
+
+def _arg(op: _Op) -> list[Shape]:
+    shape = op.dimensions(0)
+    axis = op.axis(1, len(shape))
+    return [shape[:axis] + shape[axis + 1 :]]
+
+
+def _pad(op: _Op) -> list[Shape]:
+    shape, paddings = op.dimensions(0), op.value(1)
+    if paddings.shape != (len(shape), 2) or (paddings < 0).any():
+        raise ShapesUnknown
+    return [tuple(None if n is None else n + int(pair.sum()) for n, pair in zip(shape, paddings, strict=True))]
+
+
+_UNARY = (
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "CheckNumerics", "Conj", "Cos", "Cosh"),
+    *("Digamma", "Elu", "Erf", "Erfc", "Exp", "Expm1", "Floor", "Identity", "Inv", "Invert", "IsFinite", "IsInf"),
+    *("IsNan", "LeakyRelu", "Lgamma", "Log", "Log1p", "LogicalNot", "Neg", "OnesLike", "PreventGradient", "Real"),
+    *("Reciprocal", "Relu", "Relu6", "Rint", "Round", "Rsqrt", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Snapshot"),
+    *("Softplus", "Softsign", "Sqrt", "Square", "StopGradient", "Tan", "Tanh", "ZerosLike", "Cast"),
+)
+_BINARY = (
+    *("Add", "AddV2", "Atan2", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "DivNoNan", "FloorDiv", "FloorMod"),
+    *("Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mod", "Mul"),
+    *("MulNoNan", "Pow", "RealDiv", "SquaredDifference", "Sub", "TruncateDiv", "TruncateMod", "Xdivy", "Xlogy"),
+)
+_GRADIENTS = ("EluGrad", "Relu6Grad", "ReluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad")
+_REDUCTIONS = ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")
+_FUNCTIONS: Mapping[str, Callable[[_Op], Sequence[Shape]]] = {
+    **dict.fromkeys(_UNARY, _same),
+    **dict.fromkeys(_BINARY, _broadcast),
+    **dict.fromkeys(_GRADIENTS, _merge_both),
+    **dict.fromkeys(_REDUCTIONS, _reduce),
+    **dict.fromkeys(("Equal", "NotEqual"), _equal),
+    **dict.fromkeys(("Softmax", "LogSoftmax"), _with_rank(1)),
+    **dict.fromkeys(("Placeholder", "VariableV2"), _stored_shape),
+    **dict.fromkeys(("VarHandleOp", "Size", "Rank", "VarIsInitializedOp"), _scalar),
+    **dict.fromkeys(("Shape", "ShapeN"), _shape_of),
+    **dict.fromkeys(("NoOp", "AssignVariableOp"), _nothing),
+    **dict.fromkeys(("Fill", "RandomUniform", "RandomStandardNormal", "TruncatedNormal"), _fill),
+    **dict.fromkeys(("BatchMatMulV2", "BatchMatMulV3"), _batch_mat_mul),
+    **dict.fromkeys(("MaxPool", "AvgPool"), _pool),
+    **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2"), _batch_norm),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _arg),
+    **dict.fromkeys(("Pad", "PadV2", "MirrorPad"), _pad),
+    "AddN": _add_n,
+    "BiasAdd": _bias_add,
+    "ConcatV2": _concat,
+    "Const": _constant,
+    "Conv2D": _conv,
+    "DepthwiseConv2dNative": _depthwise,
+    "ExpandDims": _expand,
+    "MatMul": _mat_mul,
+    "Pack": _pack,
+    "ReadVariableOp": _variable,
+    "Reshape": _reshape,
+    "SelectV2": _select,
+    "Squeeze": _squeeze,
+    "Transpose": _transpose,
+}
+INFERRED = frozenset(_FUNCTIONS)
+"""The op types whose shapes are inferred here."""
