@@ -956,7 +956,7 @@ def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
     added = set(editor.index.names)
     editor.leave(0)
     assert editor.cost().set_index("name").loc[call, "flops"] > before
-    (shown,) = Inspector(editor).inspect(call, lambda _: None).doors
+    (shown,) = Inspector(editor).inspect(call, lambda _: None).called_functions
     assert "_edited_" in shown.function
     _, rooms = unpack_page(pack_page(page_input(editor.core)))
     assert any(set(room.head["names"]) == added for room in rooms)
