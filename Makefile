@@ -1,4 +1,4 @@
-# make demo | test | test-pure | stress | lint | bench | matrix | docs | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
+# make demo | test | test-all | test-pure | stress | lint | bench | matrix | docs | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
 SHELL := /bin/bash
 PYTHON := $(firstword $(shell for p in python3.11 python3; do $$p -c 'import sys; print(sys.executable)' 2>/dev/null; done))
 FRONT := labextension/package.json labextension/package-lock.json labextension/hatch_build.py \
@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without compiled code beside the sources, each of some hundred processes of the tests would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-pure stress lint lint-python lint-page test-page pictures bench matrix docs reference
+.PHONY: demo test test-all test-pure stress lint lint-python lint-page test-page pictures bench matrix docs reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
@@ -19,6 +19,10 @@ test: .venv/.test
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-page test-page
 	pytest --numprocesses 3 --dist loadfile --benchmark-skip
 
+# All tests, those too that take many seconds each to show on a further model, source or way what a quicker one shows.
+test-all: .venv/.test
+	pytest --numprocesses 3 --dist loadfile --benchmark-skip -m 'not bench and not interpreters'
+
 # The tests that need no TensorFlow, which cannot be imported in this run.
 test-pure: .venv/.test
 	pytest -m no_tensorflow --numprocesses 2
@@ -27,7 +31,7 @@ test-pure: .venv/.test
 N ?= 20
 SEED ?= 0
 stress: .venv/.test
-	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 tests/stress
+	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 -m 'not bench' tests/stress
 
 lint: lint-python lint-page
 

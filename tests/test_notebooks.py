@@ -18,8 +18,11 @@ from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.slow import slow_if
+
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+SLOW = {"05_target_network", "06_loops", "12_crossover"}
 SECONDS = 300  # for one cell, on a machine that is shared
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -96,7 +99,7 @@ def test_there_are_notebooks():
     assert NOTEBOOKS != []
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", slow_if(lambda path: path.stem in SLOW, NOTEBOOKS), ids=lambda path: path.stem)
 def test_notebook_runs_from_top_to_bottom(path, tmp_path, kernels_of_demo):
     # A copy: what the notebook saves stays out of the checkout.
     copies = shutil.copytree(FOLDER, tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))

@@ -56,6 +56,7 @@ def is_back(notebook: OpenNotebook, panel: Panel) -> None:
     assert panel.widget().number("ops") == notebook.kernel_eval("len(graph.get_operations())")
 
 
+@pytest.mark.slow
 def test_the_panel_says_what_died_and_brings_it_back(notebook: OpenNotebook) -> None:
     panel = open_panel(notebook)
     panel.widget()
@@ -94,6 +95,7 @@ def test_a_file_has_its_edits_again_when_its_kernel_has_died(files: Files) -> No
     shoot(files.page, "dying_3_again")
 
 
+@pytest.mark.slow
 def test_a_file_whose_kernel_is_shut_down_elsewhere_gets_another(files: Files, jupyter_server: JupyterServer) -> None:
     widget = files.open("graph.pb")
     remove(widget, "net/logits")

@@ -60,6 +60,7 @@ def restart(files: Files) -> None:
     files.page.evaluate(f"() => void {DOCUMENT}.context.sessionContext.restartKernel()")
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_being_started_has_not_ended(files: Files) -> None:
     files.open("graph.pb")
     files.page.evaluate(f"() => {DOCUMENT}.context.sessionContext.shutdown()")
@@ -104,6 +105,7 @@ def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(fil
     expect(files.news).not_to_contain_text("not done again")
 
 
+@pytest.mark.slow
 def test_save_as_closes_nothing(files: Files, folder: Path) -> None:
     widget = files.open("graph.pb")
     run(files, "docmanager:save-as")
@@ -120,6 +122,7 @@ def test_save_as_closes_nothing(files: Files, folder: Path) -> None:
     expect(files.page.locator(".jp-FileEditor")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_save_all_asks_for_what_is_changed_alone(files: Files) -> None:
     files.open("second.pb")
     remove(files.open("graph.pb"), "net/logits")
@@ -165,6 +168,7 @@ def test_what_goes_wrong_in_saving_stands_above_the_graph(files: Files) -> None:
     expect(widget.root).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(files: Files, jupyter_server: JupyterServer) -> None:
     path = write_notebook(jupyter_server, f"{files.place}/lender.ipynb", ["lent = 1"])
     files.page.evaluate(
@@ -187,6 +191,7 @@ def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(files: Files, j
     assert jupyter_server.kernel_eval(path, "1 + 1") == 2
 
 
+@pytest.mark.slow
 def test_a_renamed_file_is_saved_and_opened_again_under_its_new_name(files: Files, folder: Path) -> None:
     remove(files.open("graph.pb"), "net/logits")
     files.page.evaluate(

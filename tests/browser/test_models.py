@@ -16,6 +16,7 @@ from tests.browser.letters import drawn_texts, record_texts
 from tests.browser.server import JupyterServer
 from tests.models import NAMES, written
 from tests.odd import GRAPHS, IMAGE
+from tests.slow import slow_if
 
 pytestmark = pytest.mark.one_page
 
@@ -41,7 +42,7 @@ def opened(page: Page, server: JupyterServer, name: str, path: Path) -> Widget:
     return widget
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_if(lambda name: name not in {"inception", "dqn"}, NAMES))
 def test_a_model_is_legible_at_first_and_can_be_opened(
     page: Page, jupyter_server: JupyterServer, tmp_path: Path, name: str
 ) -> None:
@@ -97,6 +98,7 @@ def check_letters(widget: Widget) -> None:
     assert count > 50
 
 
+@pytest.mark.slow
 def test_what_no_viewer_likes_is_drawn_and_runs_nothing(
     page: Page, jupyter_server: JupyterServer, tmp_path: Path
 ) -> None:

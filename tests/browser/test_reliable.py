@@ -153,6 +153,7 @@ def test_a_restarted_kernel_leaves_the_last_picture_and_says_the_way_back(
     assert chosen_when_run_again(widget.notebook) == ["x"]
 
 
+@pytest.mark.slow
 def test_a_kernel_that_someone_else_restarted_is_missed_at_the_next_click(
     page: Page, jupyter_server: JupyterServer
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_serve
     assert widget.notebook.kernel_eval(ONCE)
 
 
+@pytest.mark.slow
 def test_two_tabs_and_two_notebooks_on_one_kernel_stay_in_step(page: Page, jupyter_server: JupyterServer) -> None:
     first = shown(page, jupyter_server, "tabs")
     page.keyboard.press("Control+s")

@@ -76,6 +76,7 @@ def test_edits_and_saving_are_seen_in_both_tabs(tabs: Tabs, folder: Path) -> Non
     shoot(tabs.second.page, "tabs_2_second")
 
 
+@pytest.mark.slow
 def test_closing_one_tab_leaves_the_other_its_kernel(tabs: Tabs, jupyter_server: JupyterServer) -> None:
     remove(tabs.one, "net/logits")
     has_ops(tabs.two, 43)
@@ -100,6 +101,7 @@ def test_closing_one_tab_leaves_the_other_its_kernel(tabs: Tabs, jupyter_server:
     assert not jupyter_server.sessions()
 
 
+@pytest.mark.slow
 def test_closing_one_tab_over_plain_http_leaves_the_other_its_kernel(
     plain_tabs: Tabs, jupyter_server: JupyterServer
 ) -> None:
@@ -117,6 +119,7 @@ def test_closing_one_tab_over_plain_http_leaves_the_other_its_kernel(
     assert not jupyter_server.sessions()
 
 
+@pytest.mark.slow
 def test_a_restart_in_one_tab_brings_the_edits_back_in_both(tabs: Tabs) -> None:
     remove(tabs.one, "net/logits")
     has_ops(tabs.two, 43)

@@ -12,13 +12,25 @@ def found() -> dict[str, dict[str, Outcome]]:
     return outcomes()
 
 
+def defects_of(found: dict[str, dict[str, Outcome]]) -> list[str]:
+    cells = ((verb, kind, each) for verb in found for kind, each in found[verb].items())
+    return [f"{verb} on {kind}: {each.text}" for verb, kind, each in cells if each.is_defect]
+
+
+@pytest.mark.parametrize("kind", ["graph and session", "`tf.function`", "SavedModel of TF 1"])
+def test_no_verb_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(kind: str) -> None:
+    found = outcomes([kind])
+    assert defects_of(found) == []
+    assert all(found.values())
+
+
+@pytest.mark.slow
 def test_no_verb_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(
     found: dict[str, dict[str, Outcome]],
 ) -> None:
-    cells = ((verb, kind, each) for verb in found for kind, each in found[verb].items())
-    defects = [f"{verb} on {kind}: {each.text}" for verb, kind, each in cells if each.is_defect]
-    assert defects == []
+    assert defects_of(found) == []
 
 
+@pytest.mark.slow
 def test_the_page_of_the_documentation_is_what_was_found(found: dict[str, dict[str, Outcome]]) -> None:
     assert PAGE.read_text(encoding="utf-8").startswith(page(found)), "python -m tests.editor.verbs writes it"

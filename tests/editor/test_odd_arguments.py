@@ -17,6 +17,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
+from tests.slow import slow, slow_if
 from tests.stress.rounds import ROUNDS
 from tfgraphwidget.argument_checks import fits
 from tfgraphwidget.editor import GraphEditor
@@ -197,6 +198,8 @@ SOURCES: dict[str, Callable[[Path], GraphEditor]] = {
     "a Keras model": lambda _: keras(),
 }
 
+# One of each sort; each of the others takes many seconds.
+QUICK_SOURCES = {"a GraphDef", "a graph of TensorFlow 1", "a function", "a Keras model"}
 
 FEEDS = {"x:0": [[1.0, 2, 3, 4]]}
 OPTIONS = {
@@ -730,7 +733,7 @@ def test_every_public_method_of_an_editor_is_called() -> None:
     assert public_methods(GraphEditor) == set(good_calls(Path())) | WITHOUT_ARGUMENTS
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", slow_if(lambda source: source not in QUICK_SOURCES, SOURCES))
 def test_an_editor_refuses_odd_arguments_in_a_sentence_and_stays_as_it_was(source: str, folder: Path) -> None:
     assert failures_of_editor(source, folder) == []
 
@@ -749,7 +752,7 @@ def test_graph_editor_raises_what_the_original_raised() -> None:
     assert failures_of_graph_editor() == []
 
 
-@pytest.mark.parametrize("source", ["the example", "a function", "a graph of TensorFlow 1"])
+@pytest.mark.parametrize("source", [slow("the example"), "a function", "a graph of TensorFlow 1"])
 def test_a_page_that_asks_for_something_odd_gets_a_sentence(source: str, folder: Path) -> None:
     every = 1 if source == "the example" or ROUNDS > 1 else 4
     assert failures_of_messages(lambda: SOURCES[source](folder), every) == []
@@ -772,7 +775,7 @@ def without_values(editor: GraphEditor) -> GraphEditor:
     return tgw.edit(editor.graph, session=tf.compat.v1.Session(graph=editor.graph))
 
 
-@pytest.mark.parametrize("source", ["the example", "a MetaGraphDef", "a graph of TensorFlow 1"])
+@pytest.mark.parametrize("source", ["the example", slow("a MetaGraphDef"), slow("a graph of TensorFlow 1")])
 @pytest.mark.parametrize("ended", [closed, finalized, without_values])
 def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sentence_or_done(
     source: str, ended: Callable[[GraphEditor], GraphEditor], folder: Path

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.install.conftest import HERE, ROOT, Environment
+from tests.slow import slow
 from tests.test_repository import tracked
 
 WORKS = str(HERE / "works.py")
@@ -33,7 +34,7 @@ def works(environment: Environment, installed_in: Path) -> None:
     assert "tfgraphwidget.jupyterlab.server_extension" in served
 
 
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+@pytest.mark.parametrize("kind", ["wheel", slow("sdist")])
 def test_it_works_with_no_node_and_leaves_nothing_behind(
     kind: str, archives: dict[str, Path], environment: Environment
 ) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.install.conftest import Environment, copied
 from tests.install.test_archives import works
 
 
+@pytest.mark.slow  # .ci/run installs so
 def test_an_editable_install_builds_the_bundle(environment: Environment, tmp_path: Path) -> None:
     source = copied(tmp_path / "source", built=False)
     assert not (source / "tfgraphwidget" / "static").exists()

@@ -17,6 +17,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
 from tests.editor.test_cancelling import Interrupting, moments
+from tests.slow import slow_if
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused, UnknownName
 from tfgraphwidget.runtime.live.clone_result import Copy
@@ -609,7 +610,7 @@ def still_syncs(editor: GraphEditor, copy: Copy, values: list[np.ndarray]) -> No
     editor.session.run(copy.mix_op(0.25))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", slow_if(lambda way: way in {"sync with tau", "mix_op"}, WAYS))
 def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     create = tf.Graph._create_op_internal
     number, calls = 0, [0]
@@ -636,7 +637,7 @@ def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypat
     assert number > 4
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", slow_if(lambda way: way in {"sync with tau", "mix_op"}, WAYS))
 def test_a_first_sync_that_is_interrupted_leaves_nothing_to_be_seen(way: str) -> None:
     for moment in moments(cloned_and_trained, lambda prepared: WAYS[way](prepared[1])):
         editor, copy, values = cloned_and_trained()

@@ -22,6 +22,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.slow import slow_if
 from tests.stress import ROUNDS, reference
 from tests.stress.real_models import REAL_MODELS, RealModel, Subject, scale
 from tfgraphwidget.editor import GraphEditor
@@ -360,10 +361,11 @@ def _reached(graph: Any) -> set[int]:
     return {id(v) for v in graph.variables if id(v.handle) in handles}
 
 
+_QUICK = {"preprocessing, exported", "subclass, weighted, saved", "Hub, default"}
 _MODELS = [model for model in REAL_MODELS if model.is_small or ROUNDS > 1]
 
 
-@pytest.mark.parametrize("model", _MODELS, ids=str)
+@pytest.mark.parametrize("model", slow_if(lambda model: str(model) not in _QUICK, _MODELS), ids=str)
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of notices of `save`, which test_saved_model_identity.py reads
 def test_a_real_model_goes_all_the_way(model: RealModel, tmp_path: Path, record_property: Any) -> None:
     journey = Journey(model.open(tmp_path), tmp_path)
