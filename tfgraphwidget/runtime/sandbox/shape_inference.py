@@ -53,6 +53,7 @@ from tfgraphwidget.sources import (
     call_shapes,
     check_arguments,
     output_shapes,
+    shape_from_proto,
     shape_proto,
     tf_protos,
     without_endless_calls,
@@ -570,13 +571,20 @@ def _own_shapes(graph: PatchedGraph, name: str) -> list[Shape] | None:
     """Return the shapes of an op's outputs by our own shape functions. Raises ShapeMismatch."""
     node, read = graph.node(name), graph.inputs(name)
     sources = [graph.node(op) if graph.has(op) else None for op, _ in read]
-    shapes = [graph.shape(*tensor) for tensor in read]
+    shapes = [_shape_or_constant(graph.shape(*read[k]), source) for k, source in enumerate(sources)]
     if node.op in FUNCTION_CALLS:
         check_arguments(node, [graph.dtype(tensor) for tensor in read], graph.function)
         inferred = call_shapes(node, shapes, sources, graph.function)
     else:
         inferred = output_shapes(node, graph.index.typing.definition(node.op), shapes, sources)
     return None if inferred is None else list(inferred)
+
+
+def _shape_or_constant(shape: Shape, source: NodeDef | None) -> Shape:
+    """The shape of a tensor; TensorFlow does not know that of a HostConst, whose value has it."""
+    if shape is None and source is not None and source.op in CONSTANTS:
+        return shape_from_proto(source.attr["value"].tensor.tensor_shape)
+    return shape
 
 
 def _reason_text(reason: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph import Shape
+from tfgraphwidget.graph import CONSTANTS, SHAPE_EQUIVALENTS, Shape
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
@@ -44,7 +44,7 @@ def output_shapes(
     Raises:
         ShapeMismatch: The op cannot take them; TensorFlow refuses it too.
     """
-    function = _FUNCTIONS.get(node.op)
+    function = _FUNCTIONS.get(SHAPE_EQUIVALENTS.get(node.op, node.op))
     if function is None or definition is None:
         return None
     try:
@@ -104,7 +104,7 @@ class _Op:
     def value(self, k: int) -> np.ndarray[Any, Any]:
         """The numbers of an input that is a constant."""
         source, shape = self.sources[k], self.dimensions(k)
-        if source is None or source.op != "Const" or None in shape or prod(n or 0 for n in shape) > _MOST_NUMBERS:
+        if source is None or source.op not in CONSTANTS or None in shape or prod(n or 0 for n in shape) > _MOST_NUMBERS:
             raise ShapesUnknown
         value = tf_protos.array_of(source.attr["value"].tensor)
         if value.dtype.kind not in "iu":

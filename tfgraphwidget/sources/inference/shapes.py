@@ -160,7 +160,7 @@ class DerivedShapes:
 
     def _follows(self, node: NodeDef) -> bool:
         """Whether the shapes of an op follow from those of what it reads."""
-        return node.op in INFERRED
+        return SHAPE_EQUIVALENTS.get(node.op, node.op) in INFERRED
 
     def _has_stored(self, node: NodeDef) -> bool:
         """Whether the shapes that a NodeDef stores are right."""
