@@ -65,6 +65,7 @@ def test_the_end_of_the_help_sheet_can_be_reached_by_keyboard(page: Page, jupyte
     expect(root).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_path_is_asked_for_as_long_as_it_takes(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "asking_for_a_path")
     root, keyboard, inspector = widget.root, page.keyboard, widget.root.locator(".tgw-inspector")
@@ -117,6 +118,7 @@ def test_attributes_stand_beside_their_names(page: Page, jupyter_server: Jupyter
         assert height < 30, name
 
 
+@pytest.mark.slow
 def test_colours_that_a_cell_has_chosen_come_with_their_legend(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "own_colours")
     legend = widget.root.get_by_role("region", name="Colors")

@@ -41,6 +41,7 @@ def notebook(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
     return open_notebook(page, jupyter_server, write_notebook(jupyter_server, "trouble.ipynb", [GRAPH, SESSION]))
 
 
+@pytest.mark.slow
 def test_a_view_that_is_slow_to_come_is_waited_for(notebook: OpenNotebook) -> None:
     notebook.run_cell(0)
     notebook.run_cell(1)
@@ -54,6 +55,7 @@ def test_a_view_that_is_slow_to_come_is_waited_for(notebook: OpenNotebook) -> No
 
 
 @pytest.mark.one_page(False)
+@pytest.mark.slow
 def test_the_panel_opens_where_a_page_is_not_secure(page: Page, jupyter_server: JupyterServer) -> None:
     # Over http from another machine a browser has none of these.
     page.add_init_script("delete Crypto.prototype.randomUUID; delete Navigator.prototype.locks;")
@@ -62,6 +64,7 @@ def test_the_panel_opens_where_a_page_is_not_secure(page: Page, jupyter_server: 
     open_panel(notebook).says("There is no graph yet")
 
 
+@pytest.mark.slow
 def test_closing_one_of_two_views_of_a_notebook_leaves_the_panel_its_kernel(notebook: OpenNotebook) -> None:
     page = notebook.page
     panel = open_panel(notebook)
@@ -81,6 +84,7 @@ def test_closing_one_of_two_views_of_a_notebook_leaves_the_panel_its_kernel(note
 
 
 @pytest.mark.one_page(False)
+@pytest.mark.slow
 def test_a_kernel_whose_first_notebook_was_closed_wants_the_page_reloaded(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:
@@ -151,6 +155,7 @@ def test_a_kernel_that_another_program_restarted_takes_the_graph_with_it(
     shoot(notebook.page, "trouble_6_restarted")
 
 
+@pytest.mark.slow
 def test_a_panel_that_nobody_touches_sees_that_another_program_restarted_its_kernel(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:

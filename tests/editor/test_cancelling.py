@@ -19,6 +19,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
 from tests.front_end import FrontEnd, all_of, graph_of
+from tests.slow import slow_if
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.progress import listen, report_each, tell
@@ -102,7 +103,7 @@ def state(editor: GraphEditor) -> dict[str, Any]:
     return {**graph_of(editor), "undone": [step.command for step in editor.history.undone], "logits": given.tobytes()}
 
 
-@pytest.mark.parametrize("kind", sorted(WORKS))
+@pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in {"clone", "undo"}, sorted(WORKS)))
 def test_an_edit_that_is_interrupted_is_done_wholly_or_not_at_all(kind: str) -> None:
     for moment in moments(lambda: started(kind), WORKS[kind]):
         editor = started(kind)
@@ -119,6 +120,7 @@ def test_an_edit_that_is_interrupted_is_done_wholly_or_not_at_all(kind: str) -> 
         assert state(editor) == done, moment
 
 
+@pytest.mark.slow
 def test_a_jump_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
     def prepared() -> GraphEditor:
         editor = started("undo")
@@ -167,7 +169,7 @@ def page() -> FrontEnd:
     return front
 
 
-@pytest.mark.parametrize("kind", sorted(MESSAGES))
+@pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in {"clone", "undo"}, sorted(MESSAGES)))
 def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(kind: str) -> None:
     cancelled: list[bool] = []
     for moment in moments(page, lambda front: front.ask(**named(MESSAGES[kind]))):

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.slow import slow
 from tfgraphwidget import cancellation, writable
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.writable import recover, write_file, write_files
@@ -116,7 +117,7 @@ def interrupted_at_each_line(within: Callable[[str], bool], step: int = 1) -> It
             return
 
 
-@pytest.fixture(params=["links", "copies", "no links at all"])
+@pytest.fixture(params=["links", slow("copies"), slow("no links at all")])
 def file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a file system has: both kinds of links, symbolic ones only, none (as FAT, which answers just so)."""
 

@@ -168,10 +168,11 @@ def test_a_damaged_checkpoint_is_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize("length", [0, 1, 9, 4095, 4096, 4097, 100_003])
-@pytest.mark.parametrize("block", [1 << 24, 1000])
+@pytest.mark.parametrize(("short", "block"), [(1 << 14, 1 << 24), (0, 1 << 24), (0, 1000)])
 def test_the_checksum_is_that_of_a_loop_over_the_bytes(
-    length: int, block: int, monkeypatch: pytest.MonkeyPatch
+    length: int, short: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tfgraphwidget.sources.files.crc32c._SHORT", short)
     monkeypatch.setattr("tfgraphwidget.sources.files.crc32c._BLOCK", block)
     data = np.random.default_rng(1).integers(0, 256, length, np.uint8).tobytes()
     table = [int(register) for register in _registers()]
