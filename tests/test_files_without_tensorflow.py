@@ -238,5 +238,5 @@ def test_a_page_asks_for_all_but_a_run_where_tensorflow_is_not_installed(package
         "Probe": "probe needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'.",
         "Measure": "measure needs TensorFlow, which is not installed: run pip install 'tfgraphwidget[tensorflow]'.",
     }
-    assert [kind for kind, reply, _ in replies if kind in ("Clone", "Add", "Undo", "Redo") and reply != "Drawn"] == []
+    assert [kind for kind, reply, _ in replies if kind in ("Clone", "Add", "Undo", "Redo") and reply != "SceneReply"] == []
     assert len(replies) > 70
