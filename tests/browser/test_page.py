@@ -166,7 +166,7 @@ def test_nothing_that_needs_a_kernel_is_offered(opened: Open) -> None:
     view.page.keyboard.down("Shift")
     view.page.mouse.click(spot["x"], spot["y"])
     view.page.keyboard.up("Shift")
-    expect(view.root.locator(".tgw-alert")).to_contain_text("This page has no kernel; open the graph with tgw.edit(")
+    expect(view.root.locator(".tgw-alert")).to_contain_text("This page has no kernel; open the graph in a notebook")
 
 
 def doubled(editor: GraphEditor) -> str:
