@@ -135,7 +135,7 @@ def absent_names(*, editing: bool = False) -> dict[str, str]:
 def _names_of(module: str, path: str) -> set[str]:
     """The names that a class of a module has, or for "" the module; none if there is none."""
     try:
-        thing: Any = import_module(module)
+        thing: object = import_module(module)
         thing = attrgetter(path)(thing) if path else thing
     except (ImportError, AttributeError):
         return set()

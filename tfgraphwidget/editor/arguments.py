@@ -77,7 +77,7 @@ class ArgumentResolver:
         """
         return self._view.names([self._name_of_captured(item) for item in each(argument)])
 
-    def _name_of_captured(self, item: Any) -> Any:
+    def _name_of_captured(self, item: object) -> Any:
         """The name of the op that stands for a captured variable, whose own name another one can have, too."""
         if not self._executor.in_function or not hasattr(item, "assign"):
             return item

@@ -313,7 +313,7 @@ class PassAPI(ArgumentChecks):
         bits: int = 8,
         *,
         minimum: int = RoundWeights.minimum,
-        feeds: Mapping[Any, object] | None = None,
+        feeds: Mapping[object, object] | None = None,
         functions: bool = True,
         renew: Renew = "always",
     ) -> Edits:
@@ -346,7 +346,7 @@ class PassAPI(ArgumentChecks):
         *,
         minimum: int = QuantizeWeights.minimum,
         per_channel: bool = True,
-        feeds: Mapping[Any, object] | None = None,
+        feeds: Mapping[object, object] | None = None,
         functions: bool = True,
         renew: Renew = "always",
     ) -> Edits:

@@ -115,7 +115,7 @@ class PatternAPI(ArgumentChecks):
 
     def replace_all(
         self,
-        pattern: str | Pattern | Callable[..., Any],
+        pattern: str | Pattern | Callable[..., object],
         by: str | Callable[..., object],
         into: str | None = None,
         *,

@@ -335,7 +335,7 @@ def rename_operands(command: _Value, names: Mapping[str, str], index: GraphIndex
             return dataclasses.replace(same, tensors=present(value.tensors))
         return value
 
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for field in dataclasses.fields(cast("Any", command)):
         value = getattr(command, field.name)
         if isinstance(value, tuple) and "keys" in field.metadata:

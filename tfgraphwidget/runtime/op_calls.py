@@ -166,7 +166,7 @@ class _Ops:
         node.attr["value"].tensor.CopyFrom(tensor)
         return self._add(node, [(dtype, _shape_of(tensor))])[0]
 
-    def constant_of_text(self, value: Any, others: Sequence[_Tensor]) -> _Tensor:
+    def constant_of_text(self, value: object, others: Sequence[_Tensor]) -> _Tensor:
         """A number of a replacement, of the dtype of the other inputs if they have one that can hold it."""
         array = np.asarray(value)
         dtype = _natural(array)
@@ -176,12 +176,12 @@ class _Ops:
                 dtype = others[0].dtype
         return self.constant(value, dtype, "Const")
 
-    def call_of_text(self, op_type: str, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    def call_of_text(self, op_type: str, tensors: Sequence[object], attributes: Mapping[str, object]) -> Any:
         """An op of a replacement: its inputs in order, and attributes by the names of its OpDef."""
         definition = definition_of(op_type)
         return self.call(definition, input_arguments(definition, tensors, attributes))
 
-    def call(self, definition: OpDef, arguments: Mapping[str, Any], name: str = "") -> Any:
+    def call(self, definition: OpDef, arguments: Mapping[str, object], name: str = "") -> Any:
         """An op of this type: its output, or a list of its outputs.
 
         Args:
@@ -237,7 +237,7 @@ class _Ops:
         read += tensors
 
     def _dtype_of(
-        self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, values: Sequence[Any], value: object
+        self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, values: Sequence[object], value: object
     ) -> str:
         """The dtype of a constant that is given for an input."""
         if arg.type:
@@ -266,7 +266,7 @@ class _Ops:
         return name
 
 
-def input_arguments(definition: OpDef, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
+def input_arguments(definition: OpDef, tensors: Sequence[object], attributes: Mapping[str, object]) -> dict[str, Any]:
     """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef.
 
     Args:
@@ -286,7 +286,7 @@ def input_arguments(definition: OpDef, tensors: Sequence[Any], attributes: Mappi
             "each."
         )
     remaining = list(tensors)
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         each.name: [remaining.pop(0) for _ in range(rest)] if each.name in lists else remaining.pop(0)
         for each in inputs
     }
@@ -347,7 +347,7 @@ def _set_text(message: AttrValue, value: Any) -> None:
     message.s = value.encode() if isinstance(value, str) else value
 
 
-def _set_dtype(message: AttrValue, value: Any) -> None:
+def _set_dtype(message: AttrValue, value: object) -> None:
     message.type = _number(tf_protos.to_dtype_name(value))
 
 

@@ -252,7 +252,7 @@ def _size_dtype(attributes: Attributes) -> Any:
     return np.int64 if "out_type" in attributes and attributes["out_type"].type == 9 else np.int32  # DT_INT64
 
 
-def compute(op_type: str, attributes: Attributes, values: Sequence[Array], dtypes: Sequence[Any]) -> list[Array]:
+def compute(op_type: str, attributes: Attributes, values: Sequence[Array], dtypes: Sequence[object]) -> list[Array]:
     """Compute the outputs of an op.
 
     Args:

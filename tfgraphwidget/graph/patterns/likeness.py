@@ -139,7 +139,7 @@ def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ..
 _NAMES = frozenset({"shared_name", "container", "frame_name", "seed", "seed2", "stack_name", "tensor_array_name"})
 
 
-def _literal(value: Any) -> Attribute | None:
+def _literal(value: object) -> Attribute | None:
     if isinstance(value, float):
         return float(f"{value:.7g}")
     if isinstance(value, tuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from types import EllipsisType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -59,6 +59,9 @@ from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.tensors import matches_shape, shape_text
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.progress import tell
+
+_Key = TypeVar("_Key")
+_Bound = TypeVar("_Bound")
 
 _MOST_STEPS = 1_000_000
 _MOST_NEAR = 20
@@ -213,7 +216,7 @@ class _Matcher:
         self.ops: dict[int, int] = {}  # of each node by id its op
         self.used: dict[int, int] = {}  # of each op its node, sources left out
         self.tensors: dict[str, Tensor] = {}
-        self.attributes: dict[str, Any] = {}
+        self.attributes: dict[str, object] = {}
         self.passed: set[int] = set()
         self.trail: list[tuple[dict[Any, Any] | set[int], Any]] = []
 
@@ -361,7 +364,7 @@ class _Matcher:
             else:
                 del holder[key]
 
-    def _bind(self, holder: dict[Any, Any], key: Any, value: Any) -> None:
+    def _bind(self, holder: dict[_Key, _Bound], key: _Key, value: _Bound) -> None:
         holder[key] = value
         self.trail.append((holder, key))
 
@@ -696,7 +699,7 @@ class _Matcher:
 
     # What almost fits
 
-    def _differ(self, describe: Callable[..., str], *arguments: Any) -> bool:
+    def _differ(self, describe: Callable[..., str], *arguments: object) -> bool:
         """Whether a difference is passed over: one, in a search for what almost fits."""
         if self._differences is None or not self._spare:
             return False
@@ -802,7 +805,7 @@ def _plain_message(content: Any) -> Any:
     return content
 
 
-def attribute_holds(attribute: Attribute, value: Any) -> bool:
+def attribute_holds(attribute: Attribute, value: object) -> bool:
     """Whether the AttrValue `attribute` is what a pattern says of it: `value`."""
     if isinstance(attribute, AnyOf):
         return any(attribute_holds(each, value) for each in attribute.values)
@@ -818,7 +821,7 @@ def attribute_holds(attribute: Attribute, value: Any) -> bool:
     return _normal_text(plain) == _normal_text(attribute)
 
 
-def _normal_text(value: Any) -> str:
+def _normal_text(value: object) -> str:
     return op_predicates.normalized_text(f"[{','.join(map(str, value))}]" if isinstance(value, tuple) else str(value))
 
 

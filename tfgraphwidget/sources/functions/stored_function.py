@@ -32,7 +32,7 @@ class FileCaptures:
         values: The checkpoint.
     """
 
-    def __init__(self, kinds: Mapping[str, Mapping[str, Any]], values: Checkpoint | None) -> None:
+    def __init__(self, kinds: Mapping[str, Mapping[str, object]], values: Checkpoint | None) -> None:
         self._kinds, self._values = kinds, values
 
     @property
