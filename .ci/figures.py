@@ -151,20 +151,23 @@ def private_names(tree: Tree) -> list[str]:
 
 
 def parameters(tree: Tree) -> Iterator[tuple[int, bool]]:
-    """(number of parameters, whether its docstring says each, by Args or in its sentence) of each public function.
+    """(number of parameters, whether its docstring has each, in Args or as a word) of each public function.
 
-    Those of `graph_editor` keep the docstrings of tf.contrib.graph_editor and are left out.
+    Those of `graph_editor` keep the docstrings of tf.contrib.graph_editor, and setters those of their properties.
     """
     for name, owner in tree.nodes:
-        if not isinstance(owner, ast.ClassDef | ast.Module) or f"{name}.".startswith("tfgraphwidget.graph_editor."):
+        is_public = isinstance(owner, ast.Module) or (isinstance(owner, ast.ClassDef) and owner.name[0] != "_")
+        if not is_public or f"{name}.".startswith("tfgraphwidget.graph_editor."):
             continue
         for function in owner.body:
-            if not isinstance(function, FUNCTIONS) or function.name.startswith("_"):
+            if not isinstance(function, FUNCTIONS) or function.name[0] == "_":
                 continue
             of, text = function.args, ast.get_docstring(function) or ""
             names = {each.arg for each in (*of.posonlyargs, *of.args, *of.kwonlyargs)} - {"self", "cls"}
-            if names:
-                yield len(names), all(re.search(rf"(?m)^ *{each}\b.*:|`{each}`", text) for each in names)
+            if names and not re.search(r"overload|\.setter", " ".join(map(ast.unparse, function.decorator_list))):
+                words = {*re.findall(r"\w+", text.lower())}
+                known = [re.search(rf"(?m)^ *{each}\b.*:", text) or {*each.split("_")} & words for each in names]
+                yield len(names), all(known)
 
 
 def participles(tree: Tree) -> list[str]:
@@ -193,7 +196,9 @@ def figures(root: Path) -> Iterator[tuple[str, object]]:
     yield "rows of layers", len({number[0] if isinstance(number, tuple) else number for number in numbers})
     yield "length of GraphEditor.__mro__", len(ancestors("GraphEditor", {node.name: node.bases for node in classes}))
     yield "private names of TensorFlow outside tf_internals", len(private_names(tree))
-    yield "Any", sum(isinstance(node, ast.Name) and node.id == "Any" for _, node in tree.nodes)
+    casts = [node.args[0] for _, node in tree.nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "cast"]
+    names = [node.id for _, node in tree.nodes if isinstance(node, ast.Name)]
+    yield "Any", names.count("Any") + sum(isinstance(kind, ast.Constant) and kind.value == "Any" for kind in casts)
     yield "functions named by a bare participle", len(participles(tree))
     yield "class names in several modules", sum(count > 1 for count in Counter(node.name for node in classes).values())
     yield "public functions that document all parameters", share(is_whole for _, is_whole in known)

@@ -243,8 +243,8 @@ def _same(value: object) -> object:
 
 def _whole(parts: list[VariableDef], in_session: SessionContents) -> np.ndarray:
     """The value of a partitioned variable, put together from its slices."""
-    first: Any = in_session.variables[parts[0].handle]
-    info: Any = parts[0].slice_info
+    first: object = in_session.variables[parts[0].handle]
+    info: object = parts[0].slice_info
     whole = np.zeros(tuple(info.full_shape), np.asarray(first).dtype)
     for part in parts:
         info = part.slice_info

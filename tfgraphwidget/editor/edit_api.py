@@ -249,13 +249,13 @@ class EditAPI(ArgumentChecks):
 
     def add(
         self,
-        source: Any,
+        source: object,
         into: str | None = None,
         connect: Mapping[TensorKey, TensorsLike] | None = None,
         *,
         clear_devices: bool = False,
         checkpoint: str | PathLike[str] | None = None,
-        tags: Any = None,
+        tags: object = None,
         session: SessionLike | None = None,
     ) -> Copy | Any:
         """Copy another graph into this one, whole, with the values of its variables.

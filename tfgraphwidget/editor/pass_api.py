@@ -273,7 +273,7 @@ class PassAPI(ArgumentChecks):
         *,
         keep: OpsLike = (),
         ends: Literal["keep", "cast"] = "keep",
-        feeds: Mapping[Any, object] | None = None,
+        feeds: Mapping[object, object] | None = None,
         functions: bool = True,
         renew: Renew = "always",
     ) -> Edits:

@@ -104,7 +104,7 @@ def _title_widths(visible: VisibleGraph, is_open: Mask) -> Floats:
     return widest[visible.alike]
 
 
-def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer[Any]]) -> list[str]:
+def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer]) -> list[str]:
     """Return the texts that the headers of scopes have, or would have if they were open.
 
     Args:

@@ -299,7 +299,7 @@ def input_arguments(definition: OpDef, tensors: Sequence[object], attributes: Ma
     return arguments | {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
 
 
-def _natural(array: np.ndarray[Any, Any]) -> str:
+def _natural(array: np.ndarray) -> str:
     """The dtype that TensorFlow gives to Python's numbers."""
     return {"i": "int32", "f": "float32", "b": "bool", "c": "complex128", "U": "string", "S": "string"}.get(
         array.dtype.kind, ""

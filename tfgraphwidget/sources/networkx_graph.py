@@ -82,7 +82,7 @@ def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, 
     return meta, (*_colocations(meta.graph_def.node, now), *_members(meta, now), *_variables(meta, now))
 
 
-def _proto(kind: Any, content: Any, what: str) -> Any:
+def _proto(kind: Any, content: object, what: str) -> Any:
     try:
         return kind.FromString(content)
     except (DecodeError, TypeError):

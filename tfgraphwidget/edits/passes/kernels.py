@@ -14,7 +14,7 @@ import numpy as np
 from tfgraphwidget.graph import DIVISIONS
 from tfgraphwidget.tf_types import AttrValue
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 Attributes = Mapping[str, AttrValue]
 Kernel = Callable[[Attributes, Sequence[Array]], "Array | Sequence[Array]"]
 

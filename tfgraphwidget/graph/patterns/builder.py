@@ -145,7 +145,7 @@ class OpMaker:
         return Expression(lambda names: Alternatives(tuple(_value(part, names) for part in parts)), parts)
 
 
-def _node(types: tuple[str, ...], inputs: tuple[Any, ...], options: dict[str, Any]) -> Expression:
+def _node(types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str, object]) -> Expression:
     controls = options.pop("control_inputs", ())
     name = options.pop("name", "")
     named = {key: each for key, each in options.items() if isinstance(each, Expression)}

@@ -669,7 +669,7 @@ class _Matcher:
             return self._unify(attribute.name, plain_value(value))
         return attribute_holds(attribute, value)
 
-    def _unify(self, name: str, value: Any) -> bool:
+    def _unify(self, name: str, value: object) -> bool:
         if name not in self.attributes:
             self._bind(self.attributes, name, value)
             return True

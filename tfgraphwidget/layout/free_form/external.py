@@ -156,7 +156,7 @@ def _call_layout(layout: Layout, graph: nx.DiGraph) -> Points:
     return np.array([_point(layout_name, answer, name) for name in names])
 
 
-def _point(layout_name: str, answer: Mapping[Any, Any], name: str) -> Point:
+def _point(layout_name: str, answer: Mapping[object, object], name: str) -> Point:
     """The place of one node in the answer."""
     try:
         position = answer[name]

@@ -477,7 +477,7 @@ def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
         raise GraphEditError(f"{value_text(value)} is not a tf.TensorSpec; give one.") from error
 
 
-def shape_and_dtype(value: object, shape: Any, dtype: Any) -> tuple[Shape | Literal["same"], str]:
+def shape_and_dtype(value: object, shape: Any, dtype: object) -> tuple[Shape | Literal["same"], str]:
     """Return a shape, "same" if none is given, and a dtype, "" if none is given.
 
     Args:

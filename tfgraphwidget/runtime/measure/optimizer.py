@@ -119,7 +119,7 @@ def _run_pass(name: str, graph: GraphDef, ends: Sequence[str]) -> Any:
     return after
 
 
-def _describe(name: str, before: Any, after: Any) -> OptimizerPass:
+def _describe(name: str, before: Any, after: object) -> OptimizerPass:
     old, new = ({node.name: node for node in graph.node} for graph in (before, after))
     both = [op for op in old if op in new and not _is_same(old[op], new[op])]
     folded = [op for op in both if new[op].op in CONSTANTS and old[op].op not in CONSTANTS]

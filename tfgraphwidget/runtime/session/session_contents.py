@@ -54,7 +54,7 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
         kind: transfer(by_kind.pop(kind, []), transfer_ops) for kind, transfer in _KINDS.items()
     }
     queues = by_kind.pop("queue", [])
-    others: Any = Untransferable([node for nodes in by_kind.values() for node in nodes], transfer_ops)
+    others: object = Untransferable([node for nodes in by_kind.values() for node in nodes], transfer_ops)
     try:
         for transfer in (*transfers.values(), others):
             transfer.read(session)

@@ -137,7 +137,7 @@ def _read_structure(data: Any) -> CallStructure | None:
     parameters, specs = [], {}
     for each in data["parameters"]:
         default = _read_spec(each["default"]) if "default" in each else inspect.Parameter.empty
-        kind: Any = getattr(inspect.Parameter, each["kind"])
+        kind: object = getattr(inspect.Parameter, each["kind"])
         parameters.append(inspect.Parameter(each["name"], kind, default=default))
         specs[each["name"]] = _read_spec(each["spec"])
     return CallStructure(tuple(parameters), specs, _read_spec(data["results"]))
