@@ -163,10 +163,10 @@ def parameters(tree: Tree) -> Iterator[tuple[int, bool]]:
             if not isinstance(function, FUNCTIONS) or function.name[0] == "_":
                 continue
             of, text = function.args, ast.get_docstring(function) or ""
-            names = {each.arg for each in (*of.posonlyargs, *of.args, *of.kwonlyargs)} - {"self", "cls"}
+            names = {each.arg for each in (*of.posonlyargs, *of.args, *of.kwonlyargs)} - {"self", "cls", "_"}
             if names and not re.search(r"overload|\.setter", " ".join(map(ast.unparse, function.decorator_list))):
                 words = {*re.findall(r"\w+", text.lower())}
-                known = [re.search(rf"(?m)^ *{each}\b.*:", text) or {*each.split("_")} & words for each in names]
+                known = [re.search(rf"(?m)^ *{each}\b.*:", text) or {each, *each.split("_")} & words for each in names]
                 yield len(names), all(known)
 
 

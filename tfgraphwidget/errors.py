@@ -36,7 +36,7 @@ class GraphEditError(Exception):
         if code:
             self.code = code
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """The refusal as data that JSON can hold.
 
         Returns:

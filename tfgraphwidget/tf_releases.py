@@ -15,7 +15,6 @@ from functools import cache
 from importlib import import_module
 from operator import attrgetter, methodcaller
 from types import CodeType
-from typing import Any
 
 OLDEST = "2.16"
 """The oldest release of TensorFlow on which everything runs; it is the first with Keras 3."""

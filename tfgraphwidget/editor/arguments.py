@@ -433,7 +433,7 @@ class ArgumentResolver:
 
     # Clones
 
-    def clone(self, inputs: Names | None, outputs: Names | None, into: Any, options: Mapping[str, object]) -> Clone:
+    def clone(self, inputs: Names | None, outputs: Names | None, into: Any, options: Mapping[str, Any]) -> Clone:
         """The command of a call of `clone`.
 
         Args:

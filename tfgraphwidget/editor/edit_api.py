@@ -255,7 +255,7 @@ class EditAPI(ArgumentChecks):
         *,
         clear_devices: bool = False,
         checkpoint: str | PathLike[str] | None = None,
-        tags: object = None,
+        tags: Any = None,
         session: SessionLike | None = None,
     ) -> Copy | Any:
         """Copy another graph into this one, whole, with the values of its variables.

@@ -35,7 +35,7 @@ class CommHandler:
         self.is_open = True
         self._comm = comm
         self._delivery = Delivery(self)
-        self._follows: object = None  # a namespace.Panel or a documents.Document
+        self._follows: Any = None  # a namespace.Panel or a documents.Document
         comm.on_msg(lambda message: run_on_main_thread(lambda: self._receive(message)))
         comm.on_close(lambda _: self._end())
 

@@ -53,7 +53,7 @@ class KernelsHandler(APIHandler):
         request: dict[str, Any] = self.get_json_body() or {}
         folder = Path(jupyter_runtime_dir())
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        manager: object = self.kernel_manager
+        manager: Any = self.kernel_manager
         kernel_id = manager.start_kernel(
             kernel_name=request.get("name"),
             cwd=str(folder),

@@ -76,9 +76,10 @@ def trace_op_type(
         return None
     ops = _Ops()
     inputs = [ops.placeholder(f"input_{k}", dtype, shape) for k, (dtype, shape) in enumerate(specs)]
+    results: list[_Tensor | list[_Tensor]]
     try:
         if isinstance(function, Replacement):
-            results = function.make(inputs, ops.call_of_text, ops.constant_of_text)
+            results = [*function.make(inputs, ops.call_of_text, ops.constant_of_text)]
         else:
             results = _call_type(ops, function, inputs, options)
     except _OnlyTensorFlow as reason:
@@ -98,7 +99,9 @@ def _refuse_state(function: object) -> TracedFunction:
     )
 
 
-def _call_type(ops: _Ops, op_type: str, inputs: Sequence[_Tensor], options: Mapping[str, object]) -> list[Any]:
+def _call_type(
+    ops: _Ops, op_type: str, inputs: Sequence[_Tensor], options: Mapping[str, object]
+) -> list[_Tensor | list[_Tensor]]:
     definition = definition_of(op_type)
     if op_type not in ADAPTED or len(inputs) != 1:
         names = {name: each for each, name in argument_names(op_type).items()}
@@ -108,7 +111,7 @@ def _call_type(ops: _Ops, op_type: str, inputs: Sequence[_Tensor], options: Mapp
     return [_call_adapted(ops, definition, inputs[0], options)]
 
 
-def _call_adapted(ops: _Ops, definition: OpDef, x: _Tensor, options: Mapping[str, Any]) -> Any:
+def _call_adapted(ops: _Ops, definition: OpDef, x: _Tensor, options: Mapping[str, Any]) -> _Tensor | list[_Tensor]:
     """A call as TensorFlow's own function of that op type makes it."""
     kind = definition.name
     if kind == "Cast":
@@ -176,12 +179,14 @@ class _Ops:
                 dtype = others[0].dtype
         return self.constant(value, dtype, "Const")
 
-    def call_of_text(self, op_type: str, tensors: Sequence[object], attributes: Mapping[str, object]) -> Any:
+    def call_of_text(
+        self, op_type: str, tensors: Sequence[object], attributes: Mapping[str, object]
+    ) -> _Tensor | list[_Tensor]:
         """An op of a replacement: its inputs in order, and attributes by the names of its OpDef."""
         definition = definition_of(op_type)
         return self.call(definition, input_arguments(definition, tensors, attributes))
 
-    def call(self, definition: OpDef, arguments: Mapping[str, object], name: str = "") -> Any:
+    def call(self, definition: OpDef, arguments: Mapping[str, object], name: str = "") -> _Tensor | list[_Tensor]:
         """An op of this type: its output, or a list of its outputs.
 
         Args:
@@ -266,7 +271,9 @@ class _Ops:
         return name
 
 
-def input_arguments(definition: OpDef, tensors: Sequence[object], attributes: Mapping[str, object]) -> dict[str, Any]:
+def input_arguments(
+    definition: OpDef, tensors: Sequence[object], attributes: Mapping[str, object]
+) -> dict[str, object]:
     """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef.
 
     Args:

@@ -47,7 +47,7 @@ class NetworkxGraph(Protocol):
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
 
-    def nodes(self, *, data: bool) -> Iterable[tuple[object, Mapping[str, Any]]]:
+    def nodes(self, *, data: bool) -> Iterable[tuple[object, Mapping[str, object]]]:
         """The nodes with their attributes.
 
         Args:

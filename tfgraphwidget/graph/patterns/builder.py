@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class Expression:
         """Another output of the same op."""
         return replace(self, port=port, base=self.base or self)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise invalid("A value of a pattern has no known number of outputs; write value[0] and value[1].")
 
     def constrain(self, dtype: object = "", shape: object = "*") -> Expression:
@@ -145,7 +145,7 @@ class OpMaker:
         return Expression(lambda names: Alternatives(tuple(_value(part, names) for part in parts)), parts)
 
 
-def _node(types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str, object]) -> Expression:
+def _node(types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str, Any]) -> Expression:
     controls = options.pop("control_inputs", ())
     name = options.pop("name", "")
     named = {key: each for key, each in options.items() if isinstance(each, Expression)}

@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from types import EllipsisType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import op_predicates
@@ -43,7 +44,7 @@ from tfgraphwidget.graph.patterns.structure import (
     Alternatives,
     AnyOf,
     Attribute,
-    Comparison,
+    AttributeComparison,
     Constant,
     Node,
     Regex,
@@ -59,9 +60,12 @@ from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.tensors import matches_shape, shape_text
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.progress import tell
+from tfgraphwidget.tf_types import AttrValue
 
 _Key = TypeVar("_Key")
 _Bound = TypeVar("_Bound")
+
+Numbers = npt.NDArray[np.intp]
 
 _MOST_STEPS = 1_000_000
 _MOST_NEAR = 20
@@ -274,7 +278,7 @@ class _Matcher:
 
         return of_type(self.index, is_stateful)
 
-    def _with_inputs(self, ops: Any, node: Node, inputs: tuple[Value | EllipsisType, ...]) -> Any:
+    def _with_inputs(self, ops: Numbers, node: Node, inputs: tuple[Value | EllipsisType, ...]) -> Numbers:
         counts = self.start[ops + 1] - self.start[ops]
         rest = inputs.index(...) if ... in inputs else -1
         ops = ops[counts == len(inputs)] if rest < 0 else ops[counts >= len(inputs) - 1]
@@ -444,7 +448,7 @@ class _Matcher:
 
     def _node_goal(
         self, value: Node | Constant, goal: _Goal, op: int, port: int, through: tuple[int, ...]
-    ) -> _Goal | Any | None:
+    ) -> _Goal | Literal[False] | None:
         """Bind a node to an op: the goals that follow, or False if it does not fit."""
         bound = self.ops.get(id(value))
         if value.name and value.name not in self.tensors:
@@ -475,7 +479,7 @@ class _Matcher:
                 self.passed.add(op)
                 self.trail.append((self.passed, op))
 
-    def _inputs_goal(self, node: Node, goal: _Goal, op: int) -> Any:
+    def _inputs_goal(self, node: Node, goal: _Goal, op: int) -> _Goal | Literal[False] | None:
         plan = self._plan(node)
         if self._differences is not None and not self._has_type(node, op):
             text = f"{self.index.names[op]!r} is {self.index.types[op]} where the pattern has {'|'.join(node.types)}"
@@ -499,7 +503,7 @@ class _Matcher:
             return _Goal(None, op, 0, following, plan.orders, tuple(range(len(row))))
         return self._slot_goals(plan, op, following)
 
-    def _slot_goals(self, plan: _Plan, op: int, following: _Goal | None) -> Any:
+    def _slot_goals(self, plan: _Plan, op: int, following: _Goal | None) -> _Goal | Literal[False] | None:
         """The goals of inputs in their order; False if one of them does not fit."""
         row, ports, count = self._input_rows[op], self._port_rows[op], len(plan.values)
         shift = len(row) - count
@@ -784,7 +788,7 @@ def _blocks(index: GraphIndex) -> dict[int, int] | None:
     return blocks
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: AttrValue) -> object:
     """An AttrValue as a value that can be compared and passed to a function."""
     content = attr_value(value)
     if isinstance(content, bytes):
@@ -797,7 +801,7 @@ def plain_value(value: Any) -> Any:
     return _plain_message(content)
 
 
-def _plain_message(content: Any) -> Any:
+def _plain_message(content: Any) -> object:
     if hasattr(content, "unknown_rank"):
         return None if content.unknown_rank else tuple(None if d.size < 0 else int(d.size) for d in content.dim)
     if hasattr(content, "name") and hasattr(content, "attr"):
@@ -805,14 +809,14 @@ def _plain_message(content: Any) -> Any:
     return content
 
 
-def attribute_holds(attribute: Attribute, value: object) -> bool:
+def attribute_holds(attribute: Attribute, value: AttrValue) -> bool:
     """Whether the AttrValue `attribute` is what a pattern says of it: `value`."""
     if isinstance(attribute, AnyOf):
         return any(attribute_holds(each, value) for each in attribute.values)
     plain = plain_value(value)
     if isinstance(attribute, Regex):
         return re.search(attribute.text, str(plain)) is not None
-    if isinstance(attribute, Comparison):
+    if isinstance(attribute, AttributeComparison):
         return _compare(plain, attribute)
     if isinstance(attribute, Wildcard):
         return True
@@ -825,7 +829,7 @@ def _normal_text(value: object) -> str:
     return op_predicates.normalized_text(f"[{','.join(map(str, value))}]" if isinstance(value, tuple) else str(value))
 
 
-def _compare(plain: Any, comparison: Comparison) -> bool:
+def _compare(plain: Any, comparison: AttributeComparison) -> bool:
     sign, expected = comparison.sign, comparison.value
     if sign == "!=":
         return _normal_text(plain) != _normal_text(expected)

@@ -124,10 +124,10 @@ class Replacement:
             assert isinstance(value, Node)
             inputs = (Variable(name) for name in self.names) if value.inputs is None else value.inputs
             operands = [each for each in inputs if not isinstance(each, EllipsisType)]
-            tensors_of_inputs = {k: tensor_of(each) for k, each in enumerate(operands) if not isinstance(each, Constant)}
-            others = [*tensors_of_inputs.values()]
+            tensor_inputs = {k: tensor_of(each) for k, each in enumerate(operands) if not isinstance(each, Constant)}
+            others = [*tensor_inputs.values()]
             arguments = [
-                constant(each.value, others) if isinstance(each, Constant) else tensors_of_inputs[k]
+                constant(each.value, others) if isinstance(each, Constant) else tensor_inputs[k]
                 for k, each in enumerate(operands)
             ]
             attributes = {

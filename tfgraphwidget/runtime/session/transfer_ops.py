@@ -166,7 +166,7 @@ def run_each(
     Returns:
         The values, and the errors of the fetches that failed, by key.
     """
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     errors: dict[str, tf.errors.OpError] = {}
     if len(fetches) > 1:
         with contextlib.suppress(tf.errors.OpError):

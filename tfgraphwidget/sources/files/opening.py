@@ -23,7 +23,7 @@ from tfgraphwidget.sources.source import ImportedGraph, Source
 from tfgraphwidget.sources.variables import read_collections
 
 
-def open_message(proto: object, title: str, where: str, options: OpenOptions, folder: Path | None = None) -> Source:
+def open_message(proto: Any, title: str, where: str, options: OpenOptions, folder: Path | None = None) -> Source:
     """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
 
     Args:
@@ -40,7 +40,7 @@ def open_message(proto: object, title: str, where: str, options: OpenOptions, fo
     """
     if not holds_graph(proto):
         raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
-    meta: object = relocate_assets(_meta_graph(proto, options.tags, where), folder)
+    meta: Any = relocate_assets(_meta_graph(proto, options.tags, where), folder)
     graph_def, meta = (meta, tf_protos.MetaGraphDef()) if meta.DESCRIPTOR.name == "GraphDef" else (meta.graph_def, meta)
     nodes = validate_nodes(graph_def.node, where)
     library = GraphDefLibrary.of(graph_def)
