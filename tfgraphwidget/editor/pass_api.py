@@ -408,10 +408,10 @@ class PassAPI(ArgumentChecks):
             raise GraphEditError("optimized(outputs): no output is named, and nothing is needed of none; name an op.")
         graph_def, passes = optimize(core.index, fetched)
         editor = type(self)(open_source(graph_def), core.show)  # type: ignore[call-arg]
-        change = difference(core.index, editor.core.index, whole_library=False)
+        change = difference(core.index, editor._core.index, whole_library=False)
         renamed = dict(change.renamed)
         names = ((name, renamed.get(name, name)) for name in core.index.names)
-        pairs = {old: new for old, new in names if new in editor.core.index.ids}
+        pairs = {old: new for old, new in names if new in editor._core.index.ids}
         return OptimizedGraph(editor, passes, change, pairs)
 
     def _edit_and_compare(self, command: Command, feeds: Mapping[TensorKey, object] | None, renew: Renew) -> Edits:
