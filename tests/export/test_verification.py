@@ -13,7 +13,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import ReferenceRun, next_numbers
 from tfgraphwidget.export.verification.round_trip import check, describe_difference, is_rounding
-from tfgraphwidget.export.verification.synthetic_feeds import FeedSpec, generate_feeds
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import Signature
 
 NAN, INF = np.nan, np.inf
@@ -102,7 +102,7 @@ def test_numbers_without_a_next_one_are_not_excused() -> None:
 
 def test_values_are_made_of_the_right_dtypes_and_shapes() -> None:
     dtypes = (tf.float32, tf.bfloat16, tf.int32, tf.uint8, tf.bool, tf.string, tf.complex64)
-    wanted = [FeedSpec(dtype.name, dtype, (None, 3)) for dtype in dtypes]
+    wanted = [InputSpec(dtype.name, dtype, (None, 3)) for dtype in dtypes]
     for values in generate_feeds(wanted):
         for dtype in dtypes:
             value = tf.constant(values[dtype.name])
@@ -113,12 +113,12 @@ def test_values_are_made_of_the_right_dtypes_and_shapes() -> None:
 
 
 def test_unknown_ranks_are_tried_one_after_the_other() -> None:
-    ranks = [values["x"].ndim for values in generate_feeds([FeedSpec("x", tf.float32, None)])]
+    ranks = [values["x"].ndim for values in generate_feeds([InputSpec("x", tf.float32, None)])]
     assert {0, 1, 2, 3, 4} <= set(ranks)
     assert ranks[0] == 1
 
 
 def test_of_known_shapes_only_the_filling_differs() -> None:
-    values = [values["x"] for values in generate_feeds([FeedSpec("x", tf.float32, (2,))])]
+    values = [values["x"] for values in generate_feeds([InputSpec("x", tf.float32, (2,))])]
     assert [value.shape for value in values] == [(2,)] * 3
     assert [value.tolist() for value in values[1:]] == [[1, 1], [0, 0]]

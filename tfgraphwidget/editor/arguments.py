@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
-from tfgraphwidget.editor.apparent import needed_placeholders
+from tfgraphwidget.editor.apparent_signature import needed_placeholders
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.edits import AddSignature, RenameKey

@@ -16,7 +16,7 @@ from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op, next_numbers
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
-from tfgraphwidget.export.verification.synthetic_feeds import FeedSpec, generate_feeds
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import Signature, build
 from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import tf
@@ -180,5 +180,5 @@ class _TracedModule:
                 variable.assign(value)
 
 
-def _input_spec(key: str, spec: tf.TensorSpec) -> FeedSpec:
-    return FeedSpec(key, spec.dtype, shape_from_proto(spec.shape.as_proto()))
+def _input_spec(key: str, spec: tf.TensorSpec) -> InputSpec:
+    return InputSpec(key, spec.dtype, shape_from_proto(spec.shape.as_proto()))

@@ -13,7 +13,7 @@ from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import ExportedState
 from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed_by
-from tfgraphwidget.export.verification.synthetic_feeds import FeedSpec, generate_feeds
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import Signature, needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
@@ -113,10 +113,10 @@ class GraphReference:
         self.request.add_notice(NOT_RUN.format(reason))
         return None
 
-    def _input_spec(self, key: str, tensor: str) -> FeedSpec:
+    def _input_spec(self, key: str, tensor: str) -> InputSpec:
         op, port = pairs(self.request.index, [tensor])[0]
         dtype = tf.as_dtype(self.request.index.dtypes(op)[port]).base_dtype
-        return FeedSpec(key, dtype, self.request.index.shape(op, port))
+        return InputSpec(key, dtype, self.request.index.shape(op, port))
 
     def _given_feeds(self, signature: Signature) -> dict[str, TensorCompatible]:
         """The user's feeds for the inputs of a signature, by key."""

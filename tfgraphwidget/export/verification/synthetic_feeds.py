@@ -17,7 +17,7 @@ _WAYS = (
 )  # fmt: skip
 
 
-class FeedSpec(NamedTuple):
+class InputSpec(NamedTuple):
     """An input that needs a value."""
 
     key: str
@@ -25,7 +25,7 @@ class FeedSpec(NamedTuple):
     shape: Shape
 
 
-def generate_feeds(specs: Sequence[FeedSpec]) -> Iterator[dict[str, np.ndarray]]:
+def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]]:
     """Values by key, in several sizes and fillings; the same ones in each call.
 
     Args:
