@@ -243,12 +243,13 @@ def _same(value: object) -> object:
 
 def _whole(parts: list[VariableDef], in_session: SessionContents) -> np.ndarray:
     """The value of a partitioned variable, put together from its slices."""
-    first = np.asarray(in_session.variables[parts[0].handle])
-    slices = [(part.handle, part.slice_info) for part in parts if part.slice_info is not None]
-    whole = np.zeros(tuple(slices[0][1].full_shape), first.dtype)
-    for handle, info in slices:
+    first: Any = in_session.variables[parts[0].handle]
+    info: Any = parts[0].slice_info
+    whole = np.zeros(tuple(info.full_shape), np.asarray(first).dtype)
+    for part in parts:
+        info = part.slice_info
         place = tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))
-        whole[place] = in_session.variables[handle]
+        whole[place] = in_session.variables[part.handle]
     return whole
 
 

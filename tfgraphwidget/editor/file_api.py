@@ -18,7 +18,7 @@ from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor import archive, function_bodies, replay, saving
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits.serialization import Json, Script, records_of
+from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Graph, Session, TensorKey
@@ -227,7 +227,7 @@ class FileAPI(ArgumentChecks):
         """
         return saving.script_of(self._core, file)
 
-    def edits(self) -> list[dict[str, Json]]:
+    def edits(self) -> list[dict[str, Any]]:
         """Write the edits that are done as data for JSON; `replay` makes them again.
 
         `editor.save("edits.json")` writes them to a file.

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import Command
-from tfgraphwidget.edits.serialization import Json
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources import find_checkpoint, locate_file, open_source, reopen_expression
 from tfgraphwidget.widget import Exporter, GraphWidget, SaveFormat, is_saved_model, output_stem
@@ -187,7 +186,7 @@ class Document:
             self._base, self._stamp = self._saved, _stamp(self.path)
         self._push()
 
-    def _stored_edits(self, commands: tuple[Command, ...]) -> tuple[list[dict[str, Json]] | None, str]:
+    def _stored_edits(self, commands: tuple[Command, ...]) -> tuple[list[dict[str, object]] | None, str]:
         """The edits that the file does not hold, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
         if not _same(commands[:base], self._base):

@@ -205,15 +205,15 @@ def _open_function(root: Path, header: Mapping[str, Any], stored: Checkpoint | N
     return open_function_message(_meta_graph(root / file), header["function"], stored)
 
 
-def _readers(stored: Checkpoint | None, keys: Mapping[str, str]) -> dict[str, Callable[[], object]]:
+def _readers(stored: Checkpoint | None, keys: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
     return {op: partial(_value, stored, key) for op, key in keys.items()}
 
 
-def _value(stored: Checkpoint | None, key: str) -> object:
+def _value(stored: Checkpoint | None, key: str) -> Any:
     if stored is None or key not in stored.shapes:
         raise GraphEditError(f"The values of this editor lack {key!r}; write it again with editor.to_bytes().")
     return stored.value(key)
 
 
-def _pair(stored: Checkpoint | None, pair: tuple[str, str]) -> tuple[object, object]:
+def _pair(stored: Checkpoint | None, pair: tuple[str, str]) -> tuple[Any, Any]:
     return _value(stored, pair[0]), _value(stored, pair[1])
