@@ -74,6 +74,7 @@ MAY_NAME_INTERNAL_MODULES = {
 
 # Private names of other libraries: of named tuples, threads and protocols of Python, and of ipykernel.
 FOREIGN = {"_replace", "_fields", "thread._target", "thread._args", "_is_protocol", "_instance"}
+_OWN = ("self", "cls")
 _BY_NAME = {"getattr", "hasattr", "setattr", "delattr", "attrgetter", "methodcaller"}
 
 # Of other packages a module imports the names of a front only: of a stub `__init__.pyi`, or of `__all__`. But `lab` is
@@ -93,7 +94,7 @@ def dotted(path: Path) -> str:
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """(line, full dotted name) of everything imported anywhere in a file: in functions and under TYPE_CHECKING too."""
     package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -126,14 +127,19 @@ def private_names(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
     What an object has of its own class ("self") is left out.
     """
     for node in ast.walk(tree):
-        names: list[tuple[str, object]] = []
+        names: list[object] = []
         if isinstance(node, ast.Attribute):
-            names = [(ast.unparse(node.value), node.attr)]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in _BY_NAME:
-            names = [(ast.unparse(node.args[0]), arg.value) for arg in node.args if isinstance(arg, ast.Constant)]
-        for thing, name in names:
-            if isinstance(name, str) and re.match("_[^_]", name) and thing not in ("self", "cls"):
-                yield node.lineno, thing, name
+            owner, names = node.value, [node.attr]
+        elif isinstance(node, ast.Call) and node.args and name_of(node.func) in _BY_NAME:
+            owner, names = node.args[0], [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+        for name in names:
+            if isinstance(name, str) and re.match("_[^_]", name) and (owner_text := ast.unparse(owner)) not in _OWN:
+                yield node.lineno, owner_text, name
+
+
+def name_of(node: ast.expr) -> str:
+    """The last name of an expression: "attrgetter" for `operator.attrgetter`."""
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
 def defined_names(tree: ast.AST) -> set[str]:
@@ -145,7 +151,7 @@ def defined_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names.add(node.target.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            names |= {node.attr} if ast.unparse(node.value) == "self" else set()
+            names |= {node.attr} if isinstance(node.value, ast.Name) and node.value.id == "self" else set()
     return names
 
 
@@ -253,6 +259,7 @@ def test_imports_go_down_and_libraries_stay_in_their_place(path):
     assert wrong_imports(path) == []
 
 
+@cache
 def module_of(name: str) -> Path | None:
     """The module that a dotted name of the package comes from, through the stubs of fronts; None for a package."""
     base, _, last = name.rpartition(".")
@@ -262,7 +269,7 @@ def module_of(name: str) -> Path | None:
     stub = ROOT.joinpath(*base.split(".")) / "__init__.pyi"
     if not stub.is_file():
         return ROOT.joinpath(*base.split(".")).with_suffix(".py") if base.count(".") else None
-    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+    for node in parsed(stub).body:
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
             if (alias.asname or alias.name) == last:
                 return module_of(".".join((base, *([node.module] if node.module else []), alias.name)))

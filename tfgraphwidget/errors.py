@@ -22,7 +22,7 @@ class GraphEditError(Exception):
 
     code: str = "refused"
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         cls.code = _WORD.sub("-", cls.__name__).lower()
 
@@ -36,7 +36,7 @@ class GraphEditError(Exception):
         if code:
             self.code = code
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """The refusal as data that JSON can hold.
 
         Returns:

@@ -280,5 +280,8 @@ def installed_version() -> str | None:
 @cache
 def installed_folder() -> str | None:
     """The folder of the TensorFlow that is installed, without importing it; None if there is none."""
-    spec = find_spec("tensorflow")
+    try:
+        spec = find_spec("tensorflow")
+    except ModuleNotFoundError:  # an import hook keeps it out
+        return None
     return None if spec is None or not spec.submodule_search_locations else spec.submodule_search_locations[0]

@@ -19,7 +19,7 @@ from functools import cache
 from inspect import Parameter
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.tensorflow_modules import bind, lazy_class, lazy_module, tf
 from tfgraphwidget.tf_types import (
@@ -97,6 +97,12 @@ _SessionInterface = lazy_class("tensorflow.python.client.session", "SessionInter
 
 _NO_INPUTS: Mapping[tuple[str, int], object] = MappingProxyType({})
 
+
+def _as_any(thing: object) -> Any:
+    """The thing itself, for a private name that types-tensorflow does not declare."""
+    return thing
+
+
 # Graphs: ops by name
 
 
@@ -157,7 +163,7 @@ def wrap_operations(graph: tf.Graph, c_operations: Iterable[object]) -> None:
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
     """
-    wrap = cast("Any", tf.Operation)._from_c_op
+    wrap = _as_any(tf.Operation)._from_c_op
     for c_operation in c_operations:
         wrap(c_operation, graph)._colocation_code_locations = {}
 
@@ -184,7 +190,7 @@ def create_operation(
     Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
     """
     c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
-    operation: tf.Operation = cast("Any", tf.Operation)._from_c_op(c_operation, graph)
+    operation: tf.Operation = _as_any(tf.Operation)._from_c_op(c_operation, graph)
     return operation
 
 
@@ -196,7 +202,7 @@ def forget_colocation(operation: tf.Operation) -> None:
 
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
-    cast("Any", operation)._colocation_code_locations = {}
+    _as_any(operation)._colocation_code_locations = {}
 
 
 def mutation_lock(graph: tf.Graph) -> AbstractContextManager[None]:
@@ -230,12 +236,12 @@ def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], N
     """
 
     def add(operation: tf.Operation) -> Operation:
-        number = cast("Any", type(graph))._add_op(graph, operation)
+        number = _as_any(type(graph))._add_op(graph, operation)
         observer(operation)
         result: Operation = number
         return result
 
-    cast("Any", graph)._add_op = add
+    _as_any(graph)._add_op = add
 
 
 @contextmanager
@@ -258,7 +264,7 @@ def check_new_operations(
         check(op_type, inputs, attributes, str(options.get("name") or ""))
         return create(op_type, inputs, *arguments, **options)
 
-    cast("Any", graph)._create_op_internal = check_and_create
+    _as_any(graph)._create_op_internal = check_and_create
     try:
         yield
     finally:
@@ -533,7 +539,7 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
 
     Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
     """
-    cast("Any", operation)._original_op = forward
+    _as_any(operation)._original_op = forward
 
 
 def set_gradient_function(operation: tf.Operation, gradient: Callable[..., object] | None) -> None:
@@ -545,7 +551,7 @@ def set_gradient_function(operation: tf.Operation, gradient: Callable[..., objec
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
-    cast("Any", operation)._gradient_function = gradient
+    _as_any(operation)._gradient_function = gradient
 
 
 _BODY_GRAPHS = {
@@ -742,7 +748,7 @@ def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) 
 
     Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and refuses another.
     """
-    cast("Any", tensor)._shape_val = cast("Any", tf.TensorShape)(shape)
+    _as_any(tensor)._shape_val = _as_any(tf.TensorShape)(shape)
 
 
 def registered_kernels(op_type: str) -> Any:
@@ -989,7 +995,7 @@ def set_constraint(variable: tf.Variable, constraint: Callable[..., object] | No
 
     Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
     """
-    cast("Any", variable)._constraint = constraint
+    _as_any(variable)._constraint = constraint
 
 
 def is_slice(variable: tf.Variable) -> bool:
@@ -1137,7 +1143,7 @@ def extend_session(session: Session) -> None:
 
     Private: `BaseSession._extend_graph`. A public run does the same before it runs something.
     """
-    cast("Any", session)._extend_graph()
+    _as_any(session)._extend_graph()
 
 
 @contextmanager
@@ -1146,7 +1152,7 @@ def without_extension(session: Session) -> Iterator[None]:
 
     Private: `BaseSession._extend_graph`. Public runs always add them.
     """
-    unchecked = cast("Any", session)
+    unchecked = _as_any(session)
     unchecked._extend_graph = lambda: None
     try:
         yield
@@ -1163,7 +1169,7 @@ def open_session_like(session: Session, config: ConfigProto | None) -> ClosableS
 
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
     """
-    result: ClosableSession = BaseSession(cast("Any", session)._target, session.graph, config)
+    result: ClosableSession = BaseSession(_as_any(session)._target, session.graph, config)
     return result
 
 
@@ -1176,7 +1182,7 @@ def check_placement(session: Session, graph: Any) -> None:
     Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a tf.Graph, see
     `new_c_graph`.
     """
-    unchecked = cast("Any", session)
+    unchecked = _as_any(session)
     options = c_api.TF_NewSessionOptions(target=unchecked._target, config=unchecked._config)
     session_ref = c_api.TF_NewSessionRef(graph, options)
     try:
@@ -1196,7 +1202,7 @@ def exchange_c_sessions(session: Session, other: Any) -> None:
 
     Private: `BaseSession._session`. The public API cannot renew a session.
     """
-    unchecked = cast("Any", session)
+    unchecked = _as_any(session)
     unchecked._session, other._session = other._session, unchecked._session
 
 
@@ -1205,7 +1211,7 @@ def close_c_session(session: Session) -> None:
 
     Private: `TF_CloseSession`, `BaseSession._session`. `close` waits for a lock of the graph.
     """
-    c_api.TF_CloseSession(cast("Any", session)._session)
+    c_api.TF_CloseSession(_as_any(session)._session)
 
 
 def mark_closed(session: Session) -> None:
@@ -1213,7 +1219,7 @@ def mark_closed(session: Session) -> None:
 
     Private: `BaseSession._closed`. See `close_c_session`.
     """
-    cast("Any", session)._closed = True
+    _as_any(session)._closed = True
 
 
 def set_session_config(session: Session, config: ConfigProto | None) -> None:
@@ -1225,7 +1231,7 @@ def set_session_config(session: Session, config: ConfigProto | None) -> None:
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
     """
-    cast("Any", session)._config = config
+    _as_any(session)._config = config
 
 
 def is_partial_run_active(session: Session, handle: str) -> bool:
@@ -1238,7 +1244,7 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
     Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
     """
     try:
-        cast("Any", session)._call_tf_sessionprun(handle, {}, [])
+        _as_any(session)._call_tf_sessionprun(handle, {}, [])
     except tf.errors.OpError:
         return False
     return True

@@ -15,7 +15,6 @@ from functools import cache
 from importlib import import_module
 from operator import attrgetter, methodcaller
 from types import CodeType
-from typing import Any
 
 OLDEST = "2.16"
 """The oldest release of TensorFlow on which everything runs; it is the first with Keras 3."""
@@ -135,7 +134,7 @@ def absent_names(*, editing: bool = False) -> dict[str, str]:
 def _names_of(module: str, path: str) -> set[str]:
     """The names that a class of a module has, or for "" the module; none if there is none."""
     try:
-        thing: Any = import_module(module)
+        thing: object = import_module(module)
         thing = attrgetter(path)(thing) if path else thing
     except (ImportError, AttributeError):
         return set()

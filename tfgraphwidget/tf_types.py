@@ -157,10 +157,10 @@ if TYPE_CHECKING:
         """TensorFlow's reader of a checkpoint, which is written in C++."""
 
         def get_tensor(self, tensor_str: str) -> Any:
-            """The value of that name, as a numpy array or bytes."""
+            """The value of the name `tensor_str`, as a numpy array or bytes."""
 
         def has_tensor(self, tensor_str: str) -> bool:
-            """Whether there is a value of that name."""
+            """Whether there is a value of the name `tensor_str`."""
 
         def get_variable_to_dtype_map(self) -> dict[str, DType]:
             """The dtype of each value by its name."""

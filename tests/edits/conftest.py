@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import build_mlp, initialised, v1
-
 
 @pytest.fixture(scope="session")
 def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An mlp as TensorFlow 1 saved it: signature "predict" with input "x" and output "logits"."""
+    from tests.conftest import build_mlp, initialised, v1  # imports TensorFlow
+
     folder = tmp_path_factory.mktemp("signed") / "mlp"
     graph = build_mlp(resource=False)
     builder = v1.saved_model.Builder(str(folder))

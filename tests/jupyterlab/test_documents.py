@@ -18,7 +18,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
-from tfgraphwidget.jupyterlab import documents, path_resolution
+from tfgraphwidget.jupyterlab import documents
 from tfgraphwidget.jupyterlab.comm_handler import CommHandler
 from tfgraphwidget.widget import FileExists, exporter, save_formats
 
@@ -86,23 +86,23 @@ def test_a_path_is_found_below_the_root_the_kernels_folder_or_one_above(tmp_path
     file = tmp_path / "one" / "two" / "g.pb"
     file.parent.mkdir(parents=True)
     file.touch()
-    assert path_resolution.resolve_path("one/two/g.pb", str(tmp_path), Path("/")) == file
-    assert path_resolution.resolve_path("one/two/g.pb", "", file.parent) == file
-    assert path_resolution.resolve_path("one/two/g.pb", "/elsewhere", tmp_path) == file
+    assert documents.resolve_path("one/two/g.pb", str(tmp_path), Path("/")) == file
+    assert documents.resolve_path("one/two/g.pb", "", file.parent) == file
+    assert documents.resolve_path("one/two/g.pb", "/elsewhere", tmp_path) == file
 
 
 def test_the_home_folder_may_stand_for_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "g.pb").touch()
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert path_resolution.resolve_path("g.pb", "~/work", Path("/")) == tmp_path / "work" / "g.pb"
+    assert documents.resolve_path("g.pb", "~/work", Path("/")) == tmp_path / "work" / "g.pb"
 
 
 def test_what_the_server_says_of_the_session_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "g.pb").touch()
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "sub" / "g.pb"))
-    assert path_resolution.resolve_path("sub/g.pb", "", Path("/")) == tmp_path / "sub" / "g.pb"
+    assert documents.resolve_path("sub/g.pb", "", Path("/")) == tmp_path / "sub" / "g.pb"
 
 
 @pytest.mark.parametrize("path", ["none.pb", "a\0b.pb", "x" * 5000, "/", ""])

@@ -20,7 +20,7 @@ WITHOUT_TENSORFLOW = (
     "source", "node_body", "variables", "renaming", "paths", "networkx_graph", "tf_protos",
     "files.assets", "files.checkpoint", "files.checkpoint_keys", "files.container", "files.file_form", "files.formats",
     "files.object_graph", "files.obstacles", "files.opening", "files.parse",
-    "files.signature_defs", "files.stored_data", "files.summary", "files.unsupported_inputs",
+    "files.signature_defs", "files.stored_data", "files.summary",
     "inference.bounds", "inference.call_depth", "inference.dtypes", "inference.shapes",
     "describe.ops", "describe.origins", "describe.signatures", "live.devices",
 )  # fmt: skip

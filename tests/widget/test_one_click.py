@@ -12,7 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
 from tests.front_end import FrontEnd
-from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor import GraphEditor, executor
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import NameTaken
@@ -238,3 +238,25 @@ def test_a_scope_that_kept_some_ops_keeps_its_name(editor: GraphEditor) -> None:
     assert renamed_prefixes([("net/one/gone", "web/one/gone")], index) == (("net/one/gone", "web/one/gone"),)
     assert renamed_prefixes([("gone/op", "op")], index) == (("gone/op", "op"),)
     assert by_new_name("gone/", [("gone/op", "op")]) == "gone/"
+
+
+CLICKS = (
+    ("rename_type", {"old": "Relu", "new": "Relu6"}),
+    ("replace_all", {"pattern": "Relu(x)", "by": "Relu6(x)"}),
+    ("add_signature", {"name": "more"}),
+    ("cast", {"dtype": "float16"}),
+)
+
+
+@pytest.mark.parametrize(("verb", "options"), CLICKS, ids=[verb for verb, _ in CLICKS])
+def test_a_click_on_an_edit_of_the_graph_plans_once_and_bumps_one_revision(
+    front: FrontEnd, monkeypatch: pytest.MonkeyPatch, verb: str, options: dict[str, str]
+) -> None:
+    planned = []
+    plan = executor.plan
+    monkeypatch.setattr(executor, "plan", lambda command, context: planned.append(command) or plan(command, context))
+    revision = front.editor.widget.revision
+    reply = front.ask("change", verb=verb, keys=[*options], values=[repr(value) for value in options.values()])
+    assert [command.verb() for command in planned] == [verb]
+    assert reply["state"]["revision"] == front.editor.widget.revision == revision + 1
+    assert len(front.editor.history.done) == 1

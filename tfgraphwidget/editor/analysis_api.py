@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import ArgumentChecks
@@ -21,6 +21,9 @@ from tfgraphwidget.lint import Report
 from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class AnalysisAPI(ArgumentChecks):
@@ -201,7 +204,7 @@ class AnalysisAPI(ArgumentChecks):
 
     # Costs
 
-    def cost(self, batch: int = 1) -> Any:
+    def cost(self, batch: int = 1) -> DataFrame:
         """List what each op costs.
 
         FLOPs come from TensorFlow's registry. A call has those of the function that it calls, a conditional those of
@@ -275,7 +278,7 @@ class AnalysisAPI(ArgumentChecks):
         """
         return self._core.evaluator.costs
 
-    def table(self) -> Any:
+    def table(self) -> DataFrame:
         """List the ops.
 
         Returns:

@@ -22,7 +22,7 @@ import numpy as np
 
 from tfgraphwidget import export
 from tfgraphwidget.editor import replay, saving
-from tfgraphwidget.edits.serialization import records_of
+from tfgraphwidget.edits.serialization import Json, records_of
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.graph import PYTHON_CALLS, GraphIndex, VariableDef, definitions, handles, ops, reachable_functions
 from tfgraphwidget.naming import as_input, split_input
@@ -116,7 +116,7 @@ def _check_python_calls(core: EditorCore) -> None:
             )
 
 
-def _edits(core: EditorCore) -> tuple[list[dict[str, Any]] | None, list[str]]:
+def _edits(core: EditorCore) -> tuple[list[dict[str, Json]] | None, list[str]]:
     """The edits as JSON; None, with a notice, for edits that cannot be written."""
     try:
         return records_of(core.executor.history.done), []
@@ -124,7 +124,7 @@ def _edits(core: EditorCore) -> tuple[list[dict[str, Any]] | None, list[str]]:
         return None, [f"The edits of this graph were not written with it, so they cannot be undone: {error.why}"]
 
 
-def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]) -> dict[str, Any]:
+def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]) -> dict[str, object]:
     """The fields of the header that all kinds have."""
     view = core.view
     selection = view.selection
@@ -150,7 +150,7 @@ def _write_values(root: Path, contents: _Contents) -> None:
         write_bundle(str(root / ArchiveEntry.VALUES.value), contents.tensors.values())
 
 
-def _graph(core: EditorCore, root: Path) -> dict[str, Any]:
+def _graph(core: EditorCore, root: Path) -> dict[str, object]:
     """Write a graph, or the values of a SavedModel whose folder is written as it is; the header."""
     source, target = core.source, core.target
     edits, notices = _edits(core)
@@ -253,7 +253,7 @@ def _whole(parts: list[VariableDef], in_session: SessionContents) -> np.ndarray:
     return whole
 
 
-def _function(core: EditorCore, root: Path) -> dict[str, Any]:
+def _function(core: EditorCore, root: Path) -> dict[str, object]:
     """Write a function: its graph, what it captured, and how it is called; the header."""
     source, view = core.source, core.navigator.outermost
     edits, notices = _edits(core)
@@ -293,7 +293,7 @@ def _captures(core: EditorCore) -> Iterator[tuple[str, Any]]:
         yield op, state.live(op)
 
 
-def _capture(op: str, live: Any, contents: _Contents) -> dict[str, Any]:
+def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
     dtype = live.dtype.name
     if dtype in ("resource", "variant"):
         raise SessionRefused(

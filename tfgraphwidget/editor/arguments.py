@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
-from tfgraphwidget.editor.apparent import needed_placeholders
+from tfgraphwidget.editor.apparent_signature import needed_placeholders
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.edits import AddSignature, RenameKey
@@ -77,7 +77,7 @@ class ArgumentResolver:
         """
         return self._view.names([self._name_of_captured(item) for item in each(argument)])
 
-    def _name_of_captured(self, item: Any) -> Any:
+    def _name_of_captured(self, item: object) -> Any:
         """The name of the op that stands for a captured variable, whose own name another one can have, too."""
         if not self._executor.in_function or not hasattr(item, "assign"):
             return item

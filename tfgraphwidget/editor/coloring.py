@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +17,8 @@ from tfgraphwidget.scene import Scene
 from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from tfgraphwidget.editor.evaluation import Evaluator
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.graph import GraphIndex
@@ -46,7 +48,7 @@ class ColorModel:
         return self._navigator.here.index
 
     def color_by(self, by: object, batch: int) -> None:
-        """See `ViewAPI.color_by`."""
+        """Color by `by`, with `batch` for sizes that are unknown; see `ViewAPI.color_by`."""
         _check_batch(batch)
         name, before = "" if by is None else by, (self.current, self._batch, dict(self._custom))
         if not isinstance(name, str):
@@ -172,8 +174,8 @@ class ColorModel:
             "time": unknown if measured is None else measured.column(index, "time"),
         }
 
-    def cost_table(self, batch: int) -> Any:
-        """See `AnalysisAPI.cost`."""
+    def cost_table(self, batch: int) -> DataFrame:
+        """What each op costs, with `batch` for sizes that are unknown; see `AnalysisAPI.cost`."""
         _check_batch(batch)
         index = self._index
         table: dict[str, Sequence[object]] = {"name": list(index.names), "type": list(index.types)}

@@ -249,7 +249,7 @@ class EditAPI(ArgumentChecks):
 
     def add(
         self,
-        source: Any,
+        source: object,
         into: str | None = None,
         connect: Mapping[TensorKey, TensorsLike] | None = None,
         *,

@@ -212,7 +212,7 @@ class Evaluator:
     # Differences
 
     def diff(self, before: object) -> Difference:
-        """See `AnalysisAPI.diff`."""
+        """Compare the current graph with `before`; see `AnalysisAPI.diff`."""
         executor = self._executor
         index = executor.index
         if before is not None:
@@ -266,7 +266,7 @@ class Evaluator:
     # Values
 
     def probe(self, tensors: TensorsLike, feeds: Mapping[TensorKey, object] | None) -> probing.Probe:
-        """See `AnalysisAPI.probe`."""
+        """Run `tensors` on `feeds`, and keep their values; see `AnalysisAPI.probe`."""
         executor = self._executor
         fed = self._arguments.feeds(feeds)
         fetches = self._arguments.fetches(tensors)

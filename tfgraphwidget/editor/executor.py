@@ -303,7 +303,7 @@ class EditExecutor:
     # Edits that a patch describes
 
     def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
-        """Apply a command and record it; see `EditAPI.edit`."""
+        """Apply a command and record it, with `renew` for the session; see `EditAPI.edit`."""
         return command.apply(self, renew)
 
     def plan_context(self) -> SourceContext:
@@ -634,12 +634,12 @@ class EditExecutor:
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
     def copy(self, command: Clone) -> Edits:
-        """Copy ops, and load the values of their variables; see `clone`."""
+        """Copy the ops that the command says, and load the values of their variables; see `clone`."""
         self.clone(command)
         return Edits.of(self.history.done[-1].patch)
 
     def add(self, command: Add) -> Edits:
-        """Bring another graph in, whole; see `add_graph`."""
+        """Bring the graph of the command in, whole; see `add_graph`."""
         names = self.navigator.outermost.names
         connect = tuple((name, names(own)[0]) for name, own in command.connect)
         self.add_graph(replace(command, connect=connect))

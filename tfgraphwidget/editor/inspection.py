@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from tfgraphwidget.sources import (
 )
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from tfgraphwidget.editor.state import EditorCore
 
 COLUMNS = ("section", "name", "text")
@@ -170,7 +172,7 @@ class Inspection:
         """All of it as dicts with the keys "section", "name" and "text"."""
         return [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()]
 
-    def table(self) -> Any:
+    def table(self) -> DataFrame:
         """The rows as a pandas DataFrame."""
         return frame(self.rows(), COLUMNS)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.editor import clone_values, function_bodies
-from tfgraphwidget.editor.apparent import apparent_signature
+from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import GrowthResult

@@ -178,7 +178,7 @@ class _Name:
     tensor: int | str
 
 
-def _map_tensors(arguments: Any, value: Callable[[int | str], object]) -> Any:
+def _map_tensors(arguments: object, value: Callable[[int | str], object]) -> Any:
     """Arguments with something else in place of each tensor."""
     keras = sys.modules["keras"]
 

@@ -27,7 +27,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import difference
 from tfgraphwidget.runtime.measure import OptimizedGraph, optimize
 from tfgraphwidget.sources import open_source
-from tfgraphwidget.tf_types import OpsLike, TensorsLike
+from tfgraphwidget.tf_types import DTypeLike, OpsLike, TensorKey, TensorsLike
 
 
 class PassAPI(ArgumentChecks):
@@ -269,11 +269,11 @@ class PassAPI(ArgumentChecks):
 
     def cast(
         self,
-        dtype: Literal["float16", "bfloat16"] | Any,
+        dtype: Literal["float16", "bfloat16"] | DTypeLike,
         *,
         keep: OpsLike = (),
         ends: Literal["keep", "cast"] = "keep",
-        feeds: Mapping[Any, object] | None = None,
+        feeds: Mapping[TensorKey, object] | None = None,
         functions: bool = True,
         renew: Renew = "always",
     ) -> Edits:
@@ -305,15 +305,15 @@ class PassAPI(ArgumentChecks):
             '3 constants: 256 → 128 bytes.'
         """
         names = self._core.arguments.names(keep)
-        dtype = getattr(dtype, "name", dtype)
-        return self._edit_and_compare(Cast(dtype, names, ends, functions), feeds, renew)
+        name: Any = getattr(dtype, "name", dtype)  # another one is refused when the pass is planned
+        return self._edit_and_compare(Cast(name, names, ends, functions), feeds, renew)
 
     def round_weights(
         self,
         bits: int = 8,
         *,
         minimum: int = RoundWeights.minimum,
-        feeds: Mapping[Any, object] | None = None,
+        feeds: Mapping[TensorKey, object] | None = None,
         functions: bool = True,
         renew: Renew = "always",
     ) -> Edits:
@@ -346,7 +346,7 @@ class PassAPI(ArgumentChecks):
         *,
         minimum: int = QuantizeWeights.minimum,
         per_channel: bool = True,
-        feeds: Mapping[Any, object] | None = None,
+        feeds: Mapping[TensorKey, object] | None = None,
         functions: bool = True,
         renew: Renew = "always",
     ) -> Edits:
@@ -414,7 +414,7 @@ class PassAPI(ArgumentChecks):
         pairs = {old: new for old, new in names if new in editor._core.index.ids}
         return OptimizedGraph(editor, passes, change, pairs)
 
-    def _edit_and_compare(self, command: Command, feeds: Mapping[Any, object] | None, renew: Renew) -> Edits:
+    def _edit_and_compare(self, command: Command, feeds: Mapping[TensorKey, object] | None, renew: Renew) -> Edits:
         """Edit, and report how far the outputs are from those of the graph as it was opened."""
         report = self._core.executor.edit(command, renew=renew)
         if feeds is None:

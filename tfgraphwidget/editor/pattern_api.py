@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
@@ -28,7 +28,7 @@ class PatternAPI(ArgumentChecks):
 
     def match(
         self,
-        pattern: str | Pattern | Callable[..., Any],
+        pattern: str | Pattern | Callable[..., object],
         within: OpsLike | None = None,
         *,
         limit: int | None = None,
@@ -66,7 +66,7 @@ class PatternAPI(ArgumentChecks):
             "'net/hidden/Relu' is Relu where the pattern has Relu6"
         """
         definition = make_pattern(pattern)
-        part: Any = () if within is None else self._core.arguments.part(within, ops=True)
+        part = () if within is None else self._core.arguments.part(within, ops=True)
         options = [f"within={part if not isinstance(part, str) else repr(part)}"] if within is not None else []
         options += [f"limit={limit}"] if limit is not None else []
         options += ["functions=True"] if functions else []
@@ -115,7 +115,7 @@ class PatternAPI(ArgumentChecks):
 
     def replace_all(
         self,
-        pattern: str | Pattern | Callable[..., Any],
+        pattern: str | Pattern | Callable[..., object],
         by: str | Callable[..., object],
         into: str | None = None,
         *,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tfgraphwidget import export
-from tfgraphwidget.editor.apparent import apparent_signature
+from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits import apply_patch

@@ -57,6 +57,13 @@ from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.edits.rewrite.rename import Rename
 from tfgraphwidget.edits.rewrite.replace_all import ReplaceAll
 from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
+from tfgraphwidget.edits.signature_commands import (
+    AddSignature,
+    OrderSignature,
+    RemoveSignature,
+    RenameKey,
+    RenameSignature,
+)
 from tfgraphwidget.edits.signature_edits import NewSignature
 from tfgraphwidget.edits.signature_tracking import (
     check_called,
@@ -64,7 +71,6 @@ from tfgraphwidget.edits.signature_tracking import (
     track_boundary,
     track_signatures,
 )
-from tfgraphwidget.edits.signatures import AddSignature, OrderSignature, RemoveSignature, RenameKey, RenameSignature
 
 __all__ = [
     "Add",

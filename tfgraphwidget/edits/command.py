@@ -15,7 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
@@ -23,6 +23,9 @@ from tfgraphwidget.edits.patch import NewShape, Patch, ReplacedMatch, SkippedMat
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
 from tfgraphwidget.naming import function_name, identifier
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "session"})
 # A larger array is printed as the name of a variable that the person has.
 _MOST_NUMBERS = 16
-_Value = TypeVar("_Value")
+_Value = TypeVar("_Value", bound="DataclassInstance")
 
 Renew = Literal["always", "never"]
 """Whether a session is renewed so that it follows changes of ops that it has run."""
@@ -142,6 +145,7 @@ class Executor(Protocol):
         """Open the source of the command, then do as `copy` does."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Command(ABC):
     """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
 
@@ -220,7 +224,7 @@ class Command(ABC):
 
         The names that it was given stand in it, and no more details than are needed to recognize it.
         """
-        first = next((getattr(self, field.name) for field in dataclasses.fields(cast("Any", self))), None)
+        first = next((getattr(self, field.name) for field in dataclasses.fields(self)), None)
         words = self.verb().replace("_", " ").capitalize()
         return f"{words}: {subject_text(first)}" if first is not None else words
 
@@ -230,7 +234,7 @@ class Command(ABC):
         name = identifier(into) if into else ""
         return f"{name}_" if name in _TAKEN or hasattr(builtins, name) else name
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """The command as data that JSON can hold.
 
         Returns:
@@ -291,9 +295,9 @@ def brief_value(value: object) -> str:
 
 def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
     """The same command with each selection as it is on `index`, so that what is printed means the same ops there."""
-    values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
+    values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(command))
     rebound = {name: value.on(index) for name, value in values if isinstance(value, Selection)}
-    return dataclasses.replace(cast("Any", command), **rebound) if rebound else command
+    return dataclasses.replace(command, **rebound) if rebound else command
 
 
 def rename_tensor(name: str, names: Mapping[str, str]) -> str:
@@ -335,14 +339,14 @@ def rename_operands(command: _Value, names: Mapping[str, str], index: GraphIndex
             return dataclasses.replace(same, tensors=present(value.tensors))
         return value
 
-    changed: dict[str, Any] = {}
-    for field in dataclasses.fields(cast("Any", command)):
+    changed: dict[str, object] = {}
+    for field in dataclasses.fields(command):
         value = getattr(command, field.name)
         if isinstance(value, tuple) and "keys" in field.metadata:
             changed[field.name] = tuple((key, present(named)) for key, named in value)
         elif isinstance(value, tuple | Selection):
             changed[field.name] = present(value)
-    return cast("_Value", dataclasses.replace(cast("Any", command), **changed))
+    return dataclasses.replace(command, **changed)
 
 
 class ValueWriter:

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import Any, Literal, TypeVar, overload
 
 from tfgraphwidget.edits.command import Command
 
@@ -154,7 +154,7 @@ def register(kind: Any = None, *, requested: bool = True, operands: int = 1, but
         if existing is not None and _name(existing.kind) != _name(kind):
             owner = _name(existing.kind)
             raise ValueError(f"register({_name(kind)}): the verb {verb!r} is taken by {owner}; rename the class.")
-        clashing = [field.name for field in fields(cast("Any", kind)) if hasattr(Command, field.name)]
+        clashing = [field.name for field in fields(kind) if hasattr(Command, field.name)]
         if clashing:
             raise ValueError(f"register({_name(kind)}): {clashing[0]!r} is a method of a command; rename the field.")
         _REGISTRATIONS[verb] = Registration(verb, kind, requested, operands, button)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import report_each
 from tfgraphwidget.tf_types import NodeDef
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
@@ -140,7 +143,7 @@ class Difference:
             rows += [{**row, "op": " / ".join((*path, row["op"]))} for row in difference.rows()]
         return rows
 
-    def table(self) -> Any:
+    def table(self) -> DataFrame:
         """The rows as a pandas DataFrame."""
         return frame(self.rows(), COLUMNS)
 

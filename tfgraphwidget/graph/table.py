@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.graph.variables import definitions, handles, own_ops
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 COLUMNS = ("name", "type", "scope", "device", "inputs", "control_inputs", "outputs", "readers", "variable")
 
 
-def table(index: GraphIndex) -> Any:
+def table(index: GraphIndex) -> DataFrame:
     """A pandas DataFrame of the `rows`, in graph order; its columns are COLUMNS.
 
     Args:
@@ -38,7 +41,7 @@ def rows(index: GraphIndex) -> list[dict[str, object]]:
     return [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
 
 
-def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Any:
+def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> DataFrame:
     """Rows as a pandas DataFrame; pandas is imported for the first table.
 
     Args:

@@ -112,7 +112,7 @@ def _stored_values(proto: TensorProto, name: str, dtype: np.dtype) -> np.ndarray
 _FEW = 4  # numbers that are stored one by one, as in files that people read
 
 
-def set_tensor(proto: TensorProto, array: np.ndarray[Any, Any], dtype: int) -> None:
+def set_tensor(proto: TensorProto, array: np.ndarray, dtype: int) -> None:
     """Set a TensorProto to the values of an array; one number alone is stored once, however often it is there.
 
     Args:
@@ -152,7 +152,7 @@ _KINDS = {"b": "b", "i": "i", "u": "i", "f": "if", "c": "ifc"}
 """For the kinds of numpy's dtypes those of the Python numbers that one can hold."""
 
 
-def to_array(value: object, name: str) -> np.ndarray[Any, Any] | None:
+def to_array(value: object, name: str) -> np.ndarray | None:
     """A value as an array of a dtype, as TensorFlow converts it; None for what only TensorFlow can convert.
 
     Args:
@@ -185,7 +185,7 @@ def to_array(value: object, name: str) -> np.ndarray[Any, Any] | None:
     return np.array(value, dtype) if is_python and dtype.kind in "iu" else array.astype(dtype)
 
 
-def _strings(value: object) -> np.ndarray[Any, Any]:
+def _strings(value: object) -> np.ndarray:
     """Strings as bytes, in an array of objects."""
     array = np.array(value, dtype=object)
     items = [item.encode() if isinstance(item, str) else item for item in array.reshape(-1).tolist()]
@@ -196,7 +196,7 @@ def _strings(value: object) -> np.ndarray[Any, Any]:
     return result.reshape(array.shape)
 
 
-def set_all(proto: TensorProto, array: np.ndarray[Any, Any], dtype: int) -> None:
+def set_all(proto: TensorProto, array: np.ndarray, dtype: int) -> None:
     """Set a TensorProto to the values of an array as `tf.make_tensor_proto` does.
 
     Args:

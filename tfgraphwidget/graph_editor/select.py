@@ -72,7 +72,7 @@ def make_regex(obj: object) -> re.Pattern[str]:
         raise re.error(why, obj, error.pos) from error
 
 
-def filter_ts(ops: object, positive_filter: Callable[[Any], object] | Literal[True]) -> list[Tensor]:
+def filter_ts(ops: object, positive_filter: Callable[[Tensor], object] | Literal[True]) -> list[Tensor]:
     """The tensors that the ops read, then those that they make, each once.
 
     Args:
@@ -104,7 +104,7 @@ def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
     return filter_ts(ops, lambda t: pattern.search(t.name))
 
 
-def filter_ops(ops: object, positive_filter: Callable[[Any], object] | Literal[True]) -> list[Operation]:
+def filter_ops(ops: object, positive_filter: Callable[[Operation], object] | Literal[True]) -> list[Operation]:
     """The ops that the filter keeps, in their order.
 
     Args:

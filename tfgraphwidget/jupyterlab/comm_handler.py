@@ -16,12 +16,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import listen
 from tfgraphwidget.widget import Delivery, run_on_main_thread
+
+if TYPE_CHECKING:
+    from tfgraphwidget.jupyterlab.documents import Document
+    from tfgraphwidget.jupyterlab.namespace import Panel
 
 Message = Mapping[str, object]
 _SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
@@ -35,7 +39,7 @@ class CommHandler:
         self.is_open = True
         self._comm = comm
         self._delivery = Delivery(self)
-        self._follows: Any = None  # a namespace.Panel or a documents.Document
+        self._follows: Panel | Document | None = None
         comm.on_msg(lambda message: run_on_main_thread(lambda: self._receive(message)))
         comm.on_close(lambda _: self._end())
 
@@ -58,7 +62,7 @@ class CommHandler:
         self.is_open = False
         self._follow(None)
 
-    def _follow(self, what: Any) -> None:
+    def _follow(self, what: Panel | Document | None) -> None:
         """Send the edits of a panel or document to the page, and of no other."""
         if self._follows is not None and self._follows is not what:
             self._follows.unfollow(self.push)
@@ -143,13 +147,15 @@ class CommHandler:
     def _save(self, request: Message) -> dict[str, object]:
         return {"type": "saved", **self._document().save(request)}
 
-    def _document(self) -> Any:
-        if not hasattr(self._follows, "save"):
+    def _document(self) -> Document:
+        from tfgraphwidget.jupyterlab import documents
+
+        if not isinstance(self._follows, documents.Document):
             raise GraphEditError("No file is open here; open one first.")
         return self._follows
 
 
-def _open_reply(what: Any, request: Message) -> dict[str, object]:
+def _open_reply(what: Panel | Document, request: Message) -> dict[str, object]:
     """The reply that makes the page show an editor's widget; `direction` applies to a new editor."""
     editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):

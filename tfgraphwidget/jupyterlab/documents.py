@@ -7,20 +7,21 @@ its own name and confirms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import Command
-from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.jupyterlab import path_resolution
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources import find_checkpoint, locate_file, open_source, reopen_expression
 from tfgraphwidget.widget import Exporter, GraphWidget, SaveFormat, is_saved_model, output_stem
 
 Tell = Callable[[dict[str, object]], None]
 _MOST_STORED = 2_000_000  # characters of JSON that the page's store takes; arrays in an edit can be larger
 _DOCUMENTS: dict[Path, Document] = {}
+_SESSION = "JPY_SESSION_NAME"  # set by jupyter_server: the file, by its absolute path, that the kernel was started for
 
 
 def open_document(request: Mapping[str, object]) -> Document:
@@ -30,7 +31,7 @@ def open_document(request: Mapping[str, object]) -> Document:
     `stamp` and `saved`. Raises GraphEditError if the file cannot be opened. If the edits cannot be applied again, the
     document's `notice` says so, once: to the page that sent them.
     """
-    path = path_resolution.resolve_path(_text(request, "path"), _text(request, "root"))
+    path = resolve_path(_text(request, "path"), _text(request, "root"))
     existing = _DOCUMENTS.get(path)
     if existing is not None and not request.get("again"):
         existing.notice = ""
@@ -89,7 +90,7 @@ class Document:
         Args:
             request: The message: the old path and the new one.
         """
-        path = path_resolution.resolve_path(_text(request, "path"), _text(request, "root"))
+        path = resolve_path(_text(request, "path"), _text(request, "root"))
         if _DOCUMENTS.get(self.path) is self:
             del _DOCUMENTS[self.path]
         _DOCUMENTS[path] = self
@@ -253,3 +254,61 @@ def _text(request: Mapping[str, object], key: str) -> str:
     if not isinstance(value, str):
         raise GraphEditError(f"{key} is not a text; reload the page.")
     return value
+
+
+# Files: the page has their paths below the server's root, the kernel another directory
+
+
+def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
+    """Find the file of a path of JupyterLab on this machine.
+
+    Args:
+        path: A "/"-separated path below the root of the Jupyter server.
+        root: The root as the page knows it, "~" for the home directory; "" if it does not know it.
+        folder: The working directory of the kernel; None for the current one.
+
+    Returns:
+        The absolute path.
+
+    Raises:
+        UnknownName: If this machine does not have the file.
+    """
+    here = Path.cwd() if folder is None else folder
+    for candidate in _candidates(path, root, here):
+        if _is_there(candidate):
+            return candidate
+    raise UnknownName(
+        f"{_short(path)} is not on a disk that this kernel can read; start JupyterLab on the machine that has the "
+        "file, or copy it there."
+    )
+
+
+def _candidates(path: str, root: str, here: Path) -> Iterator[Path]:
+    inside = path.lstrip("/")
+    if root:
+        yield _home(root) / inside
+    started_for = os.environ.get(_SESSION, "")
+    if started_for.endswith("/" + inside) or Path(started_for).name == inside:
+        yield Path(started_for)
+    for above in (here, *here.parents):
+        yield above / inside
+    if Path(path).is_absolute():
+        yield Path(path)
+
+
+def _home(root: str) -> Path:
+    try:
+        return Path(root).expanduser()
+    except RuntimeError:  # of someone whom this machine does not know
+        return Path(root)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return os.path.lexists(path)
+    except (OSError, ValueError):  # a NUL, a name too long
+        return False
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 200 else f"{text[:200]}…")

@@ -84,7 +84,7 @@ def place(
     visible: VisibleGraph,
     *,
     direction: Direction = "down",
-    pinned: Mapping[str, Any] | None = None,
+    pinned: Mapping[str, object] | None = None,
     layout: Layout | None = None,
     cache: LayoutCache | None = None,
     aspect: float = ROOT_ASPECT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +104,7 @@ def _title_widths(visible: VisibleGraph, is_open: Mask) -> Floats:
     return widest[visible.alike]
 
 
-def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer[Any]]) -> list[str]:
+def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer]) -> list[str]:
     """Return the texts that the headers of scopes have, or would have if they were open.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 from tfgraphwidget.edits import Command
 from tfgraphwidget.naming import names_text
@@ -31,7 +31,7 @@ class Finding:
     ops: tuple[str, ...] = ()
     fix: Command | None = None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """The finding as data: `fix` is a line of Python."""
         fix = None if self.fix is None else self.fix.code()
         return {
@@ -72,7 +72,7 @@ class Report:
         """
         return Report(tuple(finding for finding in self.findings if finding.code == code))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """The findings as data, for JSON."""
         return [finding.row() for finding in self.findings]
 

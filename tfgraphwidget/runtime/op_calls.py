@@ -76,9 +76,10 @@ def trace_op_type(
         return None
     ops = _Ops()
     inputs = [ops.placeholder(f"input_{k}", dtype, shape) for k, (dtype, shape) in enumerate(specs)]
+    results: list[_Tensor | list[_Tensor]]
     try:
         if isinstance(function, Replacement):
-            results = function.make(inputs, ops.call_of_text, ops.constant_of_text)
+            results = [*function.make(inputs, ops.call_of_text, ops.constant_of_text)]
         else:
             results = _call_type(ops, function, inputs, options)
     except _OnlyTensorFlow as reason:
@@ -98,7 +99,9 @@ def _refuse_state(function: object) -> TracedFunction:
     )
 
 
-def _call_type(ops: _Ops, op_type: str, inputs: Sequence[_Tensor], options: Mapping[str, object]) -> list[Any]:
+def _call_type(
+    ops: _Ops, op_type: str, inputs: Sequence[_Tensor], options: Mapping[str, object]
+) -> list[_Tensor | list[_Tensor]]:
     definition = definition_of(op_type)
     if op_type not in ADAPTED or len(inputs) != 1:
         names = {name: each for each, name in argument_names(op_type).items()}
@@ -108,7 +111,7 @@ def _call_type(ops: _Ops, op_type: str, inputs: Sequence[_Tensor], options: Mapp
     return [_call_adapted(ops, definition, inputs[0], options)]
 
 
-def _call_adapted(ops: _Ops, definition: OpDef, x: _Tensor, options: Mapping[str, Any]) -> Any:
+def _call_adapted(ops: _Ops, definition: OpDef, x: _Tensor, options: Mapping[str, Any]) -> _Tensor | list[_Tensor]:
     """A call as TensorFlow's own function of that op type makes it."""
     kind = definition.name
     if kind == "Cast":
@@ -166,7 +169,7 @@ class _Ops:
         node.attr["value"].tensor.CopyFrom(tensor)
         return self._add(node, [(dtype, _shape_of(tensor))])[0]
 
-    def constant_of_text(self, value: Any, others: Sequence[_Tensor]) -> _Tensor:
+    def constant_of_text(self, value: object, others: Sequence[_Tensor]) -> _Tensor:
         """A number of a replacement, of the dtype of the other inputs if they have one that can hold it."""
         array = np.asarray(value)
         dtype = _natural(array)
@@ -176,12 +179,14 @@ class _Ops:
                 dtype = others[0].dtype
         return self.constant(value, dtype, "Const")
 
-    def call_of_text(self, op_type: str, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    def call_of_text(
+        self, op_type: str, tensors: Sequence[object], attributes: Mapping[str, object]
+    ) -> _Tensor | list[_Tensor]:
         """An op of a replacement: its inputs in order, and attributes by the names of its OpDef."""
         definition = definition_of(op_type)
         return self.call(definition, input_arguments(definition, tensors, attributes))
 
-    def call(self, definition: OpDef, arguments: Mapping[str, Any], name: str = "") -> Any:
+    def call(self, definition: OpDef, arguments: Mapping[str, object], name: str = "") -> _Tensor | list[_Tensor]:
         """An op of this type: its output, or a list of its outputs.
 
         Args:
@@ -237,7 +242,7 @@ class _Ops:
         read += tensors
 
     def _dtype_of(
-        self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, values: Sequence[Any], value: object
+        self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, values: Sequence[object], value: object
     ) -> str:
         """The dtype of a constant that is given for an input."""
         if arg.type:
@@ -266,7 +271,9 @@ class _Ops:
         return name
 
 
-def input_arguments(definition: OpDef, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
+def input_arguments(
+    definition: OpDef, tensors: Sequence[object], attributes: Mapping[str, object]
+) -> dict[str, object]:
     """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef.
 
     Args:
@@ -286,7 +293,7 @@ def input_arguments(definition: OpDef, tensors: Sequence[Any], attributes: Mappi
             "each."
         )
     remaining = list(tensors)
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         each.name: [remaining.pop(0) for _ in range(rest)] if each.name in lists else remaining.pop(0)
         for each in inputs
     }
@@ -299,7 +306,7 @@ def input_arguments(definition: OpDef, tensors: Sequence[Any], attributes: Mappi
     return arguments | {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
 
 
-def _natural(array: np.ndarray[Any, Any]) -> str:
+def _natural(array: np.ndarray) -> str:
     """The dtype that TensorFlow gives to Python's numbers."""
     return {"i": "int32", "f": "float32", "b": "bool", "c": "complex128", "U": "string", "S": "string"}.get(
         array.dtype.kind, ""
@@ -347,7 +354,7 @@ def _set_text(message: AttrValue, value: Any) -> None:
     message.s = value.encode() if isinstance(value, str) else value
 
 
-def _set_dtype(message: AttrValue, value: Any) -> None:
+def _set_dtype(message: AttrValue, value: object) -> None:
     message.type = _number(tf_protos.to_dtype_name(value))
 
 

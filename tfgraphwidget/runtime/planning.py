@@ -169,9 +169,9 @@ class SourceContext:
             self.require_graph()  # variables need a graph that can hold their values
         return traced
 
-    def enter(self, op: str, label: str) -> CalledFunction:
-        """The body of a function that an op calls; see `PlanContext.enter`."""
-        return CalledFunction(self._source, self._body, self.index, op, label)
+    def enter(self, op: str, label: str) -> CalleeContext:
+        """The body of the function `label` that an op calls; see `PlanContext.enter`."""
+        return CalleeContext(self._source, self._body, self.index, op, label)
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
         """Return the patch with static shapes as TensorFlow infers them.
@@ -256,7 +256,7 @@ class _Index:
     index: GraphIndex
 
 
-class CalledFunction(SourceContext):
+class CalleeContext(SourceContext):
     """The body of a function as one op calls it, as a `FunctionContext`.
 
     Args:
@@ -297,7 +297,7 @@ class CalledFunction(SourceContext):
         )
 
     def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
-        """The function after an edit; see `FunctionContext.rewrite`."""
+        """The function after the edit of a patch, under a name; see `FunctionContext.rewrite`."""
         body, after = self._body, apply_patch(self.index, patch)
         restored = tuple(
             NodeChange(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids

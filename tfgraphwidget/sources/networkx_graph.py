@@ -47,7 +47,7 @@ class NetworkxGraph(Protocol):
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
 
-    def nodes(self, *, data: bool) -> Iterable[tuple[object, Mapping[str, Any]]]:
+    def nodes(self, *, data: bool) -> Iterable[tuple[object, Mapping[str, object]]]:
         """The nodes with their attributes.
 
         Args:
@@ -82,7 +82,7 @@ def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, 
     return meta, (*_colocations(meta.graph_def.node, now), *_members(meta, now), *_variables(meta, now))
 
 
-def _proto(kind: Any, content: Any, what: str) -> Any:
+def _proto(kind: Any, content: object, what: str) -> Any:
     try:
         return kind.FromString(content)
     except (DecodeError, TypeError):

@@ -133,7 +133,7 @@ def _is_session_like(thing: object) -> bool:
     return hasattr(thing, "run") and isinstance(getattr(thing, "graph", None), Graph)
 
 
-def _function_source(thing: Any, options: OpenOptions) -> Source:
+def _function_source(thing: object, options: OpenOptions) -> Source:
     if isinstance(thing, FUNCTION):
         _refuse_choices("A function", options, ("checkpoint", "tags"))
         title = f"tf.function {getattr(thing, '__name__', 'f')!r}"

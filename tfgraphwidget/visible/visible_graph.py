@@ -237,7 +237,7 @@ def _badge_columns(index: GraphIndex, facts: OpFacts, badges: Badges, texts: Seq
 def _assemble(
     index: GraphIndex,
     columns: dict[str, Any],
-    of_badges: dict[str, Any],
+    of_badges: dict[str, object],
     boxes: Items,
     badges: Badges,
     lines: EdgeBundles,
@@ -279,7 +279,7 @@ def _boxes_of_ops(number: Ints, boxes: Items, badges: Badges, of_badge: Ints) ->
     return home, first
 
 
-def _select_rows(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
+def _select_rows(columns: dict[str, Any], more: dict[str, object], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
     """Some rows of columns that stand one above the other."""
     result: dict[str, object] = {}
     for name, column in columns.items():

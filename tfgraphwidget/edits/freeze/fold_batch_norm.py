@@ -98,7 +98,7 @@ def _plan_folds(
     `variables` count as constants. `ancestors` are the functions around, `names_in_use` the names of functions.
     """
     index, ops = context.index, list(ops)
-    folding = _Folding(index, variables, context.external_tensors)
+    folding = _BatchNormFolding(index, variables, context.external_tensors)
     folds = [fold for op in ops if (fold := folding.of(op)) is not None]
     tensors = list(dict.fromkeys(name for fold in folds for name in fold.numbers(index)))
     values = dict(zip(tensors, context.constant_values(tensors), strict=True)) if folds else {}
@@ -187,7 +187,7 @@ class _Fold:
         return {self.op, self.end}
 
 
-class _Folding:
+class _BatchNormFolding:
     """Finds what can be folded; `why` says why the first one that cannot be is none, `constants` what is constant."""
 
     def __init__(self, index: GraphIndex, variables: Collection[str], external: Iterable[str]) -> None:

@@ -97,13 +97,13 @@ class FoldConstants(Pass):
             raise GraphEditError(f"fold_constants(limit={self.limit!r}): give a number of bytes from 0 on.")
         index = context.index
         keep = [index.op(name) for name in self.keep] if not context.function else []
-        folding = _Folding(context, self.limit, shapes=self.shapes, keep=frozenset(keep))
+        folding = _ConstantFolding(context, self.limit, shapes=self.shapes, keep=frozenset(keep))
         folding.find()
         return folding.patch()
 
 
 @dataclass
-class _Folding:
+class _ConstantFolding:
     """Finds the ops whose outputs are known, in execution order, and makes constants of those that others read."""
 
     context: PlanContext

@@ -7,14 +7,15 @@ arithmetic of floats that IEEE 754 rounds in one way. All else is for TensorFlow
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.graph import DIVISIONS
 from tfgraphwidget.tf_types import AttrValue
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 Attributes = Mapping[str, AttrValue]
 Kernel = Callable[[Attributes, Sequence[Array]], "Array | Sequence[Array]"]
 
@@ -129,7 +130,7 @@ def _strided_slice(attributes: Attributes, values: Sequence[Array]) -> Array:
     value, begin, end, strides = values
     names = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
     masks = {name: int(attributes[name].i) if name in attributes else 0 for name in names}
-    index: list[Any] = []
+    index: list[int | slice | EllipsisType | None] = []
     for k in range(begin.size):
         bit = 1 << k
         if masks["ellipsis_mask"] & bit:
@@ -158,7 +159,7 @@ def _gather(attributes: Attributes, values: Sequence[Array]) -> Array:
 _NUMBERS = "fiub"
 
 
-def _cast(dtype: Any) -> Kernel:
+def _cast(dtype: npt.DTypeLike) -> Kernel:
     def compute(_: Attributes, values: Sequence[Array]) -> Array:
         value, to = values[0], np.dtype(dtype)
         is_exact = value.dtype.kind in _NUMBERS and to.kind in _NUMBERS
@@ -248,11 +249,13 @@ KERNELS: Mapping[str, Kernel] = {
 """The kernels by op type. `Cast` and divisions of floats are made by `compute`."""
 
 
-def _size_dtype(attributes: Attributes) -> Any:
+def _size_dtype(attributes: Attributes) -> type[np.int64 | np.int32]:
     return np.int64 if "out_type" in attributes and attributes["out_type"].type == 9 else np.int32  # DT_INT64
 
 
-def compute(op_type: str, attributes: Attributes, values: Sequence[Array], dtypes: Sequence[Any]) -> list[Array]:
+def compute(
+    op_type: str, attributes: Attributes, values: Sequence[Array], dtypes: Sequence[npt.DTypeLike]
+) -> list[Array]:
     """Compute the outputs of an op.
 
     Args:

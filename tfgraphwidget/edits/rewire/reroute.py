@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Literal, get_args
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
@@ -104,7 +104,7 @@ class Rewire(Command):
 
 def _replace_fields(command: Command, **fields: object) -> Command:
     """The command with other values of some fields."""
-    return cast("Command", replace(cast("Any", command), **fields))
+    return replace(command, **fields)
 
 
 Side = Literal["inputs", "outputs", "both"]

@@ -199,14 +199,14 @@ def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> No
 _MOST = 1 << 15
 
 
-class InputSpec(NamedTuple):
+class SlotType(NamedTuple):
     """One input: the number of its dtype (0 if it is not known), and whether it must be a reference to a variable."""
 
     dtype: int
     is_ref: bool
 
 
-def input_specs(index: GraphIndex, node: NodeDef) -> tuple[InputSpec, ...] | None:
+def input_specs(index: GraphIndex, node: NodeDef) -> tuple[SlotType, ...] | None:
     """The inputs of a NodeDef, in order; None for an op that TensorFlow does not know.
 
     Args:
@@ -219,17 +219,17 @@ def input_specs(index: GraphIndex, node: NodeDef) -> tuple[InputSpec, ...] | Non
     return tuple(slot for arg in definition.input_arg for slot in _argument_specs(arg, node, definition))
 
 
-def _argument_specs(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> Iterator[InputSpec]:
+def _argument_specs(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> Iterator[SlotType]:
     if arg.type_list_attr:
         value = attribute(node, definition, arg.type_list_attr)
-        yield from (InputSpec(number, arg.is_ref) for number in ([] if value is None else value.list.type[:_MOST]))
+        yield from (SlotType(number, arg.is_ref) for number in ([] if value is None else value.list.type[:_MOST]))
         return
     value = attribute(node, definition, arg.type_attr) if arg.type_attr else None
     dtype = arg.type or (0 if value is None else value.type)
     number = attribute(node, definition, arg.number_attr) if arg.number_attr else None
     count = (0 if number is None else number.i) if arg.number_attr else 1
     for _ in range(count if 0 <= count <= _MOST else 0):
-        yield InputSpec(dtype, arg.is_ref)
+        yield SlotType(dtype, arg.is_ref)
 
 
 def attribute(node: NodeDef, definition: OpDef | None, name: str) -> AttrValue | None:

@@ -192,7 +192,7 @@ class _Planner:
         self.ancestors, self.function_names = ancestors, function_names
         self.pattern = pattern_of(command.pattern)
         self.by = replacement_of(self.pattern, command.by)
-        self.traces: dict[Any, TracedFunction] = {}
+        self.traces: dict[object, TracedFunction] = {}
         self.replaced: list[ReplacedMatch] = []
         self.skipped: list[SkippedMatch] = []
 
@@ -359,7 +359,7 @@ class _Planner:
         return _arguments(self.by, match.names)
 
 
-def replacement_of(pattern: Pattern, by: Any) -> Any:
+def replacement_of(pattern: Pattern, by: object) -> Any:
     """The replacement of `pattern` as it is called: `by` is a Python function, or a text that describes ops."""
     if not isinstance(by, str):
         return by

@@ -1,4 +1,5 @@
 from .json_format import EditRecord as EditRecord
+from .json_format import Json as Json
 from .json_format import document as document
 from .json_format import parse as parse
 from .json_format import record_of as record_of

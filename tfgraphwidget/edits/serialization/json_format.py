@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any, Literal, NoReturn, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -327,7 +327,7 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
     """
     verb = command.verb()
     fields_json: dict[str, Json] = {}
-    for field in dataclasses.fields(cast("Any", command)):
+    for field in dataclasses.fields(command):
         value = getattr(command, field.name)
         if _is_default(value, field):
             continue

@@ -42,7 +42,7 @@ Arrays = dict[str, Array]
 """Arrays too large for source, by the name they have in the file beside the script."""
 
 
-class Expression(NamedTuple):
+class SourceExpression(NamedTuple):
     """A Python expression.
 
     Attributes:
@@ -54,7 +54,7 @@ class Expression(NamedTuple):
     statements: dict[str, str]
 
 
-def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Expression:
+def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> SourceExpression:
     """Write any value as Python.
 
     Args:
@@ -69,7 +69,7 @@ def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Expres
     return _ExpressionWriter(arrays, file).value(thing, name)
 
 
-def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expression:
+def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> SourceExpression:
     """Write an array of any dtype as Python.
 
     Args:
@@ -82,7 +82,7 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expr
         The expression.
     """
     if array.dtype.kind == "O":
-        return Expression(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
+        return SourceExpression(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
     statements, view = {"np": "import numpy as np"}, ""
     if array.dtype.type.__module__ == "ml_dtypes":  # NumPy's files forget what they are
         statements["ml_dtypes"], view = "import ml_dtypes", f".view(ml_dtypes.{array.dtype.name})"
@@ -91,11 +91,11 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expr
         free = (key for key in _numbered_names(name) if key not in _NOT_KEYS and key not in arrays)
         key = next((key for key, existing in arrays.items() if existing is array), None) or next(free)
         arrays[key] = array
-        return Expression(f'np.load("{file}")[{key!r}]{view}', statements)
+        return SourceExpression(f'np.load("{file}")[{key!r}]{view}', statements)
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     statements |= {"base64": "import base64", "io": "import io"}
-    return Expression(
+    return SourceExpression(
         f'np.load(io.BytesIO(base64.b64decode("{base64.b64encode(buffer.getvalue()).decode()}"))){view}', statements
     )
 
@@ -126,10 +126,10 @@ class _ExpressionWriter:
         self._arrays, self._file = arrays, file
         self._in_progress: set[int] = set()
 
-    def value(self, thing: object, name: str) -> Expression:
+    def value(self, thing: object, name: str) -> SourceExpression:
         """An expression for anything."""
         if _is_literal(thing):
-            return Expression(repr(thing), {})
+            return SourceExpression(repr(thing), {})
         if isinstance(thing, np.ndarray | np.generic):
             return array_expression(np.asarray(thing), name, self._arrays, self._file)
         expression = _public(thing)
@@ -139,30 +139,30 @@ class _ExpressionWriter:
         if isinstance(plain, FunctionType):
             return self._function(plain, name)
         kind = f"{type(thing).__module__.partition('.')[0]} {type(thing).__name__}"
-        return Expression(name, {name: assignment_to_fill(name, f"the {kind.removeprefix('builtins ')}")})
+        return SourceExpression(name, {name: assignment_to_fill(name, f"the {kind.removeprefix('builtins ')}")})
 
-    def _function(self, function: FunctionType, name: str) -> Expression:
+    def _function(self, function: FunctionType, name: str) -> SourceExpression:
         own = function.__name__ if function.__name__.isidentifier() else name
         if id(function) in self._in_progress:
-            return Expression(own, {})
+            return SourceExpression(own, {})
         self._in_progress.add(id(function))
         tree, text = _source(function)
         if tree is None:
-            return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
+            return SourceExpression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
         statements: dict[str, str] = {}
         for free, free_value in _free_names(function, tree):
-            expression = self.value(free_value, free) if free != own else Expression(own, {})
+            expression = self.value(free_value, free) if free != own else SourceExpression(own, {})
             more = (
                 expression.statements
                 if expression.text == free
                 else {**expression.statements, free: f"{free} = {expression.text}"}
             )
             if any(statements.get(name, text) != text for name, text in more.items()):  # two closures, one name
-                return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
+                return SourceExpression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
             statements |= more
         if isinstance(tree, ast.Lambda):
-            return Expression(text, statements)
-        return Expression(own, {**statements, own: text})
+            return SourceExpression(text, statements)
+        return SourceExpression(own, {**statements, own: text})
 
 
 def _numbered_names(name: str) -> Iterator[str]:
@@ -187,39 +187,39 @@ def _is_literal(thing: object) -> bool:
 # Values that another process can import
 
 
-def _public(thing: object) -> Expression | None:
+def _public(thing: object) -> SourceExpression | None:
     """The import of an object of an installed package; None for an object that the user wrote."""
     if isinstance(thing, ModuleType):
         return _module(thing)
     if isinstance(thing, float):
-        return Expression(f'float("{thing}")', {})
+        return SourceExpression(f'float("{thing}")', {})
     tensorflow = sys.modules.get("tensorflow")
     if type(thing).__module__.startswith("tensorflow.") and type(thing).__name__ == "DType":
-        return Expression(repr(thing), {"tf": "import tensorflow as tf"})
+        return SourceExpression(repr(thing), {"tf": "import tensorflow as tf"})
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
     if not isinstance(name, str):
         return None
     home = str(getattr(thing, "__module__", ""))
     for part in _PARTS if home.startswith("tensorflow.") else ():
         if _attribute_at(tensorflow, f"{part}{name}") is thing:
-            return Expression(f"tf.{part}{name}", {"tf": "import tensorflow as tf"})
+            return SourceExpression(f"tf.{part}{name}", {"tf": "import tensorflow as tf"})
     module = sys.modules.get(home)
     if module is None or not _is_installed(module) or _attribute_at(module, name) is not thing:
         return None
     if module is builtins:
-        return Expression(name, {})
+        return SourceExpression(name, {})
     first = name.partition(".")[0]
-    return Expression(name, {first: f"from {module.__name__} import {first}"})
+    return SourceExpression(name, {first: f"from {module.__name__} import {first}"})
 
 
-def _module(module: ModuleType) -> Expression:
+def _module(module: ModuleType) -> SourceExpression:
     name = module.__name__.replace("tensorflow._api.v2", "tensorflow")
     if name.startswith("tensorflow"):  # most of its parts cannot be imported by their names
-        return Expression(f"tf{name.removeprefix('tensorflow')}", {"tf": "import tensorflow as tf"})
+        return SourceExpression(f"tf{name.removeprefix('tensorflow')}", {"tf": "import tensorflow as tf"})
     if name == "numpy":
-        return Expression("np", {"np": "import numpy as np"})
+        return SourceExpression("np", {"np": "import numpy as np"})
     top = name.partition(".")[0]
-    return Expression(name, {top if name == top else name: f"import {name}"})
+    return SourceExpression(name, {top if name == top else name: f"import {name}"})
 
 
 def _attribute_at(module: object, name: str) -> object:
@@ -391,7 +391,7 @@ class _ScriptWriter(ValueWriter):
             self.define("base64", "import base64")
         return list(self._imports.values())
 
-    def _define_all(self, expression: Expression) -> str:
+    def _define_all(self, expression: SourceExpression) -> str:
         for name, statement in expression.statements.items():
             self.define(name, statement)
         return expression.text

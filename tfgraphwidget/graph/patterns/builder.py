@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from tfgraphwidget.graph.patterns.text import parse, parse_statements
 from tfgraphwidget.graph.tensors import parse_shape, shape_pattern
 
 
-def pattern(of: str | Callable[..., Any] | Pattern) -> Pattern:
+def pattern(of: str | Callable[..., object] | Pattern) -> Pattern:
     """Make a pattern, a structure of ops that `editor.match` finds and `editor.replace_all` replaces.
 
     As text, an op is its type and its inputs: "BiasAdd(Conv2D(x, w=Const, padding='SAME'), b=Const)". Words in small
@@ -88,10 +88,10 @@ class Expression:
         """Another output of the same op."""
         return replace(self, port=port, base=self.base or self)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise invalid("A value of a pattern has no known number of outputs; write value[0] and value[1].")
 
-    def constrain(self, dtype: Any = "", shape: Any = "*") -> Expression:
+    def constrain(self, dtype: object = "", shape: object = "*") -> Expression:
         """The same value, which must have a dtype and a shape, as the query of `editor.find` writes it."""
         pattern_of_shape = parse_shape(shape) if isinstance(shape, str) else shape_pattern(shape)
         return replace(
@@ -112,7 +112,7 @@ class OpMaker:
             raise AttributeError(kind)
         return lambda *inputs, **options: _node((kind,), inputs, options)
 
-    def any(self, types: str, *inputs: Any, **options: Any) -> Expression:
+    def any(self, types: str, *inputs: object, **options: object) -> Expression:
         """An op of one of several types.
 
         Args:
@@ -122,7 +122,7 @@ class OpMaker:
         """
         return _node(tuple(kind.strip() for kind in types.split("|")), inputs, options)
 
-    def const(self, value: Any = None, tolerance: float | None = None, name: str = "") -> Expression:
+    def const(self, value: object = None, tolerance: float | None = None, name: str = "") -> Expression:
         """A constant, of a value or of any.
 
         Args:
@@ -139,13 +139,13 @@ class OpMaker:
         """The op that holds a variable, whose tensor is called `name`."""
         return Expression(lambda _: Node(("Variable",), name=name), name=name)
 
-    def either(self, *choices: Any) -> Expression:
+    def either(self, *choices: object) -> Expression:
         """One of several values, the first of `choices` that fits."""
         parts = tuple(_expression(choice) for choice in choices)
         return Expression(lambda names: Alternatives(tuple(_value(part, names) for part in parts)), parts)
 
 
-def _node(types: tuple[str, ...], inputs: tuple[Any, ...], options: dict[str, Any]) -> Expression:
+def _node(types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str, Any]) -> Expression:
     controls = options.pop("control_inputs", ())
     name = options.pop("name", "")
     named = {key: each for key, each in options.items() if isinstance(each, Expression)}
@@ -182,7 +182,7 @@ def _value(expression: Expression, names: dict[int, str]) -> Value:
     return replace(value, tensor_type=expression.condition) if isinstance(value, Constant) else value
 
 
-def _expression(value: Any) -> Expression:
+def _expression(value: object) -> Expression:
     if isinstance(value, Expression):
         return value
     if callable(value):
@@ -191,7 +191,7 @@ def _expression(value: Any) -> Expression:
     return Expression(lambda _: constant)
 
 
-def _literal(value: Any) -> Literal:
+def _literal(value: object) -> Literal:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -216,7 +216,7 @@ def _attribute(value: Any) -> Attribute:
     return value if callable(value) else _literal(value)
 
 
-def _build(function: Callable[..., Any]) -> Pattern:
+def _build(function: Callable[..., object]) -> Pattern:
     """The pattern of a builder."""
     try:
         parameters = list(inspect.signature(function).parameters)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex
@@ -17,7 +15,7 @@ _HALF = {"float16": 2e-3, "bfloat16": 1e-2}
 _MOST = 1 << 16  # elements of a constant that a list is compared with
 
 
-def constant_value(index: GraphIndex, op: int) -> Any:
+def constant_value(index: GraphIndex, op: int) -> np.ndarray | None:
     """The array of the constant `op` of `index`; None for other ops, and for a constant that cannot be read."""
     if index.types[op] not in CONSTANTS:
         return None
@@ -28,7 +26,7 @@ def constant_value(index: GraphIndex, op: int) -> Any:
         return None
 
 
-def is_near(array: Any, value: Literal, tolerance: float | None) -> bool:
+def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -> bool:
     """Whether an array is a value: a scalar stands for an array of any shape in which every element is this.
 
     Args:
@@ -69,7 +67,7 @@ def is_near(array: Any, value: Literal, tolerance: float | None) -> bool:
     return bool(((values == expected_array) | near & np.isfinite(expected_array)).all())
 
 
-def _same_shape(array: Any, value: Literal) -> tuple[Any, Any]:
+def _same_shape(array: np.ndarray, value: Literal) -> tuple[np.ndarray, np.ndarray]:
     """The array, and the value in its shape where that is a scalar."""
     expected = np.asarray(value)
     return array, np.broadcast_to(expected, array.shape) if expected.ndim == 0 else expected

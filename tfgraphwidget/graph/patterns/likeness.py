@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.patterns.constants import constant_value
@@ -99,8 +97,9 @@ class _Likeness:
             return self.node(op, port)
         if kind in CONSTANTS:
             array = constant_value(self.index, op)
-            is_scalar = array is not None and array.shape == () and array.dtype.kind in "biuf"
-            return Constant(array.item()) if is_scalar else Node(("Const",))
+            if array is not None and array.shape == () and array.dtype.kind in "biuf":
+                return Constant(array.item())
+            return Node(("Const",))
         if kind in HANDLES:
             return Node(tuple(GROUPS))
         return Variable(self.name(tensor, ""))
@@ -139,7 +138,7 @@ def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ..
 _NAMES = frozenset({"shared_name", "container", "frame_name", "seed", "seed2", "stack_name", "tensor_array_name"})
 
 
-def _literal(value: Any) -> Attribute | None:
+def _literal(value: object) -> Attribute | None:
     if isinstance(value, float):
         return float(f"{value:.7g}")
     if isinstance(value, tuple):

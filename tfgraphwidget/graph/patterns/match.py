@@ -67,7 +67,7 @@ class MatchedTensor(str):
         return self._index.shape(*self._tensor)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> np.ndarray | None:
         """The array of a constant, also through Identity ops; None for what is computed."""
         return constant_value(self._index, int(seen_through(self._index).op[self._tensor[0]]))
 
@@ -87,7 +87,7 @@ class Match:
     numbers: tuple[int, ...]
     passed: tuple[int, ...]
     tensors: Mapping[str, Tensor]
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, object]
     results: tuple[Tensor, ...]
     find_why: Callable[[Match], str] = field(repr=False)
     function: str = ""
@@ -227,7 +227,7 @@ class FoundMatch(NamedTuple):
     numbers: tuple[int, ...]
     passed: tuple[int, ...]
     tensors: dict[str, Tensor]
-    attributes: dict[str, Any]
+    attributes: dict[str, object]
     results: tuple[Tensor, ...]
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from types import EllipsisType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import op_predicates
@@ -43,7 +44,7 @@ from tfgraphwidget.graph.patterns.structure import (
     Alternatives,
     AnyOf,
     Attribute,
-    Comparison,
+    AttributeComparison,
     Constant,
     Node,
     Regex,
@@ -59,6 +60,12 @@ from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.tensors import matches_shape, shape_text
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.progress import tell
+from tfgraphwidget.tf_types import AttrValue
+
+_Key = TypeVar("_Key")
+_Bound = TypeVar("_Bound")
+
+Numbers = npt.NDArray[np.intp]
 
 _MOST_STEPS = 1_000_000
 _MOST_NEAR = 20
@@ -213,7 +220,7 @@ class _Matcher:
         self.ops: dict[int, int] = {}  # of each node by id its op
         self.used: dict[int, int] = {}  # of each op its node, sources left out
         self.tensors: dict[str, Tensor] = {}
-        self.attributes: dict[str, Any] = {}
+        self.attributes: dict[str, object] = {}
         self.passed: set[int] = set()
         self.trail: list[tuple[dict[Any, Any] | set[int], Any]] = []
 
@@ -271,7 +278,7 @@ class _Matcher:
 
         return of_type(self.index, is_stateful)
 
-    def _with_inputs(self, ops: Any, node: Node, inputs: tuple[Value | EllipsisType, ...]) -> Any:
+    def _with_inputs(self, ops: Numbers, node: Node, inputs: tuple[Value | EllipsisType, ...]) -> Numbers:
         counts = self.start[ops + 1] - self.start[ops]
         rest = inputs.index(...) if ... in inputs else -1
         ops = ops[counts == len(inputs)] if rest < 0 else ops[counts >= len(inputs) - 1]
@@ -361,7 +368,7 @@ class _Matcher:
             else:
                 del holder[key]
 
-    def _bind(self, holder: dict[Any, Any], key: Any, value: Any) -> None:
+    def _bind(self, holder: dict[_Key, _Bound], key: _Key, value: _Bound) -> None:
         holder[key] = value
         self.trail.append((holder, key))
 
@@ -441,7 +448,7 @@ class _Matcher:
 
     def _node_goal(
         self, value: Node | Constant, goal: _Goal, op: int, port: int, through: tuple[int, ...]
-    ) -> _Goal | Any | None:
+    ) -> _Goal | Literal[False] | None:
         """Bind a node to an op: the goals that follow, or False if it does not fit."""
         bound = self.ops.get(id(value))
         if value.name and value.name not in self.tensors:
@@ -472,7 +479,7 @@ class _Matcher:
                 self.passed.add(op)
                 self.trail.append((self.passed, op))
 
-    def _inputs_goal(self, node: Node, goal: _Goal, op: int) -> Any:
+    def _inputs_goal(self, node: Node, goal: _Goal, op: int) -> _Goal | Literal[False] | None:
         plan = self._plan(node)
         if self._differences is not None and not self._has_type(node, op):
             text = f"{self.index.names[op]!r} is {self.index.types[op]} where the pattern has {'|'.join(node.types)}"
@@ -496,7 +503,7 @@ class _Matcher:
             return _Goal(None, op, 0, following, plan.orders, tuple(range(len(row))))
         return self._slot_goals(plan, op, following)
 
-    def _slot_goals(self, plan: _Plan, op: int, following: _Goal | None) -> Any:
+    def _slot_goals(self, plan: _Plan, op: int, following: _Goal | None) -> _Goal | Literal[False] | None:
         """The goals of inputs in their order; False if one of them does not fit."""
         row, ports, count = self._input_rows[op], self._port_rows[op], len(plan.values)
         shift = len(row) - count
@@ -666,7 +673,7 @@ class _Matcher:
             return self._unify(attribute.name, plain_value(value))
         return attribute_holds(attribute, value)
 
-    def _unify(self, name: str, value: Any) -> bool:
+    def _unify(self, name: str, value: object) -> bool:
         if name not in self.attributes:
             self._bind(self.attributes, name, value)
             return True
@@ -696,7 +703,7 @@ class _Matcher:
 
     # What almost fits
 
-    def _differ(self, describe: Callable[..., str], *arguments: Any) -> bool:
+    def _differ(self, describe: Callable[..., str], *arguments: object) -> bool:
         """Whether a difference is passed over: one, in a search for what almost fits."""
         if self._differences is None or not self._spare:
             return False
@@ -781,7 +788,7 @@ def _blocks(index: GraphIndex) -> dict[int, int] | None:
     return blocks
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: AttrValue) -> object:
     """An AttrValue as a value that can be compared and passed to a function."""
     content = attr_value(value)
     if isinstance(content, bytes):
@@ -794,7 +801,7 @@ def plain_value(value: Any) -> Any:
     return _plain_message(content)
 
 
-def _plain_message(content: Any) -> Any:
+def _plain_message(content: Any) -> object:
     if hasattr(content, "unknown_rank"):
         return None if content.unknown_rank else tuple(None if d.size < 0 else int(d.size) for d in content.dim)
     if hasattr(content, "name") and hasattr(content, "attr"):
@@ -802,14 +809,14 @@ def _plain_message(content: Any) -> Any:
     return content
 
 
-def attribute_holds(attribute: Attribute, value: Any) -> bool:
+def attribute_holds(attribute: Attribute, value: AttrValue) -> bool:
     """Whether the AttrValue `attribute` is what a pattern says of it: `value`."""
     if isinstance(attribute, AnyOf):
         return any(attribute_holds(each, value) for each in attribute.values)
     plain = plain_value(value)
     if isinstance(attribute, Regex):
         return re.search(attribute.text, str(plain)) is not None
-    if isinstance(attribute, Comparison):
+    if isinstance(attribute, AttributeComparison):
         return _compare(plain, attribute)
     if isinstance(attribute, Wildcard):
         return True
@@ -818,11 +825,11 @@ def attribute_holds(attribute: Attribute, value: Any) -> bool:
     return _normal_text(plain) == _normal_text(attribute)
 
 
-def _normal_text(value: Any) -> str:
+def _normal_text(value: object) -> str:
     return op_predicates.normalized_text(f"[{','.join(map(str, value))}]" if isinstance(value, tuple) else str(value))
 
 
-def _compare(plain: Any, comparison: Comparison) -> bool:
+def _compare(plain: Any, comparison: AttributeComparison) -> bool:
     sign, expected = comparison.sign, comparison.value
     if sign == "!=":
         return _normal_text(plain) != _normal_text(expected)

@@ -9,7 +9,7 @@ from tfgraphwidget.graph.patterns.structure import (
     Alternatives,
     AnyOf,
     Attribute,
-    Comparison,
+    AttributeComparison,
     Constant,
     Literal,
     Node,
@@ -63,7 +63,7 @@ def attribute_text(name: str, attribute: Attribute) -> str:
         return f"{name}=${attribute.name}"
     if isinstance(attribute, AnyOf):
         return f"{name}={{{', '.join(map(literal_text, attribute.values))}}}"
-    if isinstance(attribute, Comparison):
+    if isinstance(attribute, AttributeComparison):
         return f"{name}{attribute.sign}{literal_text(attribute.value)}"
     if isinstance(attribute, Regex):
         return f"{name}=/{attribute.text}/"

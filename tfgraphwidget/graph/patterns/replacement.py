@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
-from typing import Any
+from typing import Any, TypeVar
 
 from tfgraphwidget.graph.patterns.printing import print_value
 from tfgraphwidget.graph.patterns.structure import (
@@ -22,6 +22,8 @@ from tfgraphwidget.graph.patterns.structure import (
 )
 from tfgraphwidget.graph.patterns.text import parse_statements
 from tfgraphwidget.naming import did_you_mean, names_text
+
+_Tensor = TypeVar("_Tensor")
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Replacement:
         """Whether all outputs are tensors that it is called on: nothing is made."""
         return all(isinstance(each, Variable) and each.name in self.names for each in self.statements)
 
-    def with_attributes(self, attributes: Mapping[str, Any]) -> Replacement:
+    def with_attributes(self, attributes: Mapping[str, object]) -> Replacement:
         """The same for a match at which the pattern's `$name` have the values `attributes`.
 
         Others than it uses are left out.
@@ -99,10 +101,10 @@ class Replacement:
 
     def make(
         self,
-        tensors: Sequence[Any],
-        call: Callable[..., Any],
-        constant: Callable[[Any, Sequence[Any]], Any],
-    ) -> list[Any]:
+        tensors: Sequence[_Tensor],
+        call: Callable[[str, list[_Tensor], dict[str, object]], _Tensor | list[_Tensor]],
+        constant: Callable[[Any, Sequence[_Tensor]], _Tensor],
+    ) -> list[_Tensor]:
         """Make the ops.
 
         Args:
@@ -113,20 +115,20 @@ class Replacement:
         Returns:
             The outputs.
         """
-        tensors_by_name: dict[str, Any] = dict(zip(self.names, tensors, strict=True))
+        tensors_by_name: dict[str, _Tensor | list[_Tensor]] = dict(zip(self.names, tensors, strict=True))
         values = dict(self.attributes)
 
-        def outputs_of(value: Value) -> Any:
+        def outputs_of(value: Value) -> _Tensor | list[_Tensor]:
             if isinstance(value, Variable):
                 return tensors_by_name[value.name]
             assert isinstance(value, Node)
             inputs = (Variable(name) for name in self.names) if value.inputs is None else value.inputs
             operands = [each for each in inputs if not isinstance(each, EllipsisType)]
-            operand_tensors = [None if isinstance(each, Constant) else tensor_of(each) for each in operands]
-            others = [each for each in operand_tensors if each is not None]
+            tensor_inputs = {k: tensor_of(each) for k, each in enumerate(operands) if not isinstance(each, Constant)}
+            others = [*tensor_inputs.values()]
             arguments = [
-                constant(each.value, others) if isinstance(each, Constant) else tensor
-                for each, tensor in zip(operands, operand_tensors, strict=True)
+                constant(each.value, others) if isinstance(each, Constant) else tensor_inputs[k]
+                for k, each in enumerate(operands)
             ]
             attributes = {
                 name: values[each.name] if isinstance(each, Wildcard) else each for name, each in value.attributes
@@ -136,12 +138,12 @@ class Replacement:
                 tensors_by_name[value.name] = result
             return result
 
-        def tensor_of(value: Value) -> Any:
+        def tensor_of(value: Value) -> _Tensor:
             if isinstance(value, Constant):
                 return constant(value.value, tensors)
             result = outputs_of(value)
             port = value.port if isinstance(value, Variable | Node) else 0
-            return list(result)[port] if isinstance(result, tuple | list) else result
+            return result[port] if isinstance(result, list) else result
 
         results = {id(statement): tensor_of(statement) for statement in self.statements}
         return [results[id(output)] for output in self.outputs]

@@ -46,7 +46,7 @@ class AnyOf:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AttributeComparison:
     """A number that is compared: sign is <, <=, >, >= or !=."""
 
     sign: str
@@ -60,7 +60,7 @@ class Regex:
     text: str
 
 
-Attribute: TypeAlias = "Literal | Wildcard | AnyOf | Comparison | Regex | Callable[[object], object]"
+Attribute: TypeAlias = "Literal | Wildcard | AnyOf | AttributeComparison | Regex | Callable[[object], object]"
 """What an attribute must be; a function of its value has no text."""
 
 

@@ -25,7 +25,7 @@ from tfgraphwidget.graph.patterns.structure import (
     Alternatives,
     AnyOf,
     Attribute,
-    Comparison,
+    AttributeComparison,
     Constant,
     Literal,
     Node,
@@ -286,7 +286,7 @@ class _Parser:
 
     def _attribute(self, sign: str) -> Attribute:
         if sign != "=":
-            return Comparison(sign, self._literal())
+            return AttributeComparison(sign, self._literal())
         first = self._peek()
         if first == "$":
             return self._wildcard()

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite, nan
 from statistics import median
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -156,7 +155,7 @@ def _call_layout(layout: Layout, graph: nx.DiGraph) -> Points:
     return np.array([_point(layout_name, answer, name) for name in names])
 
 
-def _point(layout_name: str, answer: Mapping[Any, Any], name: str) -> Point:
+def _point(layout_name: str, answer: Mapping[str, Sequence[float]], name: str) -> Point:
     """The place of one node in the answer."""
     try:
         position = answer[name]

@@ -41,7 +41,7 @@ def _following_session() -> Callable[[tf.Graph, Feeds], tf.compat.v1.Session]:
         def run(
             self, fetches: object, feed_dict: object = None, options: object = None, run_metadata: object = None
         ) -> Any:
-            """Run as `tf.compat.v1.Session.run` does, after the variables were assigned their values."""
+            """Run `fetches` with `feed_dict` and `options` as a session does, once the variables have their values."""
             for assign, feeds in self._feeds().items():
                 super().run(assign, feeds)
             return super().run(fetches, feed_dict, options, run_metadata)

@@ -14,7 +14,7 @@ from tfgraphwidget.runtime.functions.edited_function import NewHandle
 from tfgraphwidget.sources import variable_definition
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import NodeDef, Tensor
+from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
 
 _RESOURCES = ("resource", "variant")
 
@@ -31,7 +31,7 @@ class LiftedVariables:
 
     handles: tuple[NewHandle, ...]
     change: Change
-    captured: tuple[tuple[str, Any], ...]
+    captured: tuple[tuple[str, Variable | Tensor], ...]
 
 
 def with_constants(patch: Patch) -> Patch:

@@ -59,7 +59,7 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
-from tfgraphwidget.tf_types import DTypeLike, Named, Session, ShapeLike, TensorProto, Variable
+from tfgraphwidget.tf_types import DTypeLike, Named, Session, ShapeLike, Tensor, TensorCompatible, TensorProto, Variable
 
 TABLES = "table_initializer"
 
@@ -317,14 +317,15 @@ def _function(function: object) -> tuple[Callable[..., object], str]:
     return functools.partial(_call_op_type, function), function
 
 
-def _call_replacement(replacement: Replacement, *tensors: Any) -> object:
+def _call_replacement(replacement: Replacement, *tensors: Tensor) -> list[Tensor]:
     """Make the ops that a text describes."""
 
-    def call(op_type: str, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> object:
+    def call(op_type: str, arguments: Sequence[object], attributes: Mapping[str, object]) -> Tensor | list[Tensor]:
         options = input_arguments(definition_of(op_type), arguments, attributes)
-        return getattr(tf.raw_ops, op_type)(**options)
+        outputs = getattr(tf.raw_ops, op_type)(**options)
+        return list(outputs) if isinstance(outputs, tuple | list) else outputs
 
-    def constant_of(value: Any, others: Sequence[Any]) -> object:
+    def constant_of(value: TensorCompatible, others: Sequence[Tensor]) -> Tensor:
         """A number has the dtype of the other inputs, if they have one that can hold it."""
         array = np.asarray(value)
         if array.dtype.kind in "if" and others:
@@ -476,7 +477,7 @@ def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
         raise GraphEditError(f"{value_text(value)} is not a tf.TensorSpec; give one.") from error
 
 
-def shape_and_dtype(value: object, shape: Any, dtype: Any) -> tuple[Shape | Literal["same"], str]:
+def shape_and_dtype(value: object, shape: Any, dtype: object) -> tuple[Shape | Literal["same"], str]:
     """Return a shape, "same" if none is given, and a dtype, "" if none is given.
 
     Args:

@@ -89,7 +89,7 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
         GraphEditError: TensorFlow cannot read or optimize the graph.
     """
     ends = [split_tensor(name)[0] for name in outputs]
-    graph: Any = v1.GraphDef(node=index.nodes)
+    graph = v1.GraphDef(node=index.nodes)
     graph.versions.producer = tf.version.GRAPH_DEF_VERSION
     functions = called_definitions(index, index.nodes)
     graph.library.function.extend(functions[name] for name in sorted(functions))
@@ -103,7 +103,7 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
     return graph, tuple(passes)
 
 
-def _run_pass(name: str, graph: GraphDef, ends: Sequence[str]) -> Any:
+def _run_pass(name: str, graph: GraphDef, ends: Sequence[str]) -> GraphDef:
     config = v1.ConfigProto()
     options = config.graph_options.rewrite_options
     options.optimizers.append(name)
@@ -113,13 +113,13 @@ def _run_pass(name: str, graph: GraphDef, ends: Sequence[str]) -> Any:
     meta_graph.collection_def["train_op"].node_list.value.extend(ends)
     for node in meta_graph.graph_def.node:
         node.device = node.device or _CPU
-    after = optimize_graph(config, meta_graph)
+    after: GraphDef = optimize_graph(config, meta_graph)
     for node in after.node:
         node.device = "" if node.device == _CPU else node.device
     return after
 
 
-def _describe(name: str, before: Any, after: Any) -> OptimizerPass:
+def _describe(name: str, before: GraphDef, after: GraphDef) -> OptimizerPass:
     old, new = ({node.name: node for node in graph.node} for graph in (before, after))
     both = [op for op in old if op in new and not _is_same(old[op], new[op])]
     folded = [op for op in both if new[op].op in CONSTANTS and old[op].op not in CONSTANTS]

@@ -30,9 +30,9 @@ class SessionContents:
         iterators: The position of each iterator in its dataset, as TensorFlow writes it, by its op.
     """
 
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, object] = field(default_factory=dict)
     tables: Mapping[str, Any] = field(default_factory=dict)
-    iterators: Mapping[str, Any] = field(default_factory=dict)
+    iterators: Mapping[str, object] = field(default_factory=dict)
 
 
 def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> SessionContents:
@@ -54,7 +54,7 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
         kind: transfer(by_kind.pop(kind, []), transfer_ops) for kind, transfer in _KINDS.items()
     }
     queues = by_kind.pop("queue", [])
-    others: Any = Untransferable([node for nodes in by_kind.values() for node in nodes], transfer_ops)
+    others = Untransferable([node for nodes in by_kind.values() for node in nodes], transfer_ops)
     try:
         for transfer in (*transfers.values(), others):
             transfer.read(session)

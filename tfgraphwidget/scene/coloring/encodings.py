@@ -195,7 +195,7 @@ OWN_COLUMNS = tuple(name for name in COLUMNS if name not in ("name", "type", "sc
 Encoding = Callable[[GraphIndex], Categories | Numbers]
 
 
-def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
+def custom_encoding(by: object, index: GraphIndex) -> tuple[str, Encoding]:
     """Return the name of a user's own values, and a function that encodes them for an index.
 
     Args:

@@ -370,7 +370,7 @@ def _is_kind(kind: Kind, value: object) -> bool:
     return all(size is None or (isinstance(size, int) and not isinstance(size, bool)) for size in sizes)
 
 
-def _is_dtype(value: Any) -> bool:
+def _is_dtype(value: object) -> bool:
     try:
         tf_protos.to_dtype_name(value)
     except TypeError:

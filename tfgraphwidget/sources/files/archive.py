@@ -33,6 +33,7 @@ from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.files.summary import summarize_graph
 from tfgraphwidget.sources.functions.stored_function import open_function_message
 from tfgraphwidget.sources.source import SavedEditor, Source
+from tfgraphwidget.tf_types import MetaGraphDef
 
 VERSION = 1
 """The version of the format. An archive of a newer one is refused."""
@@ -105,11 +106,11 @@ def describe_archive(container: Container) -> list[dict[str, object]]:
         return [summarize_graph(meta.graph_def, meta) for meta in model.meta_graphs]
 
 
-def _unpack(container: Container, folder: Path, names: list[str] | None = None) -> Any:
+def _unpack(container: Container, folder: Path, names: list[str] | None = None) -> dict[str, Any]:
     """Write the entries of an archive to a folder, and return its header."""
     try:
         with zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive:
-            header = json.loads(archive.read(ARCHIVE_HEADER))
+            header: dict[str, Any] = json.loads(archive.read(ARCHIVE_HEADER))
             version = header["version"]
             if version > VERSION:
                 raise NotAGraph(
@@ -131,7 +132,7 @@ def _reason(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
 
 
-def _open(root: Path, header: Any, where: str, options: OpenOptions, folder: object) -> Source:
+def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOptions, folder: object) -> Source:
     checkpoint = (
         str(root / ArchiveEntry.VALUES.value) if (root / f"{ArchiveEntry.VALUES.value}.index").is_file() else None
     )
@@ -179,7 +180,7 @@ def _open_current(open_graph: Callable[[str], Source], title: str) -> Source:
     return source
 
 
-def _meta_graph(file: Path) -> Any:
+def _meta_graph(file: Path) -> MetaGraphDef:
     try:
         return tf_protos.MetaGraphDef.FromString(file.read_bytes())
     except Exception as error:  # protobuf's own exception has no public name
@@ -200,7 +201,7 @@ def _open_model(folder: Path, where: str, options: OpenOptions, signature: str |
     return open_message(model, "", where, options, folder)
 
 
-def _open_function(root: Path, header: Any, stored: Checkpoint | None, file: str) -> Source:
+def _open_function(root: Path, header: Mapping[str, Any], stored: Checkpoint | None, file: str) -> Source:
     return open_function_message(_meta_graph(root / file), header["function"], stored)
 
 

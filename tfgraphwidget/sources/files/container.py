@@ -39,7 +39,7 @@ ARCHIVE_START = _NAME_AT + len(ARCHIVE_HEADER)
 
 
 def begins_as_archive(start: bytes) -> bool:
-    """Whether a file that begins so is an archive; see `files.archive`."""
+    """Whether a file is an archive by its first bytes, `start`; see `files.archive`."""
     return start[:4] == b"PK\x03\x04" and start[_NAME_AT:] == ARCHIVE_HEADER.encode()
 
 

@@ -66,7 +66,7 @@ def graph_defs(message: Any) -> list[GraphDef]:
     return [message.graph_def if kind == "MetaGraphDef" else message]
 
 
-def holds_graph(message: Any) -> bool:
+def holds_graph(message: object) -> bool:
     """Whether a message holds ops, or at least functions; most of the ops have a name and a type."""
     return any(map(_holds_ops, graph_defs(message)))
 

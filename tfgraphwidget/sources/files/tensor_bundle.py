@@ -22,7 +22,7 @@ from google.protobuf import text_encoding
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.crc32c import masked_crc32c
-from tfgraphwidget.tf_types import BundleEntryProto, TensorSliceProto
+from tfgraphwidget.tf_types import BundleEntryProto, Message, TensorSliceProto
 
 _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
@@ -134,7 +134,7 @@ def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
         OSError: A file cannot be written.
         TypeError: A value has a dtype that TensorFlow does not have.
     """
-    entries: dict[bytes, Any] = {}
+    entries: dict[bytes, BundleEntryProto] = {}
     with Path(f"{prefix}.data-00000-of-00001").open("wb") as file:
         for tensor in tensors:
             array = _array(tensor.read())
@@ -173,7 +173,7 @@ def _dtype_number(array: np.ndarray) -> Any:
     return number
 
 
-def _set_shape(entry: Any, shape: Iterable[int]) -> None:
+def _set_shape(entry: BundleEntryProto, shape: Iterable[int]) -> None:
     entry.shape.SetInParent()
     del entry.shape.dim[:]
     for size in shape:
@@ -202,7 +202,7 @@ def _strings_checksum(array: np.ndarray, data: bytes) -> int:
     return masked_crc32c(_packed_lengths(elements) + data[behind:])
 
 
-def _table(entries: Mapping[bytes, Any]) -> bytes:
+def _table(entries: Mapping[bytes, Message]) -> bytes:
     """A table of messages by keys, in blocks, none compressed."""
     table, handles, block = bytearray(), list[tuple[bytes, bytes]](), list[tuple[bytes, bytes]]()
 

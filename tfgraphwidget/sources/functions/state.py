@@ -168,7 +168,7 @@ class StoredState:
         variable: Variable | Tensor | None = live
         return variable
 
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:  # noqa: ARG002
         """Return nothing: all state is live, whatever `names` and `init` are."""
         return {}
 

@@ -32,7 +32,7 @@ class FileCaptures:
         values: The checkpoint.
     """
 
-    def __init__(self, kinds: Mapping[str, Mapping[str, Any]], values: Checkpoint | None) -> None:
+    def __init__(self, kinds: Mapping[str, Mapping[str, object]], values: Checkpoint | None) -> None:
         self._kinds, self._values = kinds, values
 
     @property
@@ -40,16 +40,16 @@ class FileCaptures:
         """The ops that stand for state."""
         return frozenset(self._kinds)
 
-    def live(self) -> Mapping[str, Any]:
+    def live(self) -> Mapping[str, tf.Variable | tf.Tensor]:
         """The variables and tensors, by op; the same at each call."""
         return self._live
 
     @cached_property
-    def _live(self) -> dict[str, Any]:
+    def _live(self) -> dict[str, tf.Variable | tf.Tensor]:
         with tf.init_scope():
             return {op: self._make(kind) for op, kind in self._kinds.items()}
 
-    def _make(self, kind: Mapping[str, Any]) -> Any:
+    def _make(self, kind: Mapping[str, Any]) -> tf.Variable | tf.Tensor:
         if self._values is None:
             raise ValueError("the function's values are missing")
         value = tf.constant(self._values.value(kind["key"]))
@@ -137,7 +137,7 @@ def _read_structure(data: Any) -> CallStructure | None:
     parameters, specs = [], {}
     for each in data["parameters"]:
         default = _read_spec(each["default"]) if "default" in each else inspect.Parameter.empty
-        kind: Any = getattr(inspect.Parameter, each["kind"])
+        kind = getattr(inspect.Parameter, each["kind"])
         parameters.append(inspect.Parameter(each["name"], kind, default=default))
         specs[each["name"]] = _read_spec(each["spec"])
     return CallStructure(tuple(parameters), specs, _read_spec(data["results"]))

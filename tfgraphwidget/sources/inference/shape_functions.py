@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -101,7 +100,7 @@ class _Op:
             raise ShapesUnknown
         return shape
 
-    def value(self, k: int) -> np.ndarray[Any, Any]:
+    def value(self, k: int) -> np.ndarray:
         """The numbers of an input that is a constant."""
         source, shape = self.sources[k], self.dimensions(k)
         if source is None or source.op not in CONSTANTS or None in shape or prod(n or 0 for n in shape) > _MOST_NUMBERS:
@@ -326,7 +325,7 @@ def _shape_of(op: _Op) -> list[Shape]:
     return [(None,) if shape is None else (len(shape),) for shape in op.shapes]
 
 
-def _sizes(sizes: np.ndarray[Any, Any]) -> tuple[int | None, ...]:
+def _sizes(sizes: np.ndarray) -> tuple[int | None, ...]:
     if sizes.ndim != 1 or (sizes < -1).any():
         raise ShapesUnknown
     return tuple(int(size) if size >= 0 else None for size in sizes)

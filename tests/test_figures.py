@@ -1,0 +1,49 @@
+"""`.ci/figures.py` counts what it says that it counts."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.no_tensorflow
+
+FILES = {
+    "tfgraphwidget/__init__.py": "",
+    "tfgraphwidget/graph/__init__.py": "",
+    "tfgraphwidget/graph/__init__.pyi": "from .index import Index as Index",
+    "tfgraphwidget/graph/index.py": "from .op import Op\n\nclass Index(Op): ...\n\ndef found(): ...",
+    "tfgraphwidget/graph/op.py": '"""An op,\nno more."""\n\nclass Op:\n    def at(self, row):\n        """At `row`."""',
+    "tfgraphwidget/editor.py": "from typing import Any\nfrom . import walk\nfrom .graph import Index\n\n"
+    "class GraphEditor(Index):\n    def run(self, a: Any, b, c=cast('Any', 1)):\n        a._nodes = 1\n",
+    "tfgraphwidget/walk.py": "from .editor import GraphEditor\n\nclass Op: ...",
+    "tests/test_layering.py": 'ROWS = {\n    "editor": (2, 1), "walk": (2, 2), "graph": (1, 1)\n}',
+    "labextension/src/a.ts": 'import type { b } from "./b";',
+    "labextension/src/b.ts": 'import { a } from "./a";\nimport { c } from "./c";',
+    "labextension/src/c.ts": "export const c = 1;",
+}
+
+
+def test_figures_of_a_small_tree(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    counted = runpy.run_path(str(Path(__file__).parents[1] / ".ci" / "figures.py"))["figures"](tmp_path)
+    assert [figure for _, figure in counted] == [
+        4,  # modules: index, op, editor, walk
+        13,  # lines of code
+        3,  # lines of docstrings
+        3,  # with one sibling that imports them: op, editor and walk
+        2,  # rows
+        4,  # GraphEditor, Index, Op, object
+        1,  # a._nodes
+        2,  # Any
+        1,  # found
+        1,  # Op
+        "1 of 2",
+        "0 of 1",
+        2,  # editor and walk
+        2,  # a and b
+    ]
