@@ -3,7 +3,7 @@
 import { lineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
 import type { InspectReply } from "../../protocol/messages";
-import type { Scene } from "../../protocol/scene";
+import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
 import { markedAt, STACKED } from "../controls/meanings";
@@ -122,8 +122,9 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const entries = await entriesOf(target, scene);
     if (mine !== turn || store.value.scene !== scene) return;
     store.set({ hover: -1 });
-    subject = titleOf(target, scene, state);
-    showMenu(subject, entries);
+    const title = titleOf(target, scene, state);
+    subject = "item" in target ? labelOf(scene, target.item) : title;
+    showMenu(title, entries);
   };
   const openAt = async (item: number, point: Point) => {
     const { scene, paint, state, connecting, picking } = store.value;
