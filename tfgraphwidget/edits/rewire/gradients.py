@@ -76,6 +76,16 @@ def has_gradient_ops(index: GraphIndex, what: str | Selection) -> bool:
     return bool(gradients_of(index, as_part(index, what).mask).scopes)
 
 
+def gradient_op_names(index: GraphIndex, part: Mask) -> list[str]:
+    """The names of the gradient ops of a part, which are not in the part.
+
+    Args:
+        index: The graph.
+        part: Whether each op is in the part.
+    """
+    return [name for op, name in enumerate(index.names) if not part[op] and scope_of_gradients(index, part, name)]
+
+
 def scope_of_gradients(index: GraphIndex, part: Mask, name: str) -> str:
     """The scope of gradients that an op lies in, if it is a gradient op of a part; else "".
 
