@@ -69,7 +69,7 @@ def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     shoot(hand.page, "menu_form_light")
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     (line,) = hand.lines(1)
-    assert line.endswith('editor.replace(what="one/act", by="Elu", into="one/Elu", remove=True)')
+    assert line.endswith('editor.replace(what="one/act", by="Elu", remove=True, name="one/Elu")')
     expect(hand.menu).to_be_hidden()
     hand.done(REPLACE)
 
