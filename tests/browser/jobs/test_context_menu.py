@@ -51,6 +51,7 @@ def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
 
 def entries(hand: Hand) -> list[str]:
     """What the menu says, without keys."""
+    expect(hand.menu).to_have_attribute("aria-busy", "false")
     return hand.menu.locator("[role=menuitem] > span").all_inner_texts()
 
 
