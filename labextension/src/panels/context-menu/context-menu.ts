@@ -144,7 +144,9 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     // The kernel was busy: what it allows is added, unless a form has taken the place of the menu.
     const late = await finding;
     if (!isOpen() || !body.contains(list)) return;
-    showMenu(title, entries(late), document.activeElement?.textContent);
+    const focused = list.querySelector(":focus")?.textContent;
+    root.focus({ preventScroll: true }); // it closes when the focus leaves it
+    showMenu(title, entries(late), focused);
     setAttributes(root, { "aria-busy": "false" });
   };
   const openAt = async (item: number, point: Point) => {
