@@ -49,7 +49,7 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
     more = {op for op in abandoned if not used[op]}
     while more:
         unused |= set(np.flatnonzero(traversal.forward(index, more)).tolist())
-        unused |= no_longer_needed(index, unused, is_needed | uses.colocated(used))
+        unused |= no_longer_needed(index, unused, is_needed | uses.colocation_targets(used))
         mask = traversal.mask_of(index, unused)
         more = {op for op in gradients if not mask[op] and scope_of_gradients(index, mask, index.names[op])}
     return tuple(sorted(unused))
@@ -69,10 +69,10 @@ class _Uses:
         used = np.zeros(len(self._index), dtype=bool)
         while more:
             used |= traversal.backward(self._index, more)
-            more = np.flatnonzero(self.colocated(used) & ~used).tolist()
+            more = np.flatnonzero(self.colocation_targets(used) & ~used).tolist()
         return used
 
-    def colocated(self, used: Mask) -> Mask:
+    def colocation_targets(self, used: Mask) -> Mask:
         """The ops that used ops are colocated with."""
         return traversal.mask_of(self._index, (other for op, other in self._colocations if used[op]))
 
