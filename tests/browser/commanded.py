@@ -9,7 +9,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from playwright.sync_api import Browser, Error, Page
@@ -32,6 +32,10 @@ def printed_url(home: Path, *words: str, folder: Path | None = None) -> Iterator
             yield next(found[0] for line in running.stdout if (found := re.search(r"http://\S+", line)))
         finally:
             os.killpg(running.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(timeout=30)
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
 
 
 def opened(browser: Browser, url: str) -> Page:

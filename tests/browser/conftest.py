@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, find_chromium
-from tests.browser.lab import WINDOW, SharedPage, shoot, watched_page
+from tests.browser.lab import FIRST_PAINT, WINDOW, SharedPage, shoot, watched_page
 from tests.browser.server import JupyterServer, free_port
 
 HERE = Path(__file__).parent
@@ -46,6 +46,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
             folder, executable_path=path, args=list(FLAGS), viewport=WINDOW
         )
         profile.set_default_timeout(30_000)
+        profile.set_default_navigation_timeout(FIRST_PAINT)
         assert profile.browser
         yield profile.browser
         profile.close()

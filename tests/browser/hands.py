@@ -8,11 +8,11 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import OpenNotebook, shoot
+from tests.browser.lab import IN_TIME, OpenNotebook, shoot
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 # A person clicks where they see a thing, and waits while it glides: its place when three frames showed it there.
-AT_REST = """async (root, name) => {
+_SPOT_AT_REST = """async (root, name) => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     let spot = root.tfgraphwidget.screenPosition(name);
     for (let same = 0; spot && same < 3; ) {
@@ -23,6 +23,7 @@ AT_REST = """async (root, name) => {
     }
     return spot;
 }"""
+AT_REST = IN_TIME % _SPOT_AT_REST
 
 
 class Widget:

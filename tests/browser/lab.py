@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,18 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, 
 from tests.browser.server import App, JupyterServer
 
 ARTIFACTS = Path(__file__).parent / "artifacts"
-FIRST_PAINT = 60_000  # ms; JupyterLab's first load on two cold cores
+FIRST_PAINT = 120_000  # ms; JupyterLab's first load on two cold cores, which others may use, too
 CELL = 120_000  # ms; a cell that imports TensorFlow
 RAN = re.compile(r"\[\d+\]:")
 KERNEL_IS_IDLE = """() => {
     const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
     return kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }"""
+# A page waits for what a script awaits as long as it takes: for ever, if JupyterLab asks something that nobody answers.
+IN_TIME = """(...given) => Promise.race([
+    (%s)(...given),
+    new Promise((_, fail) => setTimeout(() => fail(new Error("not done within a minute")), 60_000)),
+])"""
 # What a page of JupyterLab is made of it when a test is done; whether it is then as a new one is.
 CLEAR = """async () => {
     const { commands, shell } = window.jupyterapp;
@@ -279,7 +284,9 @@ class SharedPage:
         page.mouse.move(0, 0)
         if page.locator(".lm-Menu").count():
             page.keyboard.press("Escape")
-        return bool(page.evaluate(CLEAR))
+        with suppress(Error):  # not done within a minute
+            return bool(page.evaluate(IN_TIME % CLEAR))
+        return False
 
     def close(self) -> None:
         """The next test gets another page."""
@@ -306,7 +313,7 @@ def copy_notebook(server: JupyterServer, source: Path) -> str:
 def open_notebook(page: Page, server: JupyterServer, path: str, app: App = "lab") -> OpenNotebook:
     """Open a notebook that lies in the server's folder, and wait until its kernel is idle."""
     if app == "lab" and page.evaluate(IS_CLEARED):
-        page.evaluate(OPEN_IN_CLEARED, path)
+        page.evaluate(IN_TIME % OPEN_IN_CLEARED, path)
     else:
         page.goto(server.page_url(path, app))
     notebook = OpenNotebook(page, server, path)
@@ -318,7 +325,7 @@ def open_notebook(page: Page, server: JupyterServer, path: str, app: App = "lab"
 def show_folder(page: Page, server: JupyterServer, path: str) -> None:
     """Show a folder in JupyterLab's file browser."""
     if page.evaluate(IS_CLEARED):
-        page.evaluate(SHOW_FOLDER_IN_CLEARED, path)
+        page.evaluate(IN_TIME % SHOW_FOLDER_IN_CLEARED, path)
     else:
         page.goto(server.page_url(path))
     page.locator(".jp-DirListing-item").first.wait_for(timeout=FIRST_PAINT)
@@ -327,7 +334,8 @@ def show_folder(page: Page, server: JupyterServer, path: str) -> None:
 def set_theme(page: Page, dark: bool = True) -> None:
     """JupyterLab's dark or light theme, and wait until it shows."""
     name = "JupyterLab Dark" if dark else "JupyterLab Light"
-    page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name)
+    change = "name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
+    page.evaluate(IN_TIME % change, name)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-name", name)
     expect(page.locator("#jupyterlab-splash")).not_to_be_attached()  # it covers the page while the theme loads
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import websocket
 
 App = Literal["lab", "notebook"]  # JupyterLab, Notebook 7
-START_SECONDS = 90
+START_SECONDS = 300
 # JupyterLab would ask whether to fetch news, and look for updates, on another host.
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {

@@ -70,6 +70,16 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
     assert "by=editor.ops(" in editor.lines[0] or 'by=["Square"]' in editor.lines[0]
 
 
+def test_gradients_of_what_is_replaced_are_named() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        tf.gradients(tf.identity(tf.nn.relu(x, name="f"), name="y"), x)
+    editor = tgw.edit(graph)
+    done = editor.replace("f", "Elu", remove=True)
+    said = "The gradients of f ('gradients/f_grad/ReluGrad') stay as they were; compute them again before you train."
+    assert done.notes[0] == said
+
+
 def test_another_part_takes_its_place_by_its_ends(blocks: tf.Graph, tmp_path: Path) -> None:
     editor = tgw.edit(written(blocks, tmp_path))
     editor.replace("block/", editor.scope("other/"))

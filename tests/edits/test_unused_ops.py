@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import tensorflow as tf
 
 import tfgraphwidget as tgw
@@ -46,6 +48,39 @@ def test_what_is_bypassed_is_unused_and_the_offer_removes_all_of_it() -> None:
     assert unused(editor) == ()
     editor.redo()
     assert unused(editor) == DROPOUT
+
+
+def test_gradient_ops_of_what_is_bypassed_are_unused_with_it_and_training_goes_on() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", [4, 4], use_resource=True)
+        h = v1.nn.dropout(tf.nn.relu(tf.matmul(x, w), name="relu"), rate=0.5, name="dropout")
+        loss = tf.reduce_sum(tf.identity(h, name="y"), name="loss")
+        step = v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+        given = tf.gradients(loss, x)[0]
+        session = v1.Session(graph=graph)
+        session.run(v1.global_variables_initializer())
+    editor = tgw.edit(graph, session=session)
+    editor.bypass("dropout/", gradients=True)
+    idle = unused(editor)
+    gone = {name for name in editor.index.names if re.match(r"(gradients(_1)?/)?dropout/", name)}
+    assert set(idle) == gone
+    assert len(gone) > 40
+    editor.remove(idle)
+    assert unused(editor) == ()
+    session.run([step.name, given.name], {"x:0": [[1.0, 2.0, 3.0, 4.0]]})
+
+
+def test_a_gradient_that_is_a_result_is_used_with_all_that_it_needs() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        h = v1.nn.dropout(tf.nn.relu(x, name="relu"), rate=0.5, name="dropout")
+        given = tf.gradients(tf.identity(h, name="y"), x)[0]
+    editor = tgw.edit(graph)
+    editor.bypass("dropout/")
+    needed = set(editor.upstream(given.op.name).ops)
+    assert "dropout/GreaterEqual" in needed
+    assert needed.isdisjoint(unused(editor))
 
 
 def test_a_marked_output_is_not_unused_nor_is_what_leads_to_it() -> None:

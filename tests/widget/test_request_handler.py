@@ -126,6 +126,25 @@ def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.S
     assert len(data) < 20_000
 
 
+def test_a_layout_that_is_reset_has_the_shape_of_the_view_and_other_drawings_stay() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        for branch in range(12):
+            tf.negative(tf.abs(x, name=f"branch_{branch}/abs"), name=f"branch_{branch}/end")
+    handler = RequestHandler(tgw.edit(graph))
+
+    def shape(request: p.Request) -> float:
+        width, height = arrays(handler.handle(request))["box"][0, 2:]
+        return float(width / height)
+
+    wide = shape(p.Open(1.5))
+    assert shape(p.Open(0.5)) == wide
+    assert shape(p.Unpin("x", 0.5)) == wide
+    narrow = shape(p.Unpin("", 0.5))
+    assert narrow < wide / 2
+    assert shape(p.Unpin()) == narrow
+
+
 @pytest.mark.parametrize(
     ("request_", "sentence"),
     [

@@ -200,16 +200,17 @@ class RequestHandler:
             case p.Refresh():
                 editor.refresh()
             case p.Open(aspect):
-                self._shape_first(aspect)
+                # Later drawings of the graph stay as they are.
+                if self._core.view.aspect is None:
+                    self._shape(aspect)
             case _:
                 self._arrange(request)
         return self._drawing()
 
-    def _shape_first(self, aspect: float) -> None:
-        """Let the first drawing of a graph wrap to the shape of a narrow view; later ones stay as they are."""
-        view = self._core.view
-        if view.aspect is None and aspect > 0:
-            view.aspect = max(aspect, _TALLEST) if aspect < _NARROW else ROOT_ASPECT
+    def _shape(self, aspect: float) -> None:
+        """Let the drawing wrap to the shape of a narrow view."""
+        if aspect > 0:
+            self._core.view.aspect = max(aspect, _TALLEST) if aspect < _NARROW else ROOT_ASPECT
 
     def _arrange(self, request: p.ViewRequest) -> None:
         editor = self._editor
@@ -222,7 +223,9 @@ class RequestHandler:
                 editor.direction = direction
             case p.Pin(name, x, y):
                 editor.pin(name, x, y)
-            case p.Unpin(name):
+            case p.Unpin(name, aspect):
+                if not name:
+                    self._shape(aspect)
                 editor.unpin(name)
 
     def _hide(self, verb: str, names: tuple[str, ...]) -> None:

@@ -361,7 +361,8 @@ function unpin(context: KeyContext): unknown {
   const { scene } = context.store.value;
   const item = pickedItem(context);
   const name = scene?.pinned[item] ? keyOf(scene, item) : "";
-  return context.actions.changeView({ type: "unpin", name });
+  const { width, height } = context.stage.viewport;
+  return context.actions.changeView({ type: "unpin", name, aspect: width / Math.max(height, 1) });
 }
 
 type Verb = Exclude<HideRequest["verb"], "nothing">;

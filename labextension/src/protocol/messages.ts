@@ -351,10 +351,11 @@ export interface PinRequest {
   y: number;
 }
 
-/** Let the layout decide again where an item stands; "" means all items. */
+/** Let the layout decide again where an item stands; "" means all items, in a view of this width : height. */
 export interface UnpinRequest {
   type: "unpin";
   name: string;
+  aspect: number;
 }
 
 /** Take these op or tensor names as the boundary; both empty to clear. */

@@ -183,14 +183,17 @@ export class Stage {
   }
 
   /** Ops and closed scopes within some pixels of a point, the last drawn first. */
-  itemsNear(point: Point, reach: number): number[] {
+  itemsNear({ x, y }: Point, reach: number): number[] {
+    return this.boxesIn({ x: x - reach, y: y - reach, width: 2 * reach, height: 2 * reach });
+  }
+
+  /** Ops and closed scopes in a rectangle of the canvas, the last drawn first. */
+  boxesIn({ x, y, width, height }: Box): number[] {
     const { scene, camera } = this.#store.value;
     if (!scene) return [];
-    const world = toWorld(camera, point.x, point.y);
-    const by = reach / camera.zoom;
-    const area = { x: world.x - by, y: world.y - by, width: 2 * by, height: 2 * by };
-    const near = this.#renderer.sceneIndex(scene).itemsIn(area);
-    return near.filter((item) => at(scene.kind, item) !== OPEN).reverse();
+    const size = { width: width / camera.zoom, height: height / camera.zoom };
+    const touched = this.#renderer.sceneIndex(scene).itemsIn({ ...toWorld(camera, x, y), ...size });
+    return touched.filter((item) => at(scene.kind, item) !== OPEN).reverse();
   }
 
   /** The box of an item in pixels of the canvas. */

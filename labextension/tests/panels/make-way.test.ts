@@ -5,22 +5,38 @@ const legend = { x: 580, y: 8, width: 212, height: 42 };
 const below = { x: 600, y: 560, width: 60, height: 30 };
 const above = { x: 600, y: 10, width: 60, height: 30 };
 
+const never = () => false;
+
 test.each([
   ["below it", below, true],
   ["above it", { x: 600, y: 490, width: 60, height: 30 }, false],
   ["beside it", { x: 500, y: 560, width: 60, height: 30 }, false],
   ["in both corners", { x: 500, y: 0, width: 160, height: 600 }, false],
 ])("a control makes way for a box %s", (_, box, expected) => {
-  expect(isBetterUp(legend, 550, [{ box, weight: 1 }])).toBe(expected);
+  expect(isBetterUp(legend, 550, [{ box, weight: 1 }], never)).toBe(expected);
 });
 
 test("what was clicked counts more than what an edit has made", () => {
   const clicked = { box: above, weight: 100 };
-  expect(isBetterUp(legend, 550, [clicked, { box: below, weight: 1 }])).toBe(false);
+  expect(isBetterUp(legend, 550, [clicked, { box: below, weight: 1 }], never)).toBe(false);
   expect(
-    isBetterUp(legend, 550, [
-      { box: below, weight: 100 },
-      { box: above, weight: 1 },
-    ]),
+    isBetterUp(
+      legend,
+      550,
+      [
+        { box: below, weight: 100 },
+        { box: above, weight: 1 },
+      ],
+      never,
+    ),
   ).toBe(true);
+});
+
+test("a control is where it covers no box, and below if it has the choice", () => {
+  const isAbove = (y: number) => y < 100;
+  expect(isBetterUp(legend, 550, [], ({ y }) => isAbove(y))).toBe(true);
+  expect(isBetterUp(legend, 550, [], ({ y }) => !isAbove(y))).toBe(false);
+  expect(isBetterUp(legend, 550, [], () => true)).toBe(false);
+  expect(isBetterUp(legend, 550, [], never)).toBe(false);
+  expect(isBetterUp(legend, 550, [{ box: above, weight: 1 }], ({ y }) => isAbove(y))).toBe(false);
 });

@@ -22,7 +22,7 @@ function example(): Scene {
   const { fields, buffer } = packed(
     {
       ...sceneArrays(["", "input", "net", "net/a_layer_with_a_long_name", "net/relu"]),
-      ...texts("label", ["", "", "", "", "value"]),
+      ...texts("label", ["", "", "", "", "w 64×64"]),
       kind: Uint8Array.from([OPEN, OP, OPEN, CLOSED, BADGE]),
       parent: Int32Array.from([-1, 0, 0, 2, 3]),
       // biome-ignore format: one box per line
@@ -110,4 +110,9 @@ test("from afar a name gives way to a shorter one, and then to none", () => {
   expect(lengths).toEqual([...lengths].sort((a, b) => b - a));
   expect(nameAt(0.6)).toContain("…");
   expect(nameAt(0.1)).toBe("");
+});
+
+test.each(ZOOMS)("the value or shape in a chip is whole or left out, at zoom %d", (zoom) => {
+  const chips = drawnAt(zoom).filter(({ text }) => text.startsWith("w"));
+  expect(["", "w", "w 64×64"]).toContain(chips.map(({ text }) => text).join());
 });

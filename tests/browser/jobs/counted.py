@@ -67,9 +67,10 @@ class Hand:
         self.clicks += 1
 
     def right_click(self, name: str) -> None:
-        """Click an item with the right button, and wait for its menu."""
+        """Click an item with the right button, and wait for its menu, with what the kernel knows of the item."""
         self.click_at(*self.widget.place(name), button="right")
         expect(self.menu).to_be_visible()
+        expect(self.menu).to_have_attribute("aria-busy", "false")
 
     def click(self, what: Locator) -> None:
         """Click something on the page."""

@@ -51,6 +51,7 @@ def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
 
 def entries(hand: Hand) -> list[str]:
     """What the menu says, without keys."""
+    expect(hand.menu).to_have_attribute("aria-busy", "false")
     return hand.menu.locator("[role=menuitem] > span").all_inner_texts()
 
 
@@ -69,7 +70,7 @@ def test_an_activation_is_replaced_in_three_clicks(hand: Hand) -> None:
     shoot(hand.page, "menu_form_light")
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     (line,) = hand.lines(1)
-    assert line.endswith('editor.replace(what="one/act", by="Elu", into="one/Elu", remove=True)')
+    assert line.endswith('editor.replace(what="one/act", by="Elu", remove=True, name="one/Elu")')
     expect(hand.menu).to_be_hidden()
     hand.done(REPLACE)
 

@@ -63,7 +63,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     (line,) = hand.lines(1)
     assert line.endswith(
-        'editor.replace(what="net/act", by="LeakyRelu", into="net/LeakyRelu", remove=True, attributes={"alpha": 0.1})'
+        'editor.replace(what="net/act", by="LeakyRelu", remove=True, attributes={"alpha": 0.1}, name="net/LeakyRelu")'
     )
     assert hand.clicks == 3
 
@@ -91,7 +91,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     expect(hand.menu.get_by_role("textbox", name="Scope")).to_have_value("")
     name.fill("result")
     hand.click(hand.menu.get_by_role("button", name="Apply"))
-    assert 'into="result"' in hand.lines(3)[2]
+    assert 'name="result"' in hand.lines(3)[2]
     hand.done(INSERT)
 
 
@@ -120,7 +120,7 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     shoot(page, "palette_drag_dark")
     page.mouse.up()
     (line,) = hand.lines(1)
-    assert line == 'net_Tanh = editor.insert(at="net/negative:0", function="Tanh", into="net/Tanh", only=["net/act"])'
+    assert line.endswith('editor.insert(at="net/negative:0", function="Tanh", only=["net/act"], name="net/Tanh")')
     # What needs more than the tensor shows its form, and says at the field what is missing.
     palette.get_by_role("combobox").fill("Cast")
     option = palette.get_by_role("option").filter(has_text="Cast x of type").first

@@ -68,9 +68,10 @@ def values_are_on_the_lines(hand: Hand) -> None:
     page.wait_for_function("text => window.drawnTexts.includes(text)", arg=text.split(",")[0])  # the mean has room
     hand.widget.place("far")
     shoot(root, "values_on_lines_light")
-    while hand.widget.number("zoom") >= 0.7:  # no text there is legible
+    while (zoom := hand.widget.number("zoom")) >= 0.7:  # no text there is legible
         page.keyboard.press("-")
         hand.widget.place("far")
+        assert hand.widget.number("zoom") < zoom
     page.wait_for_function("window.drawnDots >= 2")
     shoot(root, "values_dots_light")
     place = root.evaluate(AT_REST, "act")

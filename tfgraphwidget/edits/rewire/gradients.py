@@ -50,9 +50,7 @@ def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
     mask = np.zeros(len(index), dtype=bool)
     scopes: dict[str, None] = {}
     for op, name in enumerate(index.names):
-        if part[op] or ("_grad" not in name and "gradient_tape" not in name):
-            continue
-        scope = _by_op(index, part, name) or _by_tape(index, part, name)
+        scope = "" if part[op] else scope_of_gradients(index, part, name)
         if not scope:
             continue
         if len(_GRAD.findall(name)) > 1:
@@ -76,6 +74,29 @@ def has_gradient_ops(index: GraphIndex, what: str | Selection) -> bool:
         what: A name scope or a selection.
     """
     return bool(gradients_of(index, as_part(index, what).mask).scopes)
+
+
+def gradient_op_names(index: GraphIndex, part: Mask) -> list[str]:
+    """The names of the gradient ops of a part, which are not in the part.
+
+    Args:
+        index: The graph.
+        part: Whether each op is in the part.
+    """
+    return [name for op, name in enumerate(index.names) if not part[op] and scope_of_gradients(index, part, name)]
+
+
+def scope_of_gradients(index: GraphIndex, part: Mask, name: str) -> str:
+    """The scope of gradients that an op lies in, if it is a gradient op of a part; else "".
+
+    Args:
+        index: The graph.
+        part: Whether each op is in the part.
+        name: The name of the op.
+    """
+    if "_grad" not in name and "gradient_tape" not in name:
+        return ""
+    return _by_op(index, part, name) or _by_tape(index, part, name)
 
 
 def _by_op(index: GraphIndex, part: Mask, name: str) -> str:

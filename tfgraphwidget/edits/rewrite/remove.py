@@ -173,16 +173,17 @@ def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[
     return unused
 
 
-def unprunable_ops(index: GraphIndex, ends: set[str]) -> Mask:
+def unprunable_ops(index: GraphIndex, ends: set[str], *, colocations: bool = True) -> Mask:
     """Find the ops that are removed only when a call names them.
 
     Args:
         index: The graph.
         ends: The names of ops that are names outside of the graph.
+        colocations: Whether an op is one because another is colocated with it.
     """
     protected = persistent_state(index) | from_outside(index)
     entries = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
-    names = entries | ends | {name for node in index.nodes for name in colocated_with(node)}
+    names = entries | ends | {name for node in index.nodes if colocations for name in colocated_with(node)}
     protected[[index.ids[name] for name in names if name in index.ids]] = True
     for variable in definitions(index, handles(index)).values():
         protected[sorted(own_ops(index, variable))] = True

@@ -8,18 +8,20 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.rewire.gradients import scope_of_gradients
 from tfgraphwidget.edits.rewrite.remove import no_longer_needed, unprunable_ops
-from tfgraphwidget.graph import GraphIndex, persistent_state
-from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.graph import GraphIndex, Mask, persistent_state, traversal
+from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 
 # Drawing random numbers is a side effect, but of no use when nothing reads them.
 _DRAWS = re.compile(r".*Random(Uniform|Standard|Gamma|Poisson|Shuffle|Normal).*|.*TruncatedNormal|Multinomial")
 
 
 def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Collection[str]) -> tuple[int, ...]:
-    """Find the ops that a consumer has stopped reading, and that have none now, with the ops that only they need.
+    """Find the ops that a consumer has stopped reading, and that nothing needs now, with the ops that only they need.
 
     Ops that had no consumers from the start are results of the graph, and what is never pruned (see `Remove`) stays.
+    Gradient ops of unused ops are no results: they are unused, too.
 
     Args:
         index: The graph.
@@ -29,19 +31,62 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
     Returns:
         The numbers of the ops, ascending.
     """
-    ops = [index.ids[name] for name in _abandoned_ops(patches) if name in index.ids]
-    ops = [op for op in ops if not index.consumer_lists[op] and not index.waiting_lists[op]]
-    if not ops:
+    abandoned = {index.ids[name] for name in _abandoned_ops(patches) if name in index.ids}
+    if not abandoned:
         return ()
-    is_needed = unprunable_ops(index, {split_tensor(name)[0] for name in external})
+    is_needed = _needed_ops(index, external)
+    ends = [op for op in range(len(index)) if not index.consumer_lists[op] and not index.waiting_lists[op]]
+    ends = [op for op in ends if op not in abandoned]
+    uses = _Uses(index, is_needed)
+    gradients = [op for op in ends if scope_of_gradients(index, ~is_needed, index.names[op])]
+    while True:
+        used = uses.of(op for op in ends if op not in gradients)
+        remaining = [op for op in gradients if scope_of_gradients(index, ~used, index.names[op])]
+        if remaining == gradients:
+            break
+        gradients = remaining
+    unused: set[int] = set()
+    more = {op for op in abandoned if not used[op]}
+    while more:
+        unused |= set(np.flatnonzero(traversal.forward(index, more)).tolist())
+        unused |= no_longer_needed(index, unused, is_needed | uses.colocation_targets(used))
+        mask = traversal.mask_of(index, unused)
+        more = {op for op in gradients if not mask[op] and scope_of_gradients(index, mask, index.names[op])}
+    return tuple(sorted(unused))
+
+
+class _Uses:
+    """What ops of use need: their inputs, what they wait for, and what they are colocated with."""
+
+    def __init__(self, index: GraphIndex, is_needed: Mask) -> None:
+        self._index, self._needed = index, np.flatnonzero(is_needed).tolist()
+        pairs = ((op, name) for op, node in enumerate(index.nodes) for name in colocated_with(node))
+        self._colocations = [(op, index.ids[name]) for op, name in pairs if name in index.ids]
+
+    def of(self, results: Iterable[int]) -> Mask:
+        """The ops that the needed ops and the results need, and these themselves."""
+        more = [*self._needed, *results]
+        used = np.zeros(len(self._index), dtype=bool)
+        while more:
+            used |= traversal.backward(self._index, more)
+            more = np.flatnonzero(self.colocation_targets(used) & ~used).tolist()
+        return used
+
+    def colocation_targets(self, used: Mask) -> Mask:
+        """The ops that used ops are colocated with."""
+        return traversal.mask_of(self._index, (other for op, other in self._colocations if used[op]))
+
+
+def _needed_ops(index: GraphIndex, external: Collection[str]) -> Mask:
+    """The ops that are of use whether or not an op reads them."""
+    is_needed = unprunable_ops(index, {split_tensor(name)[0] for name in external}, colocations=False)
     state = persistent_state(index)
     ends = {index.ids[op] for op in (split_tensor(name)[0] for name in external) if op in index.ids}
     members = {split_tensor(member.name)[0] for some in index.collections.values() for member in some}
     for op in np.flatnonzero(is_needed & ~state).tolist():
         if _DRAWS.fullmatch(index.types[op]) and op not in ends and index.names[op] not in members:
             is_needed[op] = False
-    unused = {op for op in ops if not is_needed[op]}
-    return tuple(sorted(unused | no_longer_needed(index, unused, is_needed)))
+    return is_needed
 
 
 def _abandoned_ops(patches: Iterable[Patch]) -> set[str]:

@@ -77,9 +77,10 @@ class Pin:
 
 @dataclasses.dataclass(frozen=True)
 class Unpin:
-    """Let the layout decide again where an item stands; "" means all items."""
+    """Let the layout decide again where an item stands; "" means all items, in a view of this width : height."""
 
     name: str = ""
+    aspect: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)

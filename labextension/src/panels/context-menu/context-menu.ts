@@ -1,14 +1,14 @@
 // The context menu of the drawing. Arrow keys move, Enter chooses, Escape closes and returns the focus to the drawing. An
 // edit that needs arguments shows its form in the same place.
-import { lineTensor } from "../../interaction/line-tensor";
+import { type LineTensor, lineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
 import type { InspectReply } from "../../protocol/messages";
-import type { Scene } from "../../protocol/scene";
+import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
 import { markedAt, STACKED } from "../controls/meanings";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
-import { element, uniqueId } from "../dom";
+import { element, setAttributes, uniqueId } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
 import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import { entriesFor, type MenuGroups, titleOf } from "./entries";
@@ -16,6 +16,14 @@ import { type Target, targetAt } from "./target";
 
 /** Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not hold it up. */
 const PATIENCE = 1000;
+
+/** What the kernel knows of a target: of its op or scope, or of the op whose tensor a line carries. */
+interface Found {
+  readonly details: InspectReply | null;
+  readonly line: LineTensor | null;
+}
+
+const NOTHING: Found = { details: null, line: null };
 
 export interface ContextMenu {
   readonly root: HTMLElement;
@@ -53,7 +61,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     root.hidden = false;
     placeMenu(root, place.x, place.y);
   };
-  const showMenu = (title: string, groups: MenuGroups) => {
+  /** Show entries, with the focus on the first or on the one of a text. */
+  const showMenu = (title: string, groups: MenuGroups, focused?: string | null): HTMLElement => {
     const list = element("div", { role: "menu", "aria-labelledby": id });
     for (const group of groups)
       list.append(
@@ -65,7 +74,10 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
       );
     list.addEventListener("keydown", (event) => handleMenuKey(event, list, close));
     show(title, list);
-    list.querySelector("button")?.focus({ preventScroll: true });
+    const buttons = [...list.querySelectorAll("button")];
+    const first = buttons.find(({ textContent }) => textContent === focused) ?? buttons[0];
+    first?.focus({ preventScroll: true });
+    return list;
   };
   const form = (command: EditCommand) => {
     const slot = element("div", { role: "dialog", "aria-label": command.name });
@@ -102,15 +114,13 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const { details } = store.value;
     return details?.name === key ? details : null;
   };
-  /** The entries of a target, with what the kernel knows of it if that comes soon. */
-  const entriesOf = async (target: Target, scene: Scene): Promise<MenuGroups> => {
-    if (target.kind !== "edge") {
-      const details = "key" in target ? await withPatience(inspect(target.key)) : null;
-      return entriesFor(target, target.kind === "group" ? null : details, context);
-    }
-    const line = await withPatience(lineTensor(scene, target.edge, (key) => actions.describe(key)));
-    const details = line && (await withPatience(actions.describe(line.tensor.replace(/:\d+$/, ""))));
-    return entriesFor(target, details, context, line);
+  /** What the kernel knows of a target. */
+  const find = async (target: Target, scene: Scene): Promise<Found> => {
+    if (target.kind !== "edge")
+      return { details: "key" in target ? await inspect(target.key) : null, line: null };
+    const line = await lineTensor(scene, target.edge, (key) => actions.describe(key));
+    const details = line && (await actions.describe(line.tensor.replace(/:\d+$/, "")));
+    return { details, line };
   };
   const open = async (target: Target, point: Point) => {
     const { scene, state } = store.value;
@@ -119,11 +129,25 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const mine = turn;
     place = point;
     focusDrawing();
-    const entries = await entriesOf(target, scene);
-    if (mine !== turn || store.value.scene !== scene) return;
+    const isOpen = () => mine === turn && store.value.scene === scene;
+    const entries = ({ details, line }: Found) =>
+      entriesFor(target, target.kind === "group" ? null : details, context, line);
+    const finding = find(target, scene).catch(() => NOTHING);
+    const soon = await withPatience(finding);
+    if (!isOpen()) return;
     store.set({ hover: -1 });
-    subject = titleOf(target, scene, state);
-    showMenu(subject, entries);
+    const title = titleOf(target, scene, state);
+    subject = "item" in target ? labelOf(scene, target.item) : title;
+    const list = showMenu(soon ? title : `${title} …`, entries(soon ?? NOTHING));
+    setAttributes(root, { "aria-busy": String(!soon) });
+    if (soon) return;
+    // The kernel was busy: what it allows is added, unless a form has taken the place of the menu.
+    const late = await finding;
+    if (!isOpen() || !body.contains(list)) return;
+    const focused = list.querySelector(":focus")?.textContent;
+    root.focus({ preventScroll: true }); // it closes when the focus leaves it
+    showMenu(title, entries(late), focused);
+    setAttributes(root, { "aria-busy": "false" });
   };
   const openAt = async (item: number, point: Point) => {
     const { scene, paint, state, connecting, picking } = store.value;
@@ -165,8 +189,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   return { root, openAt, openHere, openDropped };
 }
 
-/** What comes soon; null if the kernel is busy, or gone. */
-async function withPatience<T>(details: Promise<T | null>): Promise<T | null> {
+/** What comes soon; null if the kernel is busy. */
+function withPatience<T>(found: Promise<T>): Promise<T | null> {
   const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE));
-  return Promise.race([details.catch(() => null), late]);
+  return Promise.race([found, late]);
 }

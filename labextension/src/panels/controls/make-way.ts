@@ -1,5 +1,5 @@
 // The minimap and the legend make way for what was clicked last and for what an edit has made: they are in the upper corner
-// while that is below them.
+// while that is below them, and while they would cover boxes below and none above.
 import type { Parts } from "../../interaction/parts";
 import { at, BADGE, type Box, boxOf, OPEN } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
@@ -39,10 +39,12 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
     if (!store.value.drawn) return;
     const clear = boxesToClear();
     for (const control of controls) {
+      if (control.matches(":active")) continue; // it is dragged in
       const { offsetLeft, offsetWidth, offsetHeight } = control;
       const place = { x: offsetLeft, y: MARGIN, width: offsetWidth, height: offsetHeight };
       const below = stage.viewport.height - offsetHeight - MARGIN;
-      control.classList.toggle("tgw-up", isBetterUp(place, below, clear));
+      const isEmpty = (box: Box) => stage.boxesIn(box).length === 0;
+      control.classList.toggle("tgw-up", isBetterUp(place, below, clear, isEmpty));
     }
   };
   store.watch(["drawn", "picked", "scene", "paint", "camera"], () => {
@@ -51,9 +53,16 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
   });
 }
 
-/** Whether a control covers less at its place above than at the height `below`. */
-export function isBetterUp(place: Box, below: number, clear: readonly Clear[]): boolean {
-  return covered({ ...place, y: below }, clear) > covered(place, clear);
+/** Whether a control covers less at its place above than at the height `below`; `isEmpty` tells where no boxes are. */
+export function isBetterUp(
+  place: Box,
+  below: number,
+  clear: readonly Clear[],
+  isEmpty: (place: Box) => boolean,
+): boolean {
+  const low = { ...place, y: below };
+  const more = covered(low, clear) - covered(place, clear);
+  return more === 0 ? isEmpty(place) && !isEmpty(low) : more > 0;
 }
 
 function covered(place: Box, clear: readonly Clear[]): number {

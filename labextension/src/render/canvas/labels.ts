@@ -27,6 +27,8 @@ const BEFORE_NOTE = 8;
 const BESIDE_LINES = 4;
 /** A number with its unit. */
 const NUMBER = /^(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$/;
+/** The beginning of a value or shape. */
+const VALUE = /^[-+.\d?("]|\[/;
 /** How much wider bold letters are. */
 const BOLD = 1.08;
 /** At zoom 1: further to the right lines may come in (Python's WIDEST_TITLE). */
@@ -75,12 +77,15 @@ function* inPieces(items: readonly number[], draw: (item: number) => unknown): G
   }
 }
 
-/** The part of a box above its chips, in CSS pixels. */
+/** The part of a box above its chips, in CSS pixels; as large as it is, so that alike boxes have alike labels. */
 export function labelBox(pen: Pen, item: number): Box {
-  const box = screenBox(pen, item);
-  const height = at(cachedForScene(pen.frame.scene, "labelHeights", labelHeights), item);
-  const whole = at(pen.frame.scene.box, 4 * item + 3);
-  return { ...box, height: whole > 0 ? (box.height * height) / whole : box.height };
+  const { boxes, camera, scene } = pen.frame;
+  const snapped = screenBox(pen, item);
+  const label = at(cachedForScene(scene, "labelHeights", labelHeights), item);
+  const part = label / (at(scene.box, 4 * item + 3) || label);
+  const width = at(boxes, 4 * item + 2) * camera.zoom;
+  const height = at(boxes, 4 * item + 3) * camera.zoom * part;
+  return { x: snapped.x + (snapped.width - width) / 2, y: snapped.y, width, height };
 }
 
 /** The small text below the name, as far as it fits: the note of a coloring, the mean in a run, or the size of a scope. */
@@ -89,7 +94,7 @@ function secondOf(pen: Pen, item: number): string {
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
   const size = textSize(SMALL, camera.zoom);
-  const width = screenBox(pen, item).width - (2 * PADDING - 4) * camera.zoom;
+  const width = labelBox(pen, item).width - (2 * PADDING - 4) * camera.zoom;
   const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
   const note = paint.notes[item] ?? "";
   const short = shortNumber(note);
@@ -117,7 +122,8 @@ function drawName(pen: Pen, item: number): void {
   const size = textSize(chip ? CHIP : NOMINAL, camera.zoom);
   if (box.height < size * LEADING) return;
   const loop = at(scene.loop, item) === 1 ? "⟲ " : "";
-  const text = fitted(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
+  const shown = chip ? fittedChip : fitted;
+  const text = shown(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
   const colors = boxColors(pen, item);
   const two = secondOf(pen, item) !== "" && hasTwoLines(box, camera.zoom);
   ctx.fillStyle = colors.text;
@@ -128,6 +134,13 @@ function drawName(pen: Pen, item: number): void {
 function fitted({ ctx, typesetter }: Pen, text: string, width: number, size: number): string {
   const cut = typesetter.fit(ctx, text, width, size);
   return cut === text || cut.length >= LEAST_LETTERS ? cut : "";
+}
+
+/** The text of a chip, or its name alone: a value or shape that is cut would be another one. */
+function fittedChip(pen: Pen, text: string, width: number, size: number): string {
+  if (pen.typesetter.fit(pen.ctx, text, width, size) === text) return text;
+  const [name = ""] = text.split(" ");
+  return VALUE.test(name) ? "" : fitted(pen, name, width, size);
 }
 
 /** Whether a box is high enough for its name and a smaller line below. */
