@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -104,6 +105,9 @@ def test_commutative_ops_match_in_any_order_and_other_ops_in_theirs(net: tgw.Gra
     hit = editor.match("AddN(Exp(p), x, Relu(q))")[0]
     assert (hit.p, hit.q, hit.x) == ("c:0", "b:0", "Tanh:0")
     assert len(editor.match("AddN(Exp(p), ...)")) == 1
+    assert len(editor.match("AddN(Relu(p), ...)")) == len(editor.match("*(..., Tanh(p))")) == 1
+    assert len(net.match("Sub|Mul(Sigmoid(x), x)")) == len(net.match("Sub|AddV2(0.5, x)")) == 1
+    assert len(net.match("Sub|AddV2(x, 0.5)")) == len(net.match("*(x, 0.5)")) == 1
     minus = editor_of(lambda: tf.subtract(x_of("a"), tf.nn.relu(x_of("b"))))
     assert len(minus.match("Sub(x, Relu(y))")) == 1
     assert not minus.match("Sub(Relu(y), x)")
@@ -391,6 +395,20 @@ def test_a_pattern_of_a_selection_finds_the_selection_and_what_is_like_it(net: t
     net.selection = net.ops("swish/out")
     assert str(net.like()) == "Mul(x, y)"
     net.selection = None
+
+
+def test_a_long_chain_has_a_pattern_whose_text_can_be_read_and_found() -> None:
+    graph = v1.GraphDef()
+    graph.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
+    for k in range(300):  # deeper than Python calls itself, and than parentheses may be
+        kind, inputs = ("AddV2", [f"n{k - 1}", f"n{k - 2}"]) if k % 3 == 2 else ("Relu", [f"n{k - 1}" if k else "x"])
+        graph.node.add(name=f"n{k}", op=kind, input=inputs).attr["T"].type = 1
+    editor = tgw.edit(graph)
+    like = editor.like([f"n{k}" for k in range(300)])
+    assert parse_again(like) == like
+    assert outputs(editor.match(like)) == ["n299:0"]
+    with pytest.raises(InvalidArgument, match="at most 100 ops that read each other in a row"):
+        tgw.pattern(lambda op, x: functools.reduce(lambda h, _: op.Relu(h), range(101), x))
 
 
 def parse_again(pattern: Any) -> Any:

@@ -17,9 +17,11 @@ from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
+    AXIS_CHANGES,
     CONSTANTS,
     FLOAT32_OPS,
     HANDLES,
+    HANDS_ON,
     NO_HALF_KERNELS,
     PRECISION_SENSITIVE,
     REQUIRED_PLACEHOLDERS,
@@ -34,6 +36,8 @@ Tensor = tuple[int, int]
 _FLOAT = 1  # DT_FLOAT
 _SMALL = 16  # elements: an epsilon, a scale, a mask's value
 _FEW_BYTES = 4096
+_CARRIERS = V1_FORWARDING | HANDS_ON | AXIS_CHANGES | {"BroadcastTo", "Tile", "Select", "SelectV2"}
+"""Ops whose output has values of their inputs."""
 # The dtype of the statistics of a fused batch normalization.
 _STATISTICS = "U"
 _DTYPES = ("float16", "bfloat16")
@@ -112,6 +116,7 @@ class _Casting:
         self.number = index.typing.number(self.dtype)
         self.ends = self._find_ends()
         self.float_constants = self._float_constants()
+        self.extremes = self._find_extremes()
         self.cast_ops = self._find_ops()
         self.cast_constants = {op for op in self.float_constants if self._is_cast(op)}
 
@@ -148,7 +153,7 @@ class _Casting:
                 self.float32_types[kind] += 1
             elif self.casts_ends or op not in self.ends:
                 ops.add(op)
-        ops -= self._flows(ops)
+        ops -= self._flows()
         wanted = {source for op in ops for source in index.input_lists[op]}
         return {op for op in ops if index.types[op] != "Cast" or op in wanted}
 
@@ -189,40 +194,51 @@ class _Casting:
         return list(zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True))
 
     def _reads_extreme(self, op: int) -> bool:
-        """Whether an op reads a constant that the dtype cannot represent: a mask of -1e9, an epsilon of 1e-12."""
-        return any(self._is_extreme(source) for source in self.index.input_lists[op])
+        """Whether an op reads a value that the dtype cannot represent: a mask of -1e9, an epsilon of 1e-12."""
+        return any(source in self.extremes for source in self.index.input_lists[op])
 
-    def _is_extreme(self, op: int) -> bool:
-        if self.dtype != "float16" or op not in self.float_constants:
-            return False
-        finite = np.abs(self.float_constants[op][np.isfinite(self.float_constants[op])])
+    def _find_extremes(self) -> set[int]:
+        """The constants that the dtype cannot represent, and the ops that hand on such a value, also into a loop."""
+        if self.dtype != "float16":
+            return set()
         limits = np.finfo(np.float16)
-        if finite.size and finite.max() > limits.max:
-            return True
-        return finite.size <= _SMALL and bool(((finite > 0) & (finite < limits.tiny)).any())
+        large: set[int] = set()
+        small: set[int] = set()
+        for op, value in self.float_constants.items():
+            finite = np.abs(value[np.isfinite(value)])
+            if finite.size and finite.max() > limits.max:
+                large.add(op)
+            elif finite.size <= _SMALL and bool(((finite > 0) & (finite < limits.tiny)).any()):
+                small.add(op)
+        # A product with a large number may be as large.
+        return self._carriers(large, _CARRIERS | {"Mul"}) | self._carriers(small, _CARRIERS)
+
+    def _carriers(self, ops: set[int], types: frozenset[str]) -> set[int]:
+        """Some ops, and the ops of some types that hand on what they give."""
+        index, stack = self.index, list(ops)
+        while stack:
+            for reader in index.consumer_lists[stack.pop()]:
+                if index.types[reader] in types and reader not in ops:
+                    ops.add(reader)
+                    stack.append(reader)
+        return ops
 
     def _is_for_sensitive(self, op: int) -> bool:
         index = self.index
         readers = index.consumer_lists[op]
         return index.types[op] in SUMS and bool(readers) and all(index.types[r] in PRECISION_SENSITIVE for r in readers)
 
-    def _flows(self, ops: set[int]) -> set[int]:
+    def _flows(self) -> set[int]:
         """The ops that hand on the flow of a TensorArray, which is a float32 whose value is of no meaning."""
-        index, flows = self.index, set[int]()
-        stack = [op for op, kind in enumerate(index.types) if kind.startswith("TensorArray")]
-        while stack:
-            for reader in index.consumer_lists[stack.pop()]:
-                if reader in ops and index.types[reader] in V1_FORWARDING and reader not in flows:
-                    flows.add(reader)
-                    stack.append(reader)
-        return flows
+        arrays = {op for op, kind in enumerate(self.index.types) if kind.startswith("TensorArray")}
+        return self._carriers(arrays, V1_FORWARDING)
 
     # Which constants
 
     def _is_cast(self, op: int) -> bool:
         """Whether a constant is stored with the new dtype."""
         index = self.index
-        if (op in self.ends and not self.casts_ends) or op in self.keep or self._is_extreme(op):
+        if (op in self.ends and not self.casts_ends) or op in self.keep or op in self.extremes:
             return False
         needs = [self._needs(reader, slot) for reader, slot in self._readers(op)]
         fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]

@@ -29,12 +29,22 @@ class TooLarge(ValueError):
 
 def _elementwise(function: Callable[..., Array]) -> Kernel:
     def compute(_: Attributes, values: Sequence[Array]) -> Array:
-        if any(value.dtype.itemsize < 4 and value.dtype.kind not in "biu" for value in values):
-            raise NotImplementedError  # TensorFlow computes with half precision in its own way
+        if any(value.dtype.kind not in "biufO" or value.dtype == np.float16 for value in values):
+            raise NotImplementedError  # TensorFlow multiplies complex and half-precision numbers in its own way
         _check_size(np.broadcast_shapes(*(value.shape for value in values)))
-        return np.asarray(function(*values))
+        result = np.asarray(function(*values))
+        if any(map(_has_subnormals, (*values, result))):
+            raise NotImplementedError
+        return result
 
     return compute
+
+
+def _has_subnormals(value: Array) -> bool:
+    """Whether some floats are so small that TensorFlow computes with zeros in their place."""
+    if value.dtype.kind != "f":
+        return False
+    return bool(((value != 0) & (np.abs(value) < np.finfo(value.dtype).tiny)).any())
 
 
 def _with_integers(function: Callable[..., Array]) -> Kernel:
@@ -165,7 +175,10 @@ def _cast(dtype: npt.DTypeLike) -> Kernel:
         is_exact = value.dtype.kind in _NUMBERS and to.kind in _NUMBERS
         if not is_exact or (value.dtype.kind == "f" and to.kind != "f"):
             raise NotImplementedError  # of a float outside of the integers TensorFlow makes what the machine makes
-        return value.astype(to)
+        result = value.astype(to)
+        if _has_subnormals(value) or _has_subnormals(result):
+            raise NotImplementedError
+        return result
 
     return compute
 

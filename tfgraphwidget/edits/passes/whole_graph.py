@@ -1,21 +1,16 @@
-"""Pass: a command on a whole graph and on the functions that it calls.
-
-A function never changes: where a pass changes a body, the calls call a new function. Calls for which the same function
-results share it.
-"""
+"""Pass: a command on a whole graph and on the functions that it calls."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.control_flow_contexts import nested_contexts, structural_tensors
-from tfgraphwidget.edits.function_calls import redirect_call
+from tfgraphwidget.edits.function_bodies import plan_everywhere
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.queue_runners import op_names
 from tfgraphwidget.edits.rewrite.remove import unprunable_ops
@@ -24,16 +19,12 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
-    called_functions,
     definitions,
     handles,
     mask_of,
 )
 from tfgraphwidget.naming import colocated_with, free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef
-
-Rewrite = Callable[[PlanContext], "Patch | None"]
-"""Plans a pass of one graph or body; None for nothing to do."""
+from tfgraphwidget.tf_types import ContextDef, NodeDef
 
 
 class Pass(Command):
@@ -65,98 +56,11 @@ class Pass(Command):
 
         GraphEditError if there is nothing to do.
         """
-        patch = plan_everywhere(context, self.rewrite, self.verb(), enters=self.functions)
+        rewrite = self.rewrite
+        patch = plan_everywhere(context, rewrite, self.verb()) if self.functions else rewrite(context)
         if patch is None:
             raise GraphEditError(self.nothing(context))
         return patch
-
-
-def plan_everywhere(context: PlanContext, rewrite: Rewrite, suffix: str, *, enters: bool = True) -> Patch | None:
-    """Plan a pass of a graph and of the functions that it calls.
-
-    Args:
-        context: The graph.
-        rewrite: Plans it for one graph or body.
-        suffix: The names of the new functions end with it.
-        enters: Whether functions are entered.
-
-    Returns:
-        The patch; None if there is nothing to do.
-    """
-    index = context.index
-    names = {name.lower() for name in index.functions} | set(index.reserved)
-    return _Bodies(rewrite, suffix, names, enters=enters).plan(context, frozenset())
-
-
-class _Bodies:
-    """Plans a pass of graphs and bodies; remembers the new functions by what they do."""
-
-    def __init__(self, rewrite: Rewrite, suffix: str, names: set[str], *, enters: bool) -> None:
-        self._rewrite, self._suffix, self._names, self._enters = rewrite, suffix, names, enters
-        self._new: dict[tuple[str, bytes], FunctionDef] = {}
-
-    def plan(self, context: PlanContext, ancestors: frozenset[str]) -> Patch | None:
-        """The patch of a graph or body that the functions `ancestors` are around; None for nothing to do."""
-        patch = self._rewrite(context)
-        if not self._enters or not context.index.functions:
-            return patch
-        index, base = context.index, patch or Patch()
-        removed = {node.name for node in base.remove.nodes}
-        after = {change.name: change.after for change in base.changed}
-        calls: dict[str, NodeDef] = {}
-        functions: dict[str, FunctionDef] = {}
-        notes: list[str] = []
-        for before in index.nodes:
-            if before.name in removed:
-                continue
-            for reference in called_functions(after.get(before.name, before), index.functions):
-                if reference.function in ancestors or reference.label == "_gradient_op_type":
-                    continue
-                try:
-                    new_body = self._body(context, before.name, reference.label, ancestors | {reference.function})
-                except GraphEditError as error:
-                    notes.append(f"Function {reference.function!r} stays what it is: {error.why}")
-                    continue
-                if new_body is None:
-                    continue
-                inner, definition, unread = new_body
-                call = calls.setdefault(before.name, _copy(after.get(before.name, before)))
-                redirect_call(call, reference.label, definition, unread)
-                functions |= {new.signature.name: new for new in (*inner.add.functions, definition)}
-                notes += inner.notes
-        if not calls:
-            return None if patch is None else replace(patch, notes=(*patch.notes, *dict.fromkeys(notes)))
-        changed = {change.name: change for change in base.changed}
-        changed |= {name: NodeChange(index.nodes[index.ids[name]], node) for name, node in calls.items()}
-        return replace(
-            base,
-            add=replace(base.add, functions=(*base.add.functions, *functions.values())),
-            changed=tuple(sorted(changed.values(), key=lambda change: index.ids[change.name])),
-            notes=(*base.notes, *dict.fromkeys(notes)),
-        )
-
-    def _body(
-        self, context: PlanContext, op: str, label: str, ancestors: frozenset[str]
-    ) -> tuple[Patch, FunctionDef, tuple[int, ...]] | None:
-        """What becomes of a function that an op calls: the patch, the function, and the arguments it does not read."""
-        inner = context.enter(op, label)
-        patch = self.plan(inner, ancestors)
-        if patch is None:
-            return None
-        old = inner.function
-        definition, unread = inner.rewrite(patch, "_")
-        key = old, definition.SerializeToString(deterministic=True)
-        if key not in self._new:
-            definition.signature.name = free_name(f"{old}_{self._suffix}", self._names)
-            self._names.add(definition.signature.name.lower())
-            self._new[key] = definition
-        return patch, self._new[key], unread
-
-
-def _copy(node: NodeDef) -> NodeDef:
-    copy = type(node)()
-    copy.CopyFrom(node)
-    return copy
 
 
 # What a pass leaves
@@ -223,7 +127,9 @@ class GraphRewrite:
     def node(self, op: int) -> NodeDef:
         """The NodeDef of an op, to be changed."""
         if op not in self._changed:
-            self._changed[op] = _copy(self.index.nodes[op])
+            node = self.index.nodes[op]
+            self._changed[op] = type(node)()
+            self._changed[op].CopyFrom(node)
         return self._changed[op]
 
     def current(self, op: int) -> NodeDef:

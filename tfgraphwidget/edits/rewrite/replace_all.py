@@ -14,7 +14,7 @@ from typing import Any, Literal
 from tfgraphwidget.edits.clone.scopes import taken_names
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
-from tfgraphwidget.edits.function_calls import redirect_call
+from tfgraphwidget.edits.function_bodies import plan_everywhere
 from tfgraphwidget.edits.patch import (
     Change,
     NodeChange,
@@ -60,10 +60,9 @@ from tfgraphwidget.naming import (
     split_tensor,
 )
 from tfgraphwidget.progress import tell
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import NodeDef
 
 _MOST_ROUNDS = 100
-_MOST_BODIES = 1_000
 
 
 @register(
@@ -117,7 +116,45 @@ class ReplaceAll(Command):
         """The patch of the graph of `context`. Raises GraphEditError where nothing is replaced, and says why."""
         if not is_scope_name(self.into):
             raise InvalidArgument("into", f"{self.into!r} is no name scope; write letters and digits: into='gelu'.")
-        return _Planner(self, context, frozenset(), set(context.index.functions)).plan()
+        report = _Report()
+        mask = traversal.mask_of(context.index, resolve_ops(context.index, self.within)) if self.within else None
+
+        def rewrite(inner: PlanContext) -> Patch | None:
+            if inner is context:
+                return _Planner(self, context, report).plan()
+            patch = _Planner(replace(self, within=()), inner, report, inner.function).plan()
+            return None if patch is None else inner.infer_shapes(inner.index, patch)
+
+        if self.functions:
+            patch = plan_everywhere(context, rewrite, "replaced", within=mask, keeps_gradients=False)
+        else:
+            patch = rewrite(context)
+        if patch is None:
+            raise self._refusal(context, report)
+        return replace(patch, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
+
+    def _refusal(self, context: PlanContext, report: _Report) -> GraphEditError:
+        """Why nothing is replaced."""
+        if report.skipped:
+            ops, why, _ = report.skipped[0]
+            others = len(report.skipped) - 1
+            more = f" {others:,} more matches cannot be replaced." if others else ""
+            return GraphEditError(f"No match is replaced: {why.rstrip('.')}.{more}", ops)
+        pattern = pattern_of(self.pattern)
+        text = repr(str(pattern)[:200])
+        if self.where is not None:
+            return GraphEditError(f"No match of {text} is one that where= accepts; leave it out.")
+        near = find_matches(context.index, pattern).near[:1]
+        closest = f" The closest: {near[0].difference}." if near else " editor.match(…).near lists what almost does."
+        return GraphEditError(f"Nothing matches {text}.{closest}", near[0].ops if near else ())
+
+
+@dataclass
+class _Report:
+    """The matches of the graph and of its functions that were replaced, and those that were not."""
+
+    replaced: list[ReplacedMatch] = field(default_factory=list)
+    skipped: list[SkippedMatch] = field(default_factory=list)
 
 
 def matches_of(
@@ -180,38 +217,24 @@ def matches_of(
 
 
 class _Planner:
-    """Plans the command for one graph and the functions that it calls.
+    """Plans the command for one graph, or for the body of the function `function`; adds to `report`."""
 
-    `ancestors` are the functions around it, `function_names` the names of functions that are taken.
-    """
-
-    def __init__(
-        self, command: ReplaceAll, context: PlanContext, ancestors: frozenset[str], function_names: set[str]
-    ) -> None:
-        self.command, self.context = command, context
-        self.ancestors, self.function_names = ancestors, function_names
+    def __init__(self, command: ReplaceAll, context: PlanContext, report: _Report, function: str = "") -> None:
+        self.command, self.context, self.report, self.function = command, context, report, function
         self.pattern = pattern_of(command.pattern)
         self.by = replacement_of(self.pattern, command.by)
         self.traces: dict[object, TracedFunction] = {}
         self.replaced: list[ReplacedMatch] = []
         self.skipped: list[SkippedMatch] = []
 
-    def plan(self) -> Patch:
-        """The patch; raises GraphEditError where nothing is replaced."""
-        patch = self.plan_graph()
-        if patch is None:
-            raise self._refusal()
-        return patch
-
-    def plan_graph(self) -> Patch | None:
+    def plan(self) -> Patch | None:
         """The patch; None where nothing is replaced."""
-        first = self._round(self.context.index, is_first=True)
-        if first is None or self.command.until == "once":
-            return None if first is None else self._with_report(first)
-        return self._with_report(self._repeat(first))
-
-    def _with_report(self, patch: Patch) -> Patch:
-        return replace(patch, replaced=tuple(self.replaced), skipped=tuple(self.skipped))
+        patch = self._round(self.context.index, is_first=True)
+        if patch is not None and self.command.until == "fixed":
+            patch = self._repeat(patch)
+        self.report.replaced += [each._replace(function=self.function) for each in self.replaced]
+        self.report.skipped += [each._replace(function=self.function) for each in self.skipped]
+        return patch
 
     def _repeat(self, first: Patch) -> Patch:
         """All rounds as one patch."""
@@ -235,17 +258,6 @@ class _Planner:
             rounds.append(patch)
             index = after
         return _join(original, index, rounds, (note,))
-
-    def _refusal(self) -> GraphEditError:
-        if self.skipped:
-            ops, why, _ = self.skipped[0]
-            more = f" {len(self.skipped) - 1:,} more matches cannot be replaced." if len(self.skipped) > 1 else ""
-            return GraphEditError(f"No match is replaced: {why.rstrip('.')}.{more}", ops)
-        if self.command.where is not None:
-            return GraphEditError(f"No match of {str(self.pattern)[:200]!r} is one that where= accepts; leave it out.")
-        near = find_matches(self.context.index, self.pattern).near[:1]
-        closest = f" The closest: {near[0].difference}." if near else " editor.match(…).near lists what almost does."
-        return GraphEditError(f"Nothing matches {str(self.pattern)[:200]!r}.{closest}", near[0].ops if near else ())
 
     # One round
 
@@ -271,10 +283,6 @@ class _Planner:
                 self.replaced.append(step.replace(match))
             except GraphEditError as error:
                 self.skipped.append(SkippedMatch(match.ops, f"{match.outputs[0]!r}: {error}"))
-        if self.command.functions and is_first:
-            for op in range(len(index)):
-                if mask is None or mask[op]:
-                    self._edit_called_functions(step, op)
         return step.patch()
 
     def _choose(self, matches: Matches) -> Iterable[Match]:
@@ -286,9 +294,10 @@ class _Planner:
                 if where is not None and not where(match):
                     continue
             except Exception as error:
-                raise GraphEditError(
+                raise InvalidArgument(
+                    "where",
                     f"where= raised {type(error).__name__} at {match.outputs[0]!r}: {error}; let it return True or "
-                    "False."
+                    "False.",
                 ) from error
             first = str(match.outputs[0])
             if match.why:
@@ -301,31 +310,6 @@ class _Planner:
                 continue
             owners.update(dict.fromkeys(ops, first))
             yield match
-
-    def _edit_called_functions(self, step: _Round, op: int) -> None:
-        """Replace matches in the functions that an op calls, and let it call those."""
-        index = step.index
-        for called in called_functions(index.nodes[op], index.functions):
-            if called.function in self.ancestors:
-                continue
-            if len(self.function_names) > len(index.functions) + _MOST_BODIES:
-                raise GraphEditError(
-                    f"More than {_MOST_BODIES:,} calls would get a function of their own; name a part."
-                )
-            inner = self.context.enter(index.names[op], called.label)
-            command = replace(self.command, within=())
-            planner = _Planner(command, inner, self.ancestors | {called.function}, self.function_names)
-            patch = planner.plan_graph()
-            self.skipped += [each._replace(function=each.function or called.function) for each in planner.skipped]
-            if patch is None:
-                continue
-            if patch.traces and any(trace.has_state or trace.captured for _, trace in patch.traces):
-                raise GraphEditError("A replacement in a function that ops call cannot read variables of its own.")
-            self.replaced += [each._replace(function=each.function or called.function) for each in planner.replaced]
-            name = free_name(f"{called.function}_replaced", {each.lower() for each in self.function_names})
-            self.function_names.add(name)
-            definition, unread = inner.rewrite(inner.infer_shapes(inner.index, patch), name)
-            step.call(op, called.label, definition, unread, patch)
 
     # Traces
 
@@ -392,7 +376,6 @@ class _Round:
         self.scopes: list[str] = []
         self.traces: list[tuple[str, TracedFunction]] = []
         self.changes: list[Change] = []
-        self.functions: list[FunctionDef] = []
         self.notes: dict[str, None] = {}
         self._names_by_depth: dict[int, set[str]] = {}
         self._variable_parts = variable_parts(index)
@@ -479,15 +462,9 @@ class _Round:
         waits = {op for number in inside for op in self.index.control_lists[number]} - inside
         return [self.index.names[op] for op in sorted(waits)]
 
-    def call(self, op: int, label: str, definition: FunctionDef, unread: Sequence[int], patch: Patch) -> None:
-        """Let an op call another function."""
-        redirect_call(self.rewriter.node(op), label, definition, unread)
-        self.functions += [*patch.add.functions, definition]
-        self.notes |= dict.fromkeys(patch.notes)
-
     def patch(self) -> Patch | None:
         """All of it as a patch of the index; None if nothing changes."""
-        if not self.new and not self.functions:
+        if not self.new:
             return None
         index = self.index
         for of in self.new:
@@ -516,7 +493,6 @@ class _Round:
 
     def _additions(self) -> Change:
         functions = {each.signature.name: each for change in self.changes for each in change.functions}
-        functions |= {each.signature.name: each for each in self.functions}
         return Change(
             nodes=tuple(self.nodes),
             members=tuple(member for change in self.changes for member in change.members),

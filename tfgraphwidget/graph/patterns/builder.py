@@ -18,6 +18,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
+    DEEPEST,
     Alternatives,
     AnyOf,
     Attribute,
@@ -83,6 +84,13 @@ class Expression:
     condition: TensorType = ANY
     name: str = ""
     base: Expression | None = field(default=None, repr=False)
+    depth: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((part.depth for part in self.parts), default=-1)
+        if depth > DEEPEST:
+            raise invalid(f"A pattern has at most {DEEPEST} ops that read each other in a row; build a shorter one.")
+        object.__setattr__(self, "depth", depth)
 
     def __getitem__(self, port: int) -> Expression:
         """Another output of the same op."""
@@ -127,7 +135,8 @@ class OpMaker:
 
         Args:
             value: The value; None for any.
-            tolerance: How far it may differ, absolutely; None for what rounding makes.
+            tolerance: How far it may differ, as a part of the value; absolutely, if that is 0. None for what rounding
+                makes.
             name: What the match calls it.
         """
         if value is None:

@@ -32,7 +32,7 @@ def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -
     Args:
         array: The array; None is no value.
         value: A number, a text, or a tuple of them.
-        tolerance: How far an element may differ, absolutely; None for what rounding makes.
+        tolerance: How far an element may differ, relatively, or absolutely from 0; None for what rounding makes.
 
     >>> is_near(np.full([2, 2], 0.5, np.float32), 0.5, None), is_near(np.array([1, 2]), (1, 2), None)
     (True, True)

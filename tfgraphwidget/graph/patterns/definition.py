@@ -52,6 +52,20 @@ class Pattern:
         return self.definitions.get(value.name, value) if isinstance(value, Variable) else value
 
     @cached_property
+    def bottom_up(self) -> tuple[Value, ...]:
+        """Every value, definitions in place of their names, behind those that it is made of."""
+        order: dict[int, Value] = {}
+        stack = [(self.resolve(statement), False) for statement in reversed(self.statements)]
+        while stack:
+            value, is_next = stack.pop()
+            if is_next:
+                order.setdefault(id(value), value)
+            elif id(value) not in order:
+                stack.append((value, True))
+                stack += [(self.resolve(child), False) for child in children(value)]
+        return tuple(order.values())
+
+    @cached_property
     def outputs(self) -> tuple[Value, ...]:
         """The statements that are outputs, in their order."""
         used = {value.name for statement in self.statements for value in walk(statement) if isinstance(value, Variable)}
@@ -153,16 +167,13 @@ def _check_not_recursive(pattern: Pattern, name: str) -> None:
 
 
 def names_of(pattern: Pattern, value: Value) -> set[str]:
-    """The names of all that the value `pattern` is made of, definitions of names included."""
-    names: set[str] = set()
-    stack = [value]
-    while stack:
-        for each in walk(stack.pop()):
-            if each.name and each.name not in names:
-                names.add(each.name)
-                if isinstance(each, Variable) and each.name in pattern.definitions:
-                    stack.append(pattern.definitions[each.name])
-    return names
+    """The names that the value `value` of `pattern` has in any case: of alternatives those that all of them have."""
+    names: dict[int, set[str]] = {}
+    for each in pattern.bottom_up:
+        parts = [names[id(pattern.resolve(child))] for child in children(each)]
+        common = set.intersection(*parts) if isinstance(each, Alternatives) else set[str]().union(*parts)
+        names[id(each)] = common | {each.name} - {""}
+    return names[id(pattern.resolve(value))]
 
 
 def _is_connected(pattern: Pattern) -> bool:

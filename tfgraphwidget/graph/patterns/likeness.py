@@ -6,7 +6,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.patterns.constants import constant_value
 from tfgraphwidget.graph.patterns.definition import Pattern
-from tfgraphwidget.graph.patterns.match import Tensor
+from tfgraphwidget.graph.patterns.match import Tensor, topological_rank
 from tfgraphwidget.graph.patterns.matcher import plain_value
 from tfgraphwidget.graph.patterns.seen_through import SEEN_THROUGH, seen_through
 from tfgraphwidget.graph.patterns.structure import (
@@ -23,6 +23,7 @@ from tfgraphwidget.graph.selection import Selection
 
 _SOURCES = CONSTANTS | HANDLES | REQUIRED_PLACEHOLDERS
 _LETTERS = ("x", "y", "z")
+_DEEPEST = 40  # parentheses inside each other
 
 
 def pattern_of(selection: Selection) -> Pattern:
@@ -63,6 +64,7 @@ class _Likeness:
                 self.readers[source] = self.readers.get(source, 0) + 1
         self.names: dict[Tensor, str] = {}
         self.written: set[int] = set()
+        self.definitions = self.deep_ops()
 
     def inputs(self, op: int) -> list[Tensor]:
         """What an op reads behind Identity ops and reads."""
@@ -76,15 +78,27 @@ class _Likeness:
             )
         return tensors
 
+    def deep_ops(self) -> dict[int, None]:
+        """The ops that get a statement of their own, so that the text has few parentheses inside each other."""
+        deep: dict[int, None] = {}
+        depths: dict[int, int] = {}
+        rank = topological_rank(self.index)
+        for op in sorted(self.ops, key=rank.__getitem__):
+            depths[op] = 1 + max((depths.get(source, 0) for source, _ in self.inputs(op)), default=0)
+            if depths[op] == _DEEPEST and self.readers.get(op):
+                deep[op] = None
+                depths[op] = 0
+        return deep
+
     def pattern(self) -> Pattern:
         outputs = [op for op in self.ops if not self.readers.get(op)]
-        return Pattern(tuple(self.node(op, 0) for op in outputs))
+        return Pattern(tuple(self.node(op, 0, is_statement=True) for op in (*self.definitions, *outputs)))
 
-    def node(self, op: int, port: int) -> Value:
+    def node(self, op: int, port: int, *, is_statement: bool = False) -> Value:
         """The value of an op inside; at its second place the name that it got at the first."""
-        shared = self.readers.get(op, 0) > 1
-        name = self.name((op, 0), "h") if shared else ""
-        if op in self.written:
+        is_definition = op in self.definitions
+        name = self.name((op, 0), "h") if is_definition or self.readers.get(op, 0) > 1 else ""
+        if op in self.written or (is_definition and not is_statement):
             return Variable(name, port=port)
         self.written.add(op)
         values = tuple(self.value(tensor) for tensor in self.inputs(op))

@@ -67,7 +67,8 @@ _Bound = TypeVar("_Bound")
 
 Numbers = npt.NDArray[np.intp]
 
-_MOST_STEPS = 1_000_000
+_MOST_STEPS = 1_000_000  # or, in a large graph, so many for each op that can be the output:
+_STEPS_PER_CANDIDATE = 100
 _MOST_NEAR = 20
 _MOST_NEAR_CANDIDATES = 2_000
 
@@ -167,6 +168,10 @@ class _Goal(NamedTuple):
     root: int = -1
 
 
+_NO_GOAL = _Goal(None, -1, -1, None)
+"""What stands for the end of the goals of a choice."""
+
+
 class _Plan(NamedTuple):
     """What the search needs of a node again and again.
 
@@ -194,7 +199,7 @@ class _Matcher:
         self.index, self.pattern, self.within = index, pattern, within
         self.through = seen_through(index)
         self.start, self.sources, self.ports = index.inputs.start, index.inputs.values, index.ports
-        self.steps = 0
+        self.steps, self.most_steps = 0, _MOST_STEPS
         self.matched: set[tuple[int, ...]] = set()  # the ops of the matches so far
         self._definitions = pattern.definitions
         self._own: dict[int, Mask] = {}
@@ -209,9 +214,10 @@ class _Matcher:
         self._differences: list[str] | None = None
         self._spare = 0
         self._reset()
-        outputs = pattern.outputs
-        self.outputs = outputs
-        nodes = [pattern.resolve(output) for output in outputs]
+        for value in pattern.bottom_up:
+            self.can_be(value)
+        self.outputs = pattern.outputs
+        nodes = [pattern.resolve(output) for output in self.outputs]
         counts = [self._count(node) for node in nodes]
         first = int(np.argmin(counts))
         self.roots = _connected_order(pattern, nodes, first)
@@ -284,19 +290,22 @@ class _Matcher:
         ops = ops[counts == len(inputs)] if rest < 0 else ops[counts >= len(inputs) - 1]
         values = [each for each in inputs if not isinstance(each, EllipsisType)]
         masks = [self.can_be(each) for each in values]
-        if node.op_types and node.op_types <= COMMUTATIVE:
-            if len(inputs) != 2 or rest >= 0 or not len(ops):
-                return ops
-            first, second = (self.sources[self.start[ops] + k] for k in (0, 1))
-            a, b = (np.ones(len(self.index), bool) if mask is None else mask for mask in masks)
-            return ops[(a[first] & b[second]) | (a[second] & b[first])]
+        fits = np.ones(len(ops), bool)
         for k, mask in enumerate(masks):
-            if mask is None:
-                continue
-            before = rest < 0 or k < rest
-            slots = self.start[ops] + k if before else self.start[ops + 1] - (len(values) - k)
-            ops = ops[mask[self.sources[slots]]]
-        return ops
+            if mask is not None:
+                before = rest < 0 or k < rest
+                slots = self.start[ops] + k if before else self.start[ops + 1] - (len(values) - k)
+                fits &= mask[self.sources[slots]]
+        if not node.op_types or not node.op_types.isdisjoint(COMMUTATIVE):
+            any_order = of_type(self.index, COMMUTATIVE.__contains__)[ops]
+            if len(inputs) == 2 and rest < 0:  # of more inputs the search tries all orders
+                second = np.ones(len(ops), bool)
+                for k, mask in enumerate(masks):
+                    if mask is not None:
+                        second &= mask[self.sources[self.start[ops] + 1 - k]]
+                any_order &= second
+            fits |= any_order
+        return ops[fits]
 
     # The search
 
@@ -307,6 +316,7 @@ class _Matcher:
         root = self.roots[0]
         mask = self.own(root) if isinstance(root, Node | Constant) else self.can_be(root)
         candidates = range(len(self.index)) if mask is None else np.flatnonzero(mask).tolist()
+        self.most_steps = max(_MOST_STEPS, _STEPS_PER_CANDIDATE * len(candidates))
         if not isinstance(rank, range):
             candidates = sorted(candidates, key=rank.__getitem__)
         for number, op in enumerate(candidates):
@@ -354,10 +364,10 @@ class _Matcher:
 
     def _step(self) -> None:
         self.steps += 1
-        if self.steps > _MOST_STEPS:
+        if self.steps > self.most_steps:
             raise GraphEditError(
-                f"Matching {str(self.pattern)[:80]!r} takes more than {_MOST_STEPS:,} steps on this graph; name types "
-                "or attributes where it has any tensor or any op, or search a part: within=editor.scope('…')."
+                f"Matching {str(self.pattern)[:80]!r} takes more than {self.most_steps:,} steps on this graph; name "
+                "types or attributes where it has any tensor or any op, or search a part: within=editor.scope('…')."
             )
 
     def _undo(self, length: int) -> None:
@@ -372,40 +382,46 @@ class _Matcher:
         holder[key] = value
         self.trail.append((holder, key))
 
-    def _try(self, goals: Iterable[_Goal | None]) -> bool:
-        """Whether one of several goals can be reached; what the others bound is taken back."""
-        length = len(self.trail)
-        spare, noted = self._spare, len(self._differences or ())
-        for goal in goals:
-            if self._solve(goal):
-                return True
-            self._undo(length)
-            self._spare = spare
-            if self._differences is not None:
-                del self._differences[noted:]
-        return False
-
     def _solve(self, goal: _Goal | None) -> bool:
-        """Reach a goal and all behind it."""
+        """Reach a goal and all behind it. What a choice has bound is taken back before the next one is tried."""
+        choices: list[tuple[Iterator[_Goal | None], int, int, int]] = []
+        while True:
+            outcome = self._advance(goal)
+            if outcome is True:
+                return True
+            if outcome is not False:
+                choices.append((outcome, len(self.trail), self._spare, len(self._differences or ())))
+            while choices:
+                goals, length, self._spare, noted = choices[-1]
+                self._undo(length)
+                if self._differences is not None:
+                    del self._differences[noted:]
+                goal = next(goals, _NO_GOAL)
+                if goal is not _NO_GOAL:
+                    break
+                choices.pop()
+            else:
+                return False
+
+    def _advance(self, goal: _Goal | None) -> bool | Iterator[_Goal | None]:
+        """Go on from a goal: to the end, to where nothing fits, or to a choice, as the goals to try one by one."""
         while goal is not None:
             self._step()
             if goal.root >= 0:
-                return self._try(self._other_root(goal))
+                return self._other_root(goal)
             if goal.value is None:
-                return self._try(self._orders(goal))
+                return self._orders(goal)
             value = goal.value if goal.port < 0 else self.pattern.resolve(goal.value)
             if isinstance(value, Alternatives):
-                return self._try([goal._replace(value=choice) for choice in value.choices])
+                return iter([goal._replace(value=choice) for choice in value.choices])
             if isinstance(value, Variable):
                 if not self._bind_tensor(value, goal.op, goal.port):
                     return False
                 goal = goal.next
                 continue
             ends = self._ends(value, goal)
-            if len(ends) > 1:
-                return self._try(self._node_goals(value, goal, ends))
-            if not ends:
-                return False
+            if len(ends) != 1:
+                return self._node_goals(value, goal, ends)
             following = self._node_goal(value, goal, *ends[0])
             if following is False:
                 return False
@@ -524,7 +540,7 @@ class _Matcher:
             values = tuple(each for each in inputs if not isinstance(each, EllipsisType))
             is_exact = ... not in inputs
             split = len(values) if is_exact else inputs.index(...)
-            orders = None if _are_alike(values) else tuple(sorted(values, key=self._is_free))
+            orders = None if is_exact and _are_alike(values) else tuple(sorted(values, key=self._is_free))
             has_conditions = bool(node.attributes) or node.tensor_type != ANY
             plan = _Plan(node.is_source, values, split, is_exact, orders, has_conditions)
             self._plans[id(node)] = plan
@@ -568,47 +584,46 @@ class _Matcher:
             yield _Goal(root, op, -1, goal.next)
 
     def _reached_from_below(self, root: Value) -> list[int]:
-        """The ops that can be an output, upward from an op or a tensor that is bound already."""
-        path = self._path_to_bound(root)
-        if path is None:
-            return []
-        *nodes, last = path
-        name = last.name if isinstance(last, Variable) else ""
-        if id(last) in self.ops:
-            level = {self.ops[id(last)]}
-        else:
-            op = self.tensors[name][0]
-            level = {op, int(self.through.op[op])}
-        for node in reversed(nodes):
-            mask = self.can_be(node)
-            level = {op for op in self._consumers(level) if mask is None or mask[op]}
-        return sorted(level)
+        """The ops that can be an output, upward from the ops and tensors that are bound already."""
+        levels: dict[int, set[int] | None] = {}
 
-    def _consumers(self, ops: set[int]) -> set[int]:
-        """The ops that read some ops, directly or through Identity ops."""
-        rows, consumers, stack = self.index.consumer_lists, set(), list(ops)
-        while stack:
-            for op in rows[stack.pop()]:
-                if op not in consumers:
-                    consumers.add(op)
-                    if self.through.mask[op]:
-                        stack.append(op)
-        return consumers
+        def reach(value: Value) -> set[int] | None:
+            value = self.pattern.resolve(value)
+            if id(value) not in levels:
+                levels[id(value)] = None  # until it is known
+                levels[id(value)] = find(value)
+            return levels[id(value)]
 
-    def _path_to_bound(self, root: Value) -> list[Value] | None:
-        """The values from an output down to one that is bound."""
-        stack: list[list[Value]] = [[self.pattern.resolve(root)]]
-        visited: set[int] = set()
+        def find(value: Value) -> set[int] | None:
+            if id(value) in self.ops:
+                return {self.ops[id(value)]}
+            if value.name and value.name in self.tensors:
+                op = self.tensors[value.name][0]
+                return {op, int(self.through.op[op])}
+            if isinstance(value, Alternatives):
+                choices = [reach(choice) for choice in value.choices]
+                known = [ops for ops in choices if ops is not None]
+                return set[int]().union(*known) if len(known) == len(choices) else None
+            for child in children(value):
+                ops = reach(child)
+                if ops is not None:
+                    is_control = isinstance(value, Node) and any(child is control for control in value.controls)
+                    mask = self.can_be(value)
+                    return {op for op in self._readers_of(ops, is_control=is_control) if mask is None or mask[op]}
+            return None
+
+        return sorted(reach(root) or ())
+
+    def _readers_of(self, ops: set[int], *, is_control: bool = False) -> set[int]:
+        """The ops that read, or wait for, some ops, directly or through Identity ops."""
+        behind, stack = set(ops), list(ops)
         while stack:
-            path = stack.pop()
-            value = path[-1]
-            if id(value) in self.ops or (value.name and value.name in self.tensors):
-                return path
-            if id(value) in visited:
-                continue
-            visited.add(id(value))
-            stack += [[*path, self.pattern.resolve(child)] for child in children(value)]
-        return None
+            for op in self.index.consumer_lists[stack.pop()]:
+                if op not in behind and self.through.mask[op]:
+                    behind.add(op)
+                    stack.append(op)
+        rows = self.index.waiting_lists if is_control else self.index.consumer_lists
+        return {reader for op in behind for reader in rows[op]}
 
     # Conditions
 
@@ -742,7 +757,7 @@ class _Matcher:
             mask = self.can_be(child)
             definite = isinstance(self.pattern.resolve(child), Node)
             if mask is not None and definite and np.count_nonzero(mask) <= _MOST_NEAR_CANDIDATES:
-                readers |= self._consumers(set(np.flatnonzero(mask).tolist()))
+                readers |= self._readers_of(set(np.flatnonzero(mask).tolist()))
         candidates = [*same[:_MOST_NEAR_CANDIDATES], *sorted(readers - set(same))]
         return [op for op in candidates if op not in matched][: 2 * _MOST_NEAR_CANDIDATES]
 

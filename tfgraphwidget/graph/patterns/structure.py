@@ -16,6 +16,8 @@ from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REQUIRED_PLACEHOLDE
 from tfgraphwidget.graph.tensors import ShapePattern
 
 MOST_NODES = 500
+DEEPEST = 100
+"""Values that are inside each other in one statement."""
 ANY_TYPE = "*"
 GROUPS = {"Const": CONSTANTS, "Variable": HANDLES}
 """Op types of a pattern that stand for several: every constant, every op that holds a variable's state."""

@@ -22,6 +22,7 @@ from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
     ANY_TYPE,
+    DEEPEST,
     Alternatives,
     AnyOf,
     Attribute,
@@ -39,8 +40,7 @@ from tfgraphwidget.graph.patterns.structure import (
 from tfgraphwidget.graph.tensors import ShapePattern, parse_shape
 from tfgraphwidget.naming import did_you_mean
 
-_LONGEST = 20_000  # characters
-_DEEPEST = 100  # parentheses inside each other
+_LONGEST = 100_000  # characters
 _AROUND = 60  # characters of the line on each side of an error
 _SPACE = re.compile(r"[ \t]*")
 _BREAK = re.compile(r"\s*")
@@ -130,8 +130,8 @@ class _Parser:
 
     def _value(self, name: str = "") -> Value:
         self.depth += 1
-        if self.depth > _DEEPEST:
-            self._fail(f"at most {_DEEPEST} parentheses inside each other")
+        if self.depth > DEEPEST:
+            self._fail(f"at most {DEEPEST} parentheses inside each other")
         value = self._primary(name)
         self.depth -= 1
         return value
@@ -332,8 +332,8 @@ class _Parser:
         if self._peek() == "[":
             self.at += 1
             self.depth += 1
-            if self.depth > _DEEPEST:
-                self._fail(f"at most {_DEEPEST} parentheses inside each other")
+            if self.depth > DEEPEST:
+                self._fail(f"at most {DEEPEST} parentheses inside each other")
             items = self._items("]")
             self.depth -= 1
             return items

@@ -1,0 +1,147 @@
+"""An edit of a graph and of the functions that it calls.
+
+A function never changes: where an edit changes a body, the calls call a new function. Calls for which the same function
+results share it, and a function that is called twice with the same constants is planned once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+
+from tfgraphwidget.edits.context import FunctionContext, PlanContext
+from tfgraphwidget.edits.function_calls import redirect_call
+from tfgraphwidget.edits.patch import NodeChange, Patch
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.graph import Mask, called_functions, reachable_functions
+from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
+
+Rewrite = Callable[[PlanContext], "Patch | None"]
+"""Plans an edit of one graph or body; None for nothing to do."""
+
+
+def plan_everywhere(
+    context: PlanContext, rewrite: Rewrite, suffix: str, *, within: Mask | None = None, keeps_gradients: bool = True
+) -> Patch | None:
+    """Plan an edit of a graph and of the functions that it calls.
+
+    Args:
+        context: The graph.
+        rewrite: Plans it for one graph or body. A GraphEditError of a body is a note, and the function stays; an
+            InvalidArgument is raised.
+        suffix: The names of the new functions end with it.
+        within: The ops of the graph whose functions are entered; None for all.
+        keeps_gradients: Whether the new functions have the gradient functions of the old ones, which compute the same.
+
+    Returns:
+        The patch; None if there is nothing to do.
+    """
+    names = {name.lower() for name in context.index.functions} | set(context.index.reserved)
+    return _Bodies(rewrite, suffix, names, keeps_gradients=keeps_gradients).plan(context, frozenset(), within)
+
+
+class _Bodies:
+    """Plans an edit of graphs and bodies; remembers the new functions by what they do."""
+
+    def __init__(self, rewrite: Rewrite, suffix: str, names: set[str], *, keeps_gradients: bool) -> None:
+        self._rewrite, self._suffix, self._names, self._keeps_gradients = rewrite, suffix, names, keeps_gradients
+        self._new: dict[tuple[str, bytes], FunctionDef] = {}
+        self._planned: dict[Hashable, tuple[Patch, FunctionDef, tuple[int, ...]] | GraphEditError | None] = {}
+        self._reached: dict[str, frozenset[str]] = {}
+
+    def plan(self, context: PlanContext, ancestors: frozenset[str], within: Mask | None = None) -> Patch | None:
+        """The patch of a graph or body that the functions `ancestors` are around; None for nothing to do."""
+        patch, index = self._rewrite(context), context.index
+        if not index.functions:
+            return patch
+        base = patch or Patch()
+        removed = {node.name for node in base.remove.nodes}
+        after = {change.name: change.after for change in base.changed}
+        calls: dict[str, NodeDef] = {}
+        functions: dict[str, FunctionDef] = {}
+        gradients: dict[tuple[str, str], None] = {}
+        notes: dict[str, None] = {}
+        for op, before in enumerate(index.nodes):
+            if before.name in removed or (within is not None and not within[op]):
+                continue
+            for reference in called_functions(after.get(before.name, before), index.functions):
+                if reference.function in ancestors or reference.label == "_gradient_op_type":
+                    continue
+                result = self._body(context, before.name, reference.label, ancestors | {reference.function})
+                if isinstance(result, GraphEditError):
+                    notes[f"Function {reference.function!r} stays what it is: {result.why}"] = None
+                elif result is not None:
+                    inner, definition, unread = result
+                    call = calls.setdefault(before.name, _copy(after.get(before.name, before)))
+                    redirect_call(call, reference.label, definition, unread)
+                    functions |= {new.signature.name: new for new in (*inner.add.functions, definition)}
+                    gradients |= dict.fromkeys(inner.add.gradients)
+                    gradient = index.extras.gradient(reference.function) if self._keeps_gradients else None
+                    gradients |= {(definition.signature.name, gradient): None} if gradient else {}
+                    notes |= dict.fromkeys(inner.notes)
+        if not calls:
+            return None if patch is None else replace(patch, notes=(*patch.notes, *notes))
+        changed = {change.name: change for change in base.changed}
+        changed |= {name: NodeChange(index.nodes[index.ids[name]], node) for name, node in calls.items()}
+        return replace(
+            base,
+            add=replace(
+                base.add,
+                functions=(*base.add.functions, *functions.values()),
+                gradients=tuple(dict.fromkeys((*base.add.gradients, *gradients))),
+            ),
+            changed=tuple(sorted(changed.values(), key=lambda change: index.ids[change.name])),
+            notes=(*base.notes, *notes),
+        )
+
+    def _body(
+        self, context: PlanContext, op: str, label: str, ancestors: frozenset[str]
+    ) -> tuple[Patch, FunctionDef, tuple[int, ...]] | GraphEditError | None:
+        """What becomes of a function that an op calls: the patch, the function, and the arguments it does not read.
+
+        None for nothing to do; or why it cannot be.
+        """
+        try:
+            inner = context.enter(op, label)
+        except GraphEditError as error:
+            return error
+        key = self._key(inner, ancestors)
+        if key not in self._planned:
+            try:
+                self._planned[key] = self._plan_body(inner, ancestors)
+            except InvalidArgument:
+                raise
+            except GraphEditError as error:
+                self._planned[key] = error
+        return self._planned[key]
+
+    def _key(self, inner: FunctionContext, ancestors: frozenset[str]) -> Hashable:
+        """What the plan of a body depends on: its arguments, some of which are constants, and what calls itself."""
+        index, name = inner.index, inner.function
+        if name not in self._reached:
+            self._reached[name] = frozenset(reachable_functions(index.functions, index.extras, index.nodes))
+        ops = [index.ids[split_tensor(argument)[0]] for argument in inner.arguments]
+        arguments = tuple((index.nodes[op].SerializeToString(deterministic=True), index.shape(op, 0)) for op in ops)
+        return name, arguments, ancestors & self._reached[name]
+
+    def _plan_body(
+        self, inner: FunctionContext, ancestors: frozenset[str]
+    ) -> tuple[Patch, FunctionDef, tuple[int, ...]] | None:
+        patch = self.plan(inner, ancestors)
+        if patch is None:
+            return None
+        old = inner.function
+        definition, unread = inner.rewrite(patch, "_")
+        key = old, definition.SerializeToString(deterministic=True)
+        if key not in self._new:
+            definition.signature.name = free_name(f"{old}_{self._suffix}", self._names)
+            self._names.add(definition.signature.name.lower())
+            self._new[key] = definition
+        return patch, self._new[key], unread
+
+
+def _copy(node: NodeDef) -> NodeDef:
+    copy = type(node)()
+    copy.CopyFrom(node)
+    return copy
