@@ -42,6 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(options)
     except GraphEditError as error:
+        if getattr(options, "json", False):
+            import json
+
+            print_output(json.dumps({"refusal": error.row()}, indent=1))
         return _print_refusal(options, error.why)
     except KeyboardInterrupt:
         print_note("tfgraphwidget: interrupted.")

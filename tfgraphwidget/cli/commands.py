@@ -22,7 +22,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ChangedValue, Difference
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import is_checkpoint, locate_file, parse_path
-from tfgraphwidget.writable import check_place, kind_of, unwritable
+from tfgraphwidget.writable import CONVERSION_OPTIONS, check_place, kind_of, parse_options, unwritable
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
@@ -41,7 +41,10 @@ def print_code(options: argparse.Namespace) -> int:
     with progress_bar():
         editor = _open_editor(options)
         editor.replay(options.edits)
-    print_output(editor.code().removesuffix("\n"))
+    if options.json:
+        print_output(json.dumps({"python": editor.code(), "edits": editor.edits()}, indent=1))
+    else:
+        print_output(editor.code().removesuffix("\n"))
     return 0
 
 
@@ -68,7 +71,13 @@ def export(options: argparse.Namespace) -> int:
         ):
             ends = {"signatures": _signature_ends(editor, options.signature)}
         _check_outputs(editor, options, **ends)
-        path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends)
+        how = parse_options((name, getattr(options, name)) for name in CONVERSION_OPTIONS)
+        if options.timeout is not None:
+            how["timeout"] = options.timeout
+        path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how)
+    if options.json:
+        print_output(json.dumps({"path": str(path), "notices": list(editor.core.save_notices)}, indent=1))
+        return 0
     _print_notes(editor)
     print_output(escape(str(path)))
     return 0

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tfgraphwidget import export
 from tfgraphwidget.argument_checks import ArgumentChecks
@@ -315,12 +315,19 @@ class FileAPI(ArgumentChecks):
         frozen: bool = False,
         verify: bool = True,
         feeds: Mapping[TensorKey, object] | None = None,
+        signature: str | None = None,
+        optimize: Literal["float16", "dynamic"] | None = None,
+        select_tf_ops: bool = False,
+        opset: int | None = None,
+        timeout: float = 600.0,
     ) -> Path:
         """Write the current graph to a file; the end of `path` says in which format.
 
         * "edited/" is a SavedModel with the values of the session, its tables and the files that these read
         * ".pb" and ".pbtxt" are a GraphDef
         * ".meta" is a MetaGraphDef with a checkpoint of the same name, unless a file had no values
+        * ".tflite" and ".onnx" are the frozen graph for LiteRT and for ONNX's runtimes, as TensorFlow's converter and
+          tf2onnx write it: pip install 'tfgraphwidget[onnx]'
         * ".svg", ".png" and ".pdf" are pictures, ".dot" and ".graphml" are for other graph tools
         * ".tgw" is the editor itself, with its edits and values; see `to_bytes`
         * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no kernel or network
@@ -332,7 +339,8 @@ class FileAPI(ArgumentChecks):
         so, and the model has its signatures alone.
 
         Files are replaced only when the new ones are complete. A model is loaded back first and run beside the current
-        graph.
+        graph. Converters run in a process of their own, and so does what they have written; a notice says the largest
+        difference. Where one refuses, the error has the ops that it does not take.
 
         Args:
             path: The file, or the folder of a SavedModel.
@@ -343,12 +351,21 @@ class FileAPI(ArgumentChecks):
             frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
             verify: Load a model back and run it before it replaces old files.
             feeds: {input: value} for that run; None for generated values.
+            signature: Of a ".tflite" or ".onnx" file: the name of its signature; None for the marked boundary, or
+                else "serving_default" or the first one.
+            optimize: Of a ".tflite" file: weights as float16, or as 8-bit integers with dynamic ranges.
+            select_tf_ops: Of a ".tflite" file: keep ops that TFLite does not have as ops of TensorFlow, which the
+                runtime then needs.
+            opset: Of an ".onnx" file: the version of ONNX's ops; None for that of tf2onnx.
+            timeout: How many seconds a converter may take.
 
         Returns:
             The path.
 
         Raises:
-            GraphEditError: The file cannot be written, or the model that was written gives other outputs.
+            PackageMissing: tf2onnx, onnx or onnxruntime is not installed.
+            GraphEditError: The file cannot be written, the converter refuses the graph, or the model that was written
+                gives other outputs.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -369,6 +386,13 @@ class FileAPI(ArgumentChecks):
             frozen=frozen,
             verify=verify,
             feeds=feeds or {},
+            options={
+                "signature": signature,
+                "optimize": optimize,
+                "select_tf_ops": select_tf_ops,
+                "opset": opset,
+                "timeout": timeout,
+            },
             write_editor=partial(archive.write, self._core),
         )
 

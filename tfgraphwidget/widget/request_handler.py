@@ -148,14 +148,14 @@ class RequestHandler:
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
         match request:
-            case p.Export(kind, path, replace, colors):
+            case p.Export(kind, path, replace, colors, options):
                 try:
-                    saved = exporter.save(kind, path, replace=replace, colors=colors)
+                    saved = exporter.save(kind, path, replace=replace, colors=colors, options=options)
                 except FileExists as existing:
                     return p.ExportReply(exists=existing.why), []
                 return p.ExportReply(str(saved.path), saved.relative, saved.about), []
-            case p.Download(kind):
-                name, data, about = exporter.download(kind)
+            case p.Download(kind, options):
+                name, data, about = exporter.download(kind, options)
                 return p.DownloadReply(name, about), [data]
         return p.Formats(tuple(exporter.formats()), str(exporter.folder)), []
 

@@ -267,6 +267,14 @@ export interface EditButton {
   keywords?: string;
 }
 
+/** An option of a kind of file. */
+export interface SaveOption {
+  name: string;
+  label: string;
+  choices: string[];
+  about: string;
+}
+
 /** A format to save in: its label, its suffix, and a sentence on it. */
 export interface SaveFormat {
   kind: string;
@@ -277,6 +285,7 @@ export interface SaveFormat {
   keeps: boolean;
   name: string;
   refused: string;
+  options: SaveOption[];
 }
 
 /** Send the scene; the first thing a view says. */
@@ -576,12 +585,14 @@ export interface ExportRequest {
   path: string;
   replace: boolean;
   colors: string[];
+  options: [string, string][];
 }
 
 /** Send the current graph in a format, as the bytes of a file. */
 export interface DownloadRequest {
   type: "download";
   format: string;
+  options: [string, string][];
 }
 
 /** The ops that an edit of the history added or changed; `step` counts from 1. */

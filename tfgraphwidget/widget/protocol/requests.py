@@ -478,12 +478,16 @@ class ListFormats:
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`."""
+    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`.
+
+    `options` are names and values of options of the format.
+    """
 
     format: str
     path: str
     replace: bool = False
     colors: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -491,6 +495,7 @@ class Download:
     """Send the current graph in a format, as the bytes of a file."""
 
     format: str
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -42,6 +42,7 @@ from tfgraphwidget.widget.protocol import (
 )
 from tfgraphwidget.widget.protocol.codec import message_type
 from tfgraphwidget.widget.save_formats import SaveFormat
+from tfgraphwidget.writable import SaveOption
 
 _PARTS = (
     *(
@@ -63,7 +64,7 @@ _PARTS = (
         EditReport,
     ),
     *(OpType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, NearMatch, PatternMatches),
-    *(FormField, EditButton, SaveFormat),
+    *(FormField, EditButton, SaveOption, SaveFormat),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 
