@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-from collections.abc import Mapping
+    from tfgraphwidget.editor.splitting import Split
+
+from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from tfgraphwidget import export
 from tfgraphwidget.argument_checks import ArgumentChecks
@@ -122,7 +124,7 @@ class FileAPI(ArgumentChecks):
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
         if core.executor.in_function:
             return self._extract_function(*ends)
-        part = upstream(index, *ends[1], stop_at=ends[0])
+        part = upstream(index, *ends[1], stop_at=ends[0]).whole()  # half a loop cannot run
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
         whole = part - ops(index, *behind) if behind else part
         init = core.executor.default_init()
@@ -156,6 +158,50 @@ class FileAPI(ArgumentChecks):
         part.core.extracted = module
         result: Self = part
         return result
+
+    def split(
+        self, at: Names | Sequence[Sequence[str]], inputs: Names | None = None, outputs: Names | None = None
+    ) -> Split[Self]:
+        """Split the graph into several editors that compute, one after another, what it computes.
+
+        Each part is a graph of its own, as `extract` makes it: with the values of its variables, its inputs and outputs
+        marked, and saved by itself with a signature of them. A tensor that goes from a part to a later one past the cut
+        is cut too; `added` of the result lists these. The graph of this editor does not change.
+
+        Args:
+            at: The tensors or ops to cut behind; lists of them, [["a:0"], ["b:0", "c:0"]], for several cuts.
+            inputs: The inputs of the whole; None for the marked ones, or else the placeholders that the outputs need.
+            outputs: The outputs of the whole; None for the marked ones, or else those of the signature or function.
+
+        Returns:
+            The editors, as a sequence. Its `check()` runs the graph and the parts on the same feeds.
+
+        Raises:
+            UnknownName: A name is not in the graph.
+            GraphEditError: A cut is in a loop, separates an update of a variable from what reads it, or is not between
+                the inputs and the outputs.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> halves = editor.split(at="net/hidden/Relu:0", outputs=["net/logits:0"])
+            >>> halves
+            1. 'x:0' → 'net/hidden/Relu:0': 16 ops
+            2. 'net/hidden/Relu:0' → 'net/logits:0': 8 ops
+            >>> halves.check()
+            0.0
+            >>> halves[1].inputs
+            ('net/hidden/Relu:0',)
+        """
+        from tfgraphwidget.editor.splitting import split
+
+        arguments = self._core.arguments
+        groups = (
+            list(at) if isinstance(at, list | tuple) and any(isinstance(each, list | tuple) for each in at) else [at]
+        )
+        cuts = [arguments.fetches(cast("Any", group)) for group in groups if group]
+        ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
+        return split(self._core, cuts, *map(arguments.fetches, ends), self.extract)
 
     def networkx(self) -> Any:
         """Convert the current graph to networkx.
