@@ -21,7 +21,7 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 def session() -> Iterator[v1.Session]:
     """x → a → loop of two values → b → skip, which reads a too → h → updated, with a variable that is updated."""
     v1.disable_control_flow_v2()
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default():
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         a = tf.nn.relu(x @ np.full([4, 4], 0.5, np.float32), name="a")
         again = np.eye(4, dtype=np.float32)

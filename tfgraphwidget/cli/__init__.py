@@ -71,7 +71,7 @@ def _print_refusal(options: argparse.Namespace, why: str) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Load the module of a command and run it; most load TensorFlow, which takes seconds."""
-    if options.command == "info":
+    if options.command == "info" and not options.summary:
         return _info(options)
     if options.command == "demo" or (options.command == "show" and options.html is None):
         from tfgraphwidget.cli import server
@@ -83,6 +83,7 @@ def _run(options: argparse.Namespace) -> int:
         "show": commands.write_page,
         "code": commands.print_code,
         "export": commands.export,
+        "info": commands.print_summary,
         "diff": commands.print_diff,
         "lint": commands.print_lint,
         "run-script": commands.run_script,

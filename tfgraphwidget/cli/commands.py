@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.cli.console import print_note, print_output
-from tfgraphwidget.cli.formatting import escape, format_count
+from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ChangedValue, Difference
+from tfgraphwidget.naming import escape
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import is_checkpoint, locate_file, parse_path
 from tfgraphwidget.writable import CONVERSION_OPTIONS, check_place, kind_of, parse_options, unwritable
@@ -45,6 +46,19 @@ def print_code(options: argparse.Namespace) -> int:
         print_output(json.dumps({"python": editor.code(), "edits": editor.edits()}, indent=1))
     else:
         print_output(editor.code().removesuffix("\n"))
+    return 0
+
+
+def print_summary(options: argparse.Namespace) -> int:
+    """Print what a graph is, in at most 60 lines.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
+    _check_sources(options.file)
+    with progress_bar():
+        text = _open_editor(options).summary()
+    print_output(json.dumps({"summary": text.splitlines()}, indent=1) if options.json else text)
     return 0
 
 

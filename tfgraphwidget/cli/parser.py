@@ -104,6 +104,9 @@ def _add_info(add: Add) -> None:
     info.description = f"{info.description}{_UNUSED_OUTPUTS}"
     info.add_argument("file", metavar="FILE", help=_file())
     info.add_argument("--json", action="store_true", help="print JSON with all names")
+    info.add_argument(
+        "--summary", action="store_true", help="print at most 60 lines: inputs, outputs, scopes, costs, what is odd"
+    )
 
 
 def _add_code(add: Add) -> None:

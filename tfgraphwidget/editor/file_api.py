@@ -21,6 +21,7 @@ from tfgraphwidget.editor import archive, function_bodies, replay, saving
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Graph, Session, TensorKey
@@ -89,6 +90,31 @@ class FileAPI(ArgumentChecks):
         """
         self._core.target.reread()
         self._core.listeners.notify()
+
+    def follow(self) -> str:
+        """Look whether the file that `tgw.edit(path, watch=True)` opened has changed, and follow it.
+
+        Returns:
+            A sentence on what was done, or why it could not be; "" if the file is as it was.
+
+        Raises:
+            GraphEditError: The editor does not watch a file.
+
+        Example:
+            >>> import tempfile, tfgraphwidget as tgw
+            >>> path = tempfile.mkdtemp() + "/net.pb"
+            >>> saved = tgw.example().save(path)
+            >>> editor = tgw.edit(path, watch=True)
+            >>> report = editor.rename("net/logits", "net/scores")
+            >>> other = tgw.example()
+            >>> removed = other.strip_training(["net/logits"])
+            >>> saved = other.save(path)
+            >>> editor.follow()
+            'net.pb has changed; it was opened again, and 1 edit was made again.'
+        """
+        if self._core.file_watch is None:
+            raise GraphEditError("follow(): the editor does not watch a file; open one by tgw.edit(path, watch=True).")
+        return self._core.file_watch.look(at_once=True)
 
     # Parts and other forms
 

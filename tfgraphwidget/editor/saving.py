@@ -90,6 +90,8 @@ def save(
         notices += source.notices[notices_before:]  # of what has another name in TensorFlow's graph
     finally:
         restore_file()
+    if core.file_watch is not None:
+        core.file_watch.accept(saved)
     for notice in notices:
         warnings.warn(notice, stacklevel=4)  # behind `GraphEditor.save` and the check of its arguments
     return saved

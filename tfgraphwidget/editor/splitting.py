@@ -213,7 +213,8 @@ class _CutPlan:
     def _check_cut(self, cut: Sequence[Tensor], earlier: Mask) -> None:
         for op, port in cut:
             (name,) = self.names([(op, port)])
-            if not self.whole[op] or earlier[op] or (op, port) in self.inputs or (op, port) in self.outputs:
+            is_read = self.whole[readers_of(self.index, [(op, port)])].any()
+            if not self.whole[op] or not is_read or earlier[op] or (op, port) in self.inputs:
                 raise GraphEditError(
                     f"split(at={name!r}): the tensor is not between the inputs and the outputs; "
                     "editor.between(inputs, outputs) shows what is.",
