@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ LINES = re.findall(r"^\| .+ \| `([^`]+)` \|$", PAGE.read_text(encoding="utf-8"),
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the models that the lines name."""
     folder = tmp_path_factory.mktemp("models")
     example = tgw.example()
@@ -30,14 +29,21 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     example.save(folder / "model.meta")
     example.save(f"{folder}/saved/", "x:0", "net/logits:0")
     with tf.Graph().as_default() as graph:
-        image = v1.placeholder(tf.float32, [None, 4, 4, 3], name="image")
+        image = v1.placeholder(tf.float32, [1, 4, 4, 3], name="image")
         with tf.device("/device:CPU:0"):
             conv = tf.nn.conv2d(image, np.ones([1, 1, 3, 2], np.float32), 1, "SAME", name="conv")
         ones = np.ones([2], np.float32)
         norm, *_ = v1.nn.fused_batch_norm(conv, ones, ones, ones, ones, is_training=False, name="norm")
-        tf.identity(tf.debugging.check_numerics(norm, "no number", name="checked"), name="y")
-    (folder / "conv.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    yield folder
+        y = tf.debugging.check_numerics(norm, "no number", name="checked")
+        for name in ("one", "other"):  # equal, and computed from constants
+            y += tf.tile(tf.constant([1.0], name=name), [2])
+        tf.identity(y, name="y")
+    message = graph.as_graph_def()
+    nodes = list(reversed(message.node))
+    del message.node[:]
+    message.node.extend(nodes)
+    (folder / "conv.pb").write_bytes(message.SerializeToString())
+    return folder
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # what a save reports

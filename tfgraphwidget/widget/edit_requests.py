@@ -12,6 +12,7 @@ from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import mask_of, shape_text
+from tfgraphwidget.lint import Target
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
@@ -34,6 +35,7 @@ _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _MAKING = ("insert", "replace")  # verbs after which the user looks at what they have made
 _MOST_REASONS = 3
+_MOST_LIT = 1_000  # ops of a finding that the page frames
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 
 
@@ -127,6 +129,25 @@ class EditRequests:
         offers = {command.code(): command for command in commands}
         self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
+
+    def lint(self, target: Target) -> p.LintReply:
+        """What rules find in the graph, with a button for each edit that mends something.
+
+        Args:
+            target: What it is to run on.
+        """
+        return p.LintReply(
+            tuple(
+                p.LintFinding(
+                    each.severity,
+                    each.code,
+                    each.sentence,
+                    each.ops[:_MOST_LIT],
+                    None if each.fix is None else self.offer(each.fix)[0],
+                )
+                for each in self._editor.lint(target)
+            )
+        )
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""

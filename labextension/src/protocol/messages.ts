@@ -288,6 +288,15 @@ export interface SaveFormat {
   options: SaveOption[];
 }
 
+/** What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it, or null. */
+export interface LintFinding {
+  severity: string;
+  code: string;
+  sentence: string;
+  ops: string[];
+  fix: Offer | null;
+}
+
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
@@ -571,6 +580,12 @@ export interface PictureRequest {
   whole: boolean;
   area: number[];
   colors: string[];
+}
+
+/** Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or "onnx". */
+export interface LintRequest {
+  type: "lint";
+  target: "" | "cpu" | "tflite" | "onnx";
 }
 
 /** The formats in which the current graph can be saved. */
@@ -859,6 +874,12 @@ export interface PictureReply {
   name: string;
 }
 
+/** All that rules have found, errors first. */
+export interface LintReply {
+  type: "lint_reply";
+  findings: LintFinding[];
+}
+
 /** The formats in which the graph can be saved, and the folder that their paths are in. */
 export interface Formats {
   type: "formats";
@@ -960,6 +981,7 @@ export type Request =
   | ScriptRequest
   | ExamineRequest
   | PictureRequest
+  | LintRequest
   | ListFormatsRequest
   | ExportRequest
   | DownloadRequest
@@ -995,6 +1017,7 @@ export type Reply =
   | UploadReply
   | ScriptReply
   | PictureReply
+  | LintReply
   | Formats
   | ExportReply
   | DownloadReply

@@ -648,6 +648,24 @@ class PictureReply:
 
 
 @dataclasses.dataclass(frozen=True)
+class LintFinding:
+    """What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it."""
+
+    severity: str
+    code: str
+    sentence: str
+    ops: tuple[str, ...]
+    fix: Offer | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LintReply:
+    """All that rules have found, errors first."""
+
+    findings: tuple[LintFinding, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Formats:
     """The formats in which the graph can be saved, and the folder that their paths are in."""
 
@@ -750,6 +768,7 @@ Reply = (
     | UploadReply
     | ScriptReply
     | PictureReply
+    | LintReply
     | Formats
     | ExportReply
     | DownloadReply

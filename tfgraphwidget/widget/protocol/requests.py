@@ -472,6 +472,13 @@ class Picture:
 
 
 @dataclasses.dataclass(frozen=True)
+class Lint:
+    """Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or "onnx"."""
+
+    target: Literal["", "cpu", "tflite", "onnx"] = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class ListFormats:
     """The formats in which the current graph can be saved."""
 
@@ -534,6 +541,7 @@ Question = (
     | Script
     | Examine
     | Picture
+    | Lint
     | ListFormats
     | Export
     | Download

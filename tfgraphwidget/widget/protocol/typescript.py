@@ -24,6 +24,7 @@ from tfgraphwidget.widget.protocol import (
     Image,
     Joint,
     Legend,
+    LintFinding,
     NearMatch,
     Offer,
     OpType,
@@ -64,7 +65,7 @@ _PARTS = (
         EditReport,
     ),
     *(OpType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, NearMatch, PatternMatches),
-    *(FormField, EditButton, SaveOption, SaveFormat),
+    *(FormField, EditButton, SaveOption, SaveFormat, LintFinding),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 
