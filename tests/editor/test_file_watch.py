@@ -63,7 +63,7 @@ def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEd
 
 def test_an_edit_that_no_longer_fits_is_named_and_all_stays(editor: GraphEditor, path: Path) -> None:
     editor.rename("net/a", "net/first")
-    editor.bypass("net/c")
+    editor.bypass("net/b")
     index = editor.index
     path.write_bytes(graph_def("x", "net/a", "net/b"))
     assert "Edit 2 (bypass) cannot be done" in editor.follow()

@@ -6,7 +6,7 @@ import type {
   Feed,
   Hit,
   Joints,
-  LintFinding,
+  LintReply,
   LintRequest,
   PaletteRequest,
   PreviewedEdit,
@@ -95,16 +95,16 @@ export class Edits {
   }
 
   /** What may stand in the way of the graph where it is to run; null if that was refused, which is shown. */
-  async lint(target: LintRequest["target"]): Promise<readonly LintFinding[] | null> {
+  async lint(target: LintRequest["target"]): Promise<LintReply | null> {
     const answer = await this.#queue.run({ type: "lint", target });
-    if (answer?.type === "lint_reply") return answer.findings;
+    if (answer?.type === "lint_reply") return answer;
     if (answer) this.#queue.accept(answer);
     return null;
   }
 
-  /** Frame the ops of a finding. */
-  light({ sentence, ops }: LintFinding): void {
-    this.#store.set({ status: { kind: "notice", text: sentence }, warned: [...ops] });
+  /** Frame the ops of a finding or a signature. */
+  light(text: string, ops: readonly string[]): void {
+    this.#store.set({ status: { kind: "notice", text }, warned: [...ops] });
   }
 
   /** Apply a suggested fix. */

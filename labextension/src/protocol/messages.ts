@@ -288,13 +288,20 @@ export interface SaveFormat {
   options: SaveOption[];
 }
 
-/** What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it, or null. */
+/** What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it. */
 export interface LintFinding {
   severity: string;
   code: string;
   sentence: string;
   ops: string[];
   fix: Offer | null;
+}
+
+/** A signature in words, the ops of its inputs and outputs, and the edit that removes it. */
+export interface SignatureRow {
+  text: string;
+  ops: string[];
+  edit: Offer;
 }
 
 /** Send the scene; the first thing a view says. */
@@ -874,10 +881,11 @@ export interface PictureReply {
   name: string;
 }
 
-/** All that rules have found, errors first. */
+/** All that rules have found, errors first, and the signatures. */
 export interface LintReply {
   type: "lint_reply";
   findings: LintFinding[];
+  signatures: SignatureRow[];
 }
 
 /** The formats in which the graph can be saved, and the folder that their paths are in. */

@@ -659,10 +659,23 @@ class LintFinding:
 
 
 @dataclasses.dataclass(frozen=True)
+class SignatureRow:
+    """A signature in words, the ops of its inputs and outputs, and the edit that removes it.
+
+    Of a graph without any: the likely inputs and outputs, and the edit that adds them as a signature.
+    """
+
+    text: str
+    ops: tuple[str, ...]
+    edit: Offer
+
+
+@dataclasses.dataclass(frozen=True)
 class LintReply:
-    """All that rules have found, errors first."""
+    """All that rules have found, errors first, and the signatures."""
 
     findings: tuple[LintFinding, ...]
+    signatures: tuple[SignatureRow, ...]
 
 
 @dataclasses.dataclass(frozen=True)

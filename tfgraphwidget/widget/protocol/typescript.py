@@ -34,6 +34,7 @@ from tfgraphwidget.widget.protocol import (
     Piece,
     Reply,
     Request,
+    SignatureRow,
     Slot,
     Source,
     State,
@@ -65,7 +66,7 @@ _PARTS = (
         EditReport,
     ),
     *(OpType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, NearMatch, PatternMatches),
-    *(FormField, EditButton, SaveOption, SaveFormat, LintFinding),
+    *(FormField, EditButton, SaveOption, SaveFormat, LintFinding, SignatureRow),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 
