@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print_refusal(options: argparse.Namespace, why: str) -> int:
-    from tfgraphwidget.cli.formatting import escape
+    from tfgraphwidget.naming import escape
 
     print_note(f"tfgraphwidget: {escape(why)}")
     return MISUSED if options.command in _WITH_RESULT else REFUSED

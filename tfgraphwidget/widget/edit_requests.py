@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -175,7 +176,8 @@ class EditRequests:
         )
         ops = dict.fromkeys(split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs))
         text = f"{before}{signature.name}: {inputs or 'nothing'} → {outputs}"
-        return p.SignatureRow(text, tuple(ops)[:_MOST_LIT], self.offer(edit)[0])
+        offer = replace(self.offer(edit)[0], text="Add" if before else "Remove")
+        return p.SignatureRow(text, tuple(ops)[:_MOST_LIT], offer)
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""
