@@ -19,7 +19,7 @@ from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check
-from tfgraphwidget.graph import GraphIndex, Signature, called_functions, needed_ops
+from tfgraphwidget.graph import GraphIndex, Signature, needed_ops, reachable_functions
 from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
@@ -195,16 +195,8 @@ def _has_type(index: GraphIndex, op: int, op_types: set[str]) -> bool:
 
 def _nodes_inside(index: GraphIndex, op: int) -> Iterator[NodeDef]:
     """The NodeDefs of the functions that an op calls, at any depth."""
-    pending = [called.function for called in called_functions(index.nodes[op], index.functions)]
-    visited: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if name in visited:
-            continue
-        visited.add(name)
-        for node in index.extras.function(name).node_def:
-            yield node
-            pending += [called.function for called in called_functions(node, index.functions)]
+    for name in reachable_functions(index.functions, index.extras, [index.nodes[op]]):
+        yield from index.extras.function(name).node_def
 
 
 @contextmanager
