@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.tf_types import Session
@@ -43,6 +43,7 @@ def edit(
     checkpoint: str | os.PathLike[str] | None = None,
     tags: str | Iterable[str] | None = None,
     layout: Layout | None = None,
+    watch: bool = False,
 ) -> GraphEditor:
     """Open an editor for a TensorFlow graph; as the last line of a cell it is displayed.
 
@@ -64,6 +65,9 @@ def edit(
         tags: The tags of one MetaGraphDef of a SavedModel.
         layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None for
             `tfgraphwidget.layered`, which is such a callable too.
+        watch: Of a file: follow it when it changes on disk. The widget looks twice a second while the kernel is idle,
+            and `editor.follow()` at once: the file is opened again and the edits are made again, or a notice says which
+            of them no longer fits.
 
     Returns:
         The editor. A file is only read: nothing in it runs, and TensorFlow imports it when something is run or cloned.
@@ -86,8 +90,12 @@ def edit(
     from tfgraphwidget.sources import open_source
 
     with no_collections():  # a fifth of the time of a graph of a million ops
-        source = open_source(graph, session, signature=signature, checkpoint=checkpoint, tags=tags)
-        return GraphEditor(source, show=_widget, layout=layout)
+        options: dict[str, Any] = {"signature": signature, "checkpoint": checkpoint, "tags": tags}
+        source = open_source(graph, session, **options)
+        editor = GraphEditor(source, show=_widget, layout=layout)
+        if watch:
+            editor.core.watch_file(graph, lambda: open_source(graph, **options))
+        return editor
 
 
 def example() -> GraphEditor:

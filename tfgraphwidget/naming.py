@@ -102,6 +102,18 @@ def enclosing_scopes(name: str) -> Iterable[str]:
         yield name[:at]
 
 
+def escape(text: str) -> str:
+    r"""A name on one line, with control characters escaped.
+
+    Args:
+        text: A name of the graph, which may have any characters.
+
+    >>> escape("a\nb")
+    'a\\nb'
+    """
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def scope_around(name: str) -> str:
     """The innermost scope around a name, "" at the root.
 

@@ -25,16 +25,91 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from tfgraphwidget.cancellation import held_back
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
 
 SAVED_MODEL = ""  # a folder
 GRAPH_DEFS = (".pb", ".pbtxt")
 PICTURES = (".svg", ".png", ".pdf")
 EDITOR = ".tgw"
-FILES = (*GRAPH_DEFS, ".meta", EDITOR, ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
+
+
+@dataclass(frozen=True)
+class SaveOption:
+    """An option of a kind of file.
+
+    Attributes:
+        name: Its name: the keyword of `save`, and with "--" that of the command line.
+        label: What a form calls it.
+        choices: The values that a form offers, the first of them without the option.
+        about: A sentence on it.
+    """
+
+    name: str
+    label: str
+    choices: tuple[str, ...]
+    about: str
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A kind of file that a converter writes of a frozen graph.
+
+    Attributes:
+        label: What menus call it.
+        runtime: What runs it.
+        module: The module of `export.conversion` that converts and runs it.
+        options: Its options.
+        packages: The packages that it needs beside TensorFlow.
+        extra: The extra of this package that installs them.
+    """
+
+    label: str
+    runtime: str
+    module: str
+    options: tuple[SaveOption, ...]
+    packages: tuple[str, ...] = ()
+    extra: str = ""
+
+
+CONVERSIONS = {
+    ".tflite": Conversion(
+        "TFLite",
+        "LiteRT",
+        "tflite_model",
+        (
+            SaveOption(
+                "optimize",
+                "Weights",
+                ("", "float16", "dynamic"),
+                "Weights as float16, or as 8-bit integers with dynamic ranges; what they compute changes a little.",
+            ),
+            SaveOption(
+                "select_tf_ops",
+                "TensorFlow's ops",
+                ("", "yes"),
+                "Keep ops that TFLite does not have as ops of TensorFlow, which the runtime then needs.",
+            ),
+        ),
+    ),
+    ".onnx": Conversion(
+        "ONNX",
+        "onnxruntime and its like",
+        "onnx_model",
+        (SaveOption("opset", "Opset", ("", *map(str, range(13, 19))), "The version of ONNX's ops."),),
+        ("tf2onnx", "onnx", "onnxruntime"),
+        "onnx",
+    ),
+}
+"""The kinds of files that converters write, by their suffix."""
+CONVERSION_OPTIONS = tuple(option.name for conversion in CONVERSIONS.values() for option in conversion.options)
+
+FILES = (*GRAPH_DEFS, ".meta", *CONVERSIONS, EDITOR, ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
@@ -77,6 +152,50 @@ def kind_of(path: Path, *, folder: bool, frozen: bool) -> str:
     if frozen and kind not in GRAPH_DEFS:
         raise GraphEditError("A frozen graph is a GraphDef without variables; write it to a '.pb' or '.pbtxt' file.")
     return kind
+
+
+def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
+    """The keywords of `save` for options that a form or a command line has as text.
+
+    Args:
+        options: The names and values; "" or None where nothing is chosen.
+
+    >>> parse_options([("optimize", "float16"), ("opset", "15"), ("select_tf_ops", "yes"), ("other", "")])
+    {'optimize': 'float16', 'opset': 15, 'select_tf_ops': True}
+    """
+    values = {name: value for name, value in options if value}
+    return {name: int(value) if value.isdecimal() else value == "yes" or value for name, value in values.items()}
+
+
+def missing_packages(kind: str) -> str:
+    """What to install for a kind of file, as the end of a sentence; "" if nothing is missing beside TensorFlow.
+
+    Args:
+        kind: The kind: its suffix.
+    """
+    conversion = CONVERSIONS[kind]
+    missing = [name for name in conversion.packages if find_spec(name) is None]
+    if not missing:
+        return ""
+    verb = "is" if len(missing) == 1 else "are"
+    return f"{' and '.join(missing)} {verb} not installed: run pip install 'tfgraphwidget[{conversion.extra}]'"
+
+
+def check_options(kind: str, options: Iterable[str]) -> None:
+    """Raise InvalidArgument for an option that a kind of file does not have.
+
+    Args:
+        kind: The kind: its suffix.
+        options: The names of the options.
+    """
+    own = {suffix: ["signature", *(each.name for each in of.options)] for suffix, of in CONVERSIONS.items()}
+    for name in options:
+        if name not in own.get(kind, ()):
+            kinds = [suffix for suffix, names in own.items() if name in names]
+            what = f"a '{kind}' file" if kind else "a SavedModel"
+            raise InvalidArgument(
+                name, f"save({name}=...): {what} has no such option; it is one of {' and '.join(kinds)} files."
+            )
 
 
 def check_place(path: Path, kind: str) -> None:

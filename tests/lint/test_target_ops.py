@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 from tfgraphwidget.graph.op_types import FUNCTION_CALLS
 from tfgraphwidget.lint.target_ops import ONNX, TFLITE
 from tfgraphwidget.sources import tf_protos
@@ -38,3 +39,12 @@ def test_the_table_says_what_the_converter_takes(op_type: str) -> None:
 def test_the_tables_name_op_types_that_there_are() -> None:
     for name in (TFLITE | ONNX) - FUNCTION_CALLS:
         assert tf_protos.registered_op(name) is not None, name
+
+
+def test_an_op_in_the_body_of_a_loop_is_found_at_the_op_that_calls_it() -> None:
+    body = lambda i, a: (i + 1, tf.math.igamma(a, a))  # noqa: E731
+    loop = tf.function(lambda x: tf.while_loop(lambda i, _: i < 3, body, [0, x])[1], autograph=False)
+    editor = tgw.edit(loop, signature=[tf.TensorSpec([2], tf.float32)])
+    (finding,) = editor.lint("onnx", only="no-kernel")
+    assert "'Igamma'" in finding.sentence
+    assert finding.ops == ("while",)

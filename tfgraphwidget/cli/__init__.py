@@ -42,6 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(options)
     except GraphEditError as error:
+        if getattr(options, "json", False):
+            import json
+
+            print_output(json.dumps({"refusal": error.row()}, indent=1))
         return _print_refusal(options, error.why)
     except KeyboardInterrupt:
         print_note("tfgraphwidget: interrupted.")
@@ -59,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print_refusal(options: argparse.Namespace, why: str) -> int:
-    from tfgraphwidget.cli.formatting import escape
+    from tfgraphwidget.naming import escape
 
     print_note(f"tfgraphwidget: {escape(why)}")
     return MISUSED if options.command in _WITH_RESULT else REFUSED
@@ -67,7 +71,7 @@ def _print_refusal(options: argparse.Namespace, why: str) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Load the module of a command and run it; most load TensorFlow, which takes seconds."""
-    if options.command == "info":
+    if options.command == "info" and not options.summary:
         return _info(options)
     if options.command == "demo" or (options.command == "show" and options.html is None):
         from tfgraphwidget.cli import server
@@ -79,6 +83,7 @@ def _run(options: argparse.Namespace) -> int:
         "show": commands.write_page,
         "code": commands.print_code,
         "export": commands.export,
+        "info": commands.print_summary,
         "diff": commands.print_diff,
         "lint": commands.print_lint,
         "run-script": commands.run_script,

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.cli.console import print_note, print_output
-from tfgraphwidget.cli.formatting import escape, format_count
+from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ChangedValue, Difference
+from tfgraphwidget.naming import escape
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import is_checkpoint, locate_file, parse_path
-from tfgraphwidget.writable import check_place, kind_of, unwritable
+from tfgraphwidget.writable import CONVERSION_OPTIONS, check_place, kind_of, parse_options, unwritable
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
@@ -41,7 +42,23 @@ def print_code(options: argparse.Namespace) -> int:
     with progress_bar():
         editor = _open_editor(options)
         editor.replay(options.edits)
-    print_output(editor.code().removesuffix("\n"))
+    if options.json:
+        print_output(json.dumps({"python": editor.code(), "edits": editor.edits()}, indent=1))
+    else:
+        print_output(editor.code().removesuffix("\n"))
+    return 0
+
+
+def print_summary(options: argparse.Namespace) -> int:
+    """Print what a graph is, in at most 60 lines.
+
+    Args:
+        options: The parsed arguments of the command line.
+    """
+    _check_sources(options.file)
+    with progress_bar():
+        text = _open_editor(options).summary()
+    print_output(json.dumps({"summary": text.splitlines()}, indent=1) if options.json else text)
     return 0
 
 
@@ -68,7 +85,13 @@ def export(options: argparse.Namespace) -> int:
         ):
             ends = {"signatures": _signature_ends(editor, options.signature)}
         _check_outputs(editor, options, **ends)
-        path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends)
+        how = parse_options((name, getattr(options, name)) for name in CONVERSION_OPTIONS)
+        if options.timeout is not None:
+            how["timeout"] = options.timeout
+        path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how)
+    if options.json:
+        print_output(json.dumps({"path": str(path), "notices": list(editor.core.save_notices)}, indent=1))
+        return 0
     _print_notes(editor)
     print_output(escape(str(path)))
     return 0

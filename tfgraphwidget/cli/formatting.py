@@ -3,18 +3,6 @@
 from __future__ import annotations
 
 
-def escape(text: str) -> str:
-    r"""A name on one line, with control characters escaped.
-
-    Args:
-        text: A name of the graph, which may have any characters.
-
-    >>> escape("a\nb")
-    'a\\nb'
-    """
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
 def format_count(number: int, what: str) -> str:
     """A number with a noun, in the plural if needed.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfgraphwidget.cli.formatting import escape, format_count
+from tfgraphwidget.cli.formatting import format_count
+from tfgraphwidget.naming import escape
 from tfgraphwidget.sources import describe_file, parse_path
 from tfgraphwidget.writable import format_size
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 from tfgraphwidget.sources import listed_suffixes
+from tfgraphwidget.writable import CONVERSIONS
 
 _EXAMPLES = """\
 examples:
@@ -23,6 +25,8 @@ exit codes:
   1    refused, with the reason on stderr; for diff: the graphs differ; for lint: something was found
   2    usage error; for diff and lint: a graph could not be read
   130  interrupted by Ctrl-C; no partly written file is left
+
+With --json a refusal is JSON too, on stdout: {"refusal": {"code", "sentence", "ops", "mends"}}.
 
 Run "tfgraphwidget COMMAND --help" for the options of a command.
 """
@@ -100,12 +104,16 @@ def _add_info(add: Add) -> None:
     info.description = f"{info.description}{_UNUSED_OUTPUTS}"
     info.add_argument("file", metavar="FILE", help=_file())
     info.add_argument("--json", action="store_true", help="print JSON with all names")
+    info.add_argument(
+        "--summary", action="store_true", help="print at most 60 lines: inputs, outputs, scopes, costs, what is odd"
+    )
 
 
 def _add_code(add: Add) -> None:
     code = add("code", "print the Python code of a file of edits", "model.pb edits.json > edits.py")
     code.add_argument("file", metavar="FILE", help=_file())
     code.add_argument("edits", metavar="EDITS.json", help=_EDITS)
+    code.add_argument("--json", action="store_true", help="print JSON: the Python code, and the edits as data")
     _add_open_options(code)
 
 
@@ -116,13 +124,15 @@ def _add_export(add: Add) -> None:
         "saved_model/ model.pb --frozen",
         "model.pb part/ --inputs image=x:0 --outputs probabilities=softmax:0",
         "model.pb edited.pb --edits edits.json",
+        "saved_model/ model.tflite --optimize float16",
         "model.meta picture.svg",
     )
     export.add_argument("file", metavar="FILE", help=_file())
     export.add_argument(
         "out",
         metavar="OUT",
-        help="a directory for a SavedModel, or a .pb .pbtxt .meta .svg .png .pdf .dot .graphml .html file",
+        help="a directory for a SavedModel, or a .pb .pbtxt .meta .tflite .onnx .svg .png .pdf .dot .graphml .html "
+        "file",
     )
     for side in ("inputs", "outputs"):
         about = f"the {side} of the written model: tensors or ops, a,b or key=a,other=b; can be repeated"
@@ -130,6 +140,14 @@ def _add_export(add: Add) -> None:
     export.add_argument("--edits", metavar="EDITS.json", help=f"first apply {_EDITS}")
     export.add_argument("--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables")
     export.add_argument("--no-verify", action="store_true", help="do not load the written model and compare it")
+    for suffix, conversion in CONVERSIONS.items():
+        for option in conversion.options:
+            choices = [choice for choice in option.choices if choice]
+            is_switch = choices == ["yes"]
+            how: dict[str, Any] = {"action": "store_const", "const": "yes"} if is_switch else {"choices": choices}
+            export.add_argument(f"--{option.name.replace('_', '-')}", help=f"of a {suffix} file: {option.about}", **how)
+    export.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a converter may take (600)")
+    export.add_argument("--json", action="store_true", help="print what was written, or why nothing was, as JSON")
     _add_open_options(export)
 
 

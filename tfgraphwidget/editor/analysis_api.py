@@ -15,6 +15,9 @@ from tfgraphwidget.editor.joining import graph_module
 from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.saving import signature_or_apparent
 from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.edits import Command, Edits, Preview
+from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.serialization import records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, Signature
 from tfgraphwidget.lint import Report
@@ -333,6 +336,52 @@ class AnalysisAPI(ArgumentChecks):
             ('training-ops', 3)
         """
         return lint_editor(self._core, target, only, never)
+
+    def summary(self) -> str:
+        """Describe the current graph in at most 60 lines of text: ops, inputs and outputs, scopes, costs, what is odd.
+
+        `tfgraphwidget info FILE --summary` prints it.
+
+        Returns:
+            The lines.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> lines = tgw.example().summary().splitlines()
+            >>> lines[0], lines[3], lines[5]
+            ('Graph', 'input: x:0 float32 (None, 4)', 'output: cross_entropy/Shape:0 int32 (1,)')
+        """
+        from tfgraphwidget.editor.summary import summarize
+
+        return summarize(self._core)
+
+    def impact(self, command: Command | Mapping[str, Any]) -> Edits | Preview:
+        """Find what an edit would change, without making it.
+
+        Args:
+            command: The edit: a command, such as `error.mends[0]` or a finding's `fix`; or as data, as `edits()` and
+                the "edit" of a mend have it.
+
+        Returns:
+            The ops that it would add, remove and change, and the shapes that would change; for a clone its preview.
+
+        Raises:
+            GraphEditError: The edit would be refused, for the same reason.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.impact({"verb": "bypass", "given": {"what": "net/hidden/Relu"}})
+            3 ops changed
+            'net/hidden/Relu' stays in the graph, without consumers outside.
+            >>> editor.history.done
+            ()
+        """
+        executor = self._core.executor
+        edit = records_from([command])[0].command(executor.index) if isinstance(command, Mapping) else command
+        if isinstance(edit, Clone):
+            return executor.preview(edit)
+        return executor.preview_edit(lambda: executor.edit(edit))
 
     # Signatures and functions
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-from collections.abc import Mapping
+    from tfgraphwidget.editor.splitting import Split
+
+from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from tfgraphwidget import export
 from tfgraphwidget.argument_checks import ArgumentChecks
@@ -19,6 +21,7 @@ from tfgraphwidget.editor import archive, function_bodies, replay, saving
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Graph, Session, TensorKey
@@ -88,6 +91,31 @@ class FileAPI(ArgumentChecks):
         self._core.target.reread()
         self._core.listeners.notify()
 
+    def follow(self) -> str:
+        """Look whether the file that `tgw.edit(path, watch=True)` opened has changed, and follow it.
+
+        Returns:
+            A sentence on what was done, or why it could not be; "" if the file is as it was.
+
+        Raises:
+            GraphEditError: The editor does not watch a file.
+
+        Example:
+            >>> import tempfile, tfgraphwidget as tgw
+            >>> path = tempfile.mkdtemp() + "/net.pb"
+            >>> saved = tgw.example().save(path)
+            >>> editor = tgw.edit(path, watch=True)
+            >>> report = editor.rename("net/logits", "net/scores")
+            >>> other = tgw.example()
+            >>> removed = other.strip_training(["net/logits"])
+            >>> saved = other.save(path)
+            >>> editor.follow()
+            'net.pb has changed; it was opened again, and 1 edit was made again.'
+        """
+        if self._core.file_watch is None:
+            raise GraphEditError("follow(): the editor does not watch a file; open one by tgw.edit(path, watch=True).")
+        return self._core.file_watch.look(at_once=True)
+
     # Parts and other forms
 
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Self:
@@ -122,7 +150,7 @@ class FileAPI(ArgumentChecks):
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
         if core.executor.in_function:
             return self._extract_function(*ends)
-        part = upstream(index, *ends[1], stop_at=ends[0])
+        part = upstream(index, *ends[1], stop_at=ends[0]).whole()  # half a loop cannot run
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
         whole = part - ops(index, *behind) if behind else part
         init = core.executor.default_init()
@@ -156,6 +184,50 @@ class FileAPI(ArgumentChecks):
         part.core.extracted = module
         result: Self = part
         return result
+
+    def split(
+        self, at: Names | Sequence[Sequence[str]], inputs: Names | None = None, outputs: Names | None = None
+    ) -> Split[Self]:
+        """Split the graph into several editors that compute, one after another, what it computes.
+
+        Each part is a graph of its own, as `extract` makes it: with the values of its variables, its inputs and outputs
+        marked, and saved by itself with a signature of them. A tensor that goes from a part to a later one past the cut
+        is cut too; `added` of the result lists these. The graph of this editor does not change.
+
+        Args:
+            at: The tensors or ops to cut behind; lists of them, [["a:0"], ["b:0", "c:0"]], for several cuts.
+            inputs: The inputs of the whole; None for the marked ones, or else the placeholders that the outputs need.
+            outputs: The outputs of the whole; None for the marked ones, or else those of the signature or function.
+
+        Returns:
+            The editors, as a sequence. Its `check()` runs the graph and the parts on the same feeds.
+
+        Raises:
+            UnknownName: A name is not in the graph.
+            GraphEditError: A cut is in a loop, separates an update of a variable from what reads it, or is not between
+                the inputs and the outputs.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> halves = editor.split(at="net/hidden/Relu:0", outputs=["net/logits:0"])
+            >>> halves
+            1. 'x:0' → 'net/hidden/Relu:0': 16 ops
+            2. 'net/hidden/Relu:0' → 'net/logits:0': 8 ops
+            >>> halves.check()
+            0.0
+            >>> halves[1].inputs
+            ('net/hidden/Relu:0',)
+        """
+        from tfgraphwidget.editor.splitting import split
+
+        arguments = self._core.arguments
+        groups = (
+            list(at) if isinstance(at, list | tuple) and any(isinstance(each, list | tuple) for each in at) else [at]
+        )
+        cuts = [arguments.fetches(cast("Any", group)) for group in groups if group]
+        ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
+        return split(self._core, cuts, *map(arguments.fetches, ends), self.extract)
 
     def networkx(self) -> Any:
         """Convert the current graph to networkx.
@@ -315,12 +387,19 @@ class FileAPI(ArgumentChecks):
         frozen: bool = False,
         verify: bool = True,
         feeds: Mapping[TensorKey, object] | None = None,
+        signature: str | None = None,
+        optimize: Literal["float16", "dynamic"] | None = None,
+        select_tf_ops: bool = False,
+        opset: int | None = None,
+        timeout: float = 600.0,
     ) -> Path:
         """Write the current graph to a file; the end of `path` says in which format.
 
         * "edited/" is a SavedModel with the values of the session, its tables and the files that these read
         * ".pb" and ".pbtxt" are a GraphDef
         * ".meta" is a MetaGraphDef with a checkpoint of the same name, unless a file had no values
+        * ".tflite" and ".onnx" are the frozen graph for LiteRT and for ONNX's runtimes, as TensorFlow's converter and
+          tf2onnx write it: pip install 'tfgraphwidget[onnx]'
         * ".svg", ".png" and ".pdf" are pictures, ".dot" and ".graphml" are for other graph tools
         * ".tgw" is the editor itself, with its edits and values; see `to_bytes`
         * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no kernel or network
@@ -332,7 +411,8 @@ class FileAPI(ArgumentChecks):
         so, and the model has its signatures alone.
 
         Files are replaced only when the new ones are complete. A model is loaded back first and run beside the current
-        graph.
+        graph. Converters run in a process of their own, and so does what they have written; a notice says the largest
+        difference. Where one refuses, the error has the ops that it does not take.
 
         Args:
             path: The file, or the folder of a SavedModel.
@@ -343,12 +423,21 @@ class FileAPI(ArgumentChecks):
             frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
             verify: Load a model back and run it before it replaces old files.
             feeds: {input: value} for that run; None for generated values.
+            signature: Of a ".tflite" or ".onnx" file: the name of its signature; None for the marked boundary, or
+                else "serving_default" or the first one.
+            optimize: Of a ".tflite" file: weights as float16, or as 8-bit integers with dynamic ranges.
+            select_tf_ops: Of a ".tflite" file: keep ops that TFLite does not have as ops of TensorFlow, which the
+                runtime then needs.
+            opset: Of an ".onnx" file: the version of ONNX's ops; None for that of tf2onnx.
+            timeout: How many seconds a converter may take.
 
         Returns:
             The path.
 
         Raises:
-            GraphEditError: The file cannot be written, or the model that was written gives other outputs.
+            PackageMissing: tf2onnx, onnx or onnxruntime is not installed.
+            GraphEditError: The file cannot be written, the converter refuses the graph, or the model that was written
+                gives other outputs.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -369,6 +458,13 @@ class FileAPI(ArgumentChecks):
             frozen=frozen,
             verify=verify,
             feeds=feeds or {},
+            options={
+                "signature": signature,
+                "optimize": optimize,
+                "select_tf_ops": select_tf_ops,
+                "opset": opset,
+                "timeout": timeout,
+            },
             write_editor=partial(archive.write, self._core),
         )
 

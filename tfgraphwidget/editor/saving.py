@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import IO, Any
 from tfgraphwidget import export
 from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.graph_view import Boundary
+from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits import apply_patch
+from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
@@ -21,6 +22,9 @@ from tfgraphwidget.graph import GraphIndex, Signature, build, definitions, handl
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import FileStoredData, OpenOptions, Source, open_message, tf_protos
 from tfgraphwidget.tf_types import Module, TensorKey
+
+_SECONDS = 600.0
+"""How long a converter may take, unless the user gives a limit."""
 
 
 def save(
@@ -33,6 +37,7 @@ def save(
     frozen: bool,
     verify: bool,
     feeds: Mapping[TensorKey, Any],
+    options: Mapping[str, object],
     write_editor: Callable[[IO[bytes]], None],
 ) -> Path:
     """Write the current graph; see `FileAPI.save`.
@@ -46,6 +51,7 @@ def save(
         frozen: Whether a GraphDef gets constants in place of variables.
         verify: Whether the written model is loaded and run beside the current graph.
         feeds: {input: value} for that run. It may be empty.
+        options: Those of a converter, None without one: "signature", "timeout", and what `writable.CONVERSIONS` lists.
         write_editor: Writes the editor itself to an open file.
 
     Returns:
@@ -58,22 +64,43 @@ def save(
     core.save_notices = notices
     source, target = core.source, core.target
     ends = inputs, outputs, signatures
+    signature, seconds = options.get("signature"), options.get("timeout")
+    if signature is not None and any(end is not None for end in ends):
+        raise GraphEditError(
+            "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but not both."
+        )
     request = replace(
         export_request(core, ends=ends, write_editor=write_editor),
         add_notice=notices.append,
         frozen=frozen,
         verify=verify,
+        signature=None if signatures is not None else str(signature or ""),
+        options={name: value for name, value in options.items() if value and name not in ("signature", "timeout")},
+        seconds=float(seconds) if isinstance(seconds, (int, float)) else _SECONDS,
         feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
     )
     notices_before, restore_file = len(source.notices), target.file_restorer()
     try:
         saved = export.save(Path(path), request, folder=str(path).endswith("/"))
+    except GraphEditError as error:
+        if error.code == "conversion-refused" and not error.mends:
+            error.mends = _fixes_of(core, error.ops)
+        raise
+    else:
         notices += source.notices[notices_before:]  # of what has another name in TensorFlow's graph
     finally:
         restore_file()
+    if core.file_watch is not None:
+        core.file_watch.accept(saved)
     for notice in notices:
         warnings.warn(notice, stacklevel=4)  # behind `GraphEditor.save` and the check of its arguments
     return saved
+
+
+def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:
+    """The edits that take away ops which a converter does not take: a dropout, asserts and prints."""
+    report = lint_editor(core, "", ("dropout", "asserts"), ())
+    return tuple(each.fix for each in report if each.fix is not None and not set(names).isdisjoint(each.ops))
 
 
 def export_request(

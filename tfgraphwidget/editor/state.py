@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.editor.arguments import ArgumentResolver
 from tfgraphwidget.editor.coloring import ColorModel
 from tfgraphwidget.editor.evaluation import Evaluator
 from tfgraphwidget.editor.executor import EditExecutor
+from tfgraphwidget.editor.file_watch import FileWatch, carry_over
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
+from tfgraphwidget.errors import InvalidArgument
 from tfgraphwidget.graph import GraphIndex, traversal
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
@@ -31,7 +35,8 @@ class EditorCore:
     edits, `evaluator` runs the graph, `coloring` says what the colors mean. `listeners` are called after each change.
     `entrance` is the path to the graph that was current first. `show` makes the widget, `widget` is the one that it
     made last, or None. `save_notices` are sentences on what the last `save` could not do. `extracted` is the tf.Module
-    of a function that `extract` took out of another one: it keeps the variables alive.
+    of a function that `extract` took out of another one: it keeps the variables alive. `file_watch` follows the file
+    that is open, if the user wants that. `layout` is the layout of the views; None for the layered one.
     """
 
     source: Source
@@ -47,6 +52,8 @@ class EditorCore:
     widget: Any = None
     save_notices: list[str] = field(default_factory=list)
     extracted: object = None
+    file_watch: FileWatch | None = None
+    layout: Layout | None = None
 
     @classmethod
     def of(cls, source: Source, show: Callable[..., object], layout: Layout | None = None) -> EditorCore:
@@ -67,7 +74,37 @@ class EditorCore:
         evaluator = Evaluator(executor, arguments)
         coloring = ColorModel(navigator, evaluator)
         parts = (source, target, navigator, arguments, executor, evaluator, coloring, listeners)
-        return cls(*parts, entrance=navigator.path, show=show)
+        return cls(*parts, entrance=navigator.path, show=show, layout=layout)
+
+    def watch_file(self, path: object, reopen: Callable[[], Source]) -> None:
+        """Follow the file that is open from now on.
+
+        Args:
+            path: The file, or the folder of a SavedModel.
+            reopen: Opens it again.
+
+        Raises:
+            InvalidArgument: It is no path of a file.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise InvalidArgument("watch", "edit(watch=True): what is open is not a file; give the path of one.")
+        self.file_watch = FileWatch(self, Path(path), reopen)
+
+    def reopen(self, source: Source, records: list[dict[str, Any]]) -> None:
+        """Open another state of what is open, and make edits again; widgets and listeners stay.
+
+        Args:
+            source: The newer source.
+            records: The edits, as data.
+
+        Raises:
+            GraphEditError: An edit does not fit; nothing has changed.
+        """
+        new = EditorCore.of(source, self.show, self.layout)
+        carry_over(self, new, records)
+        new.executor.listeners = self.listeners
+        for part in ("source", "target", "navigator", "arguments", "executor", "evaluator", "coloring", "entrance"):
+            setattr(self, part, getattr(new, part))
 
     @property
     def view(self) -> GraphView:

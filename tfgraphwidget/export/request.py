@@ -53,6 +53,10 @@ class ExportRequest:
         frozen: Whether variables are written as constants.
         verify: Whether to load the written file and compare its results with the graph's.
         feeds: Values for the comparison by input key, tensor name or op name.
+        signature: Of a kind of file that has one signature: its name, "" for the one that the graph is mainly for; None
+            for all that are there.
+        options: Options of the kind of file, by name: see `writable.CONVERSIONS`.
+        seconds: How long a converter may take.
         add_notice: Takes a sentence for the user.
     """
 
@@ -78,6 +82,9 @@ class ExportRequest:
     frozen: bool = False
     verify: bool = True
     feeds: Mapping[str, TensorCompatible] = field(default_factory=dict)
+    signature: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    seconds: float = 600.0
     add_notice: Callable[[str], None] = _ignore
 
     @cached_property

@@ -9,13 +9,14 @@ from pathlib import Path
 from tfgraphwidget import writable
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.tensorflow_modules import OpError
-from tfgraphwidget.writable import check_place, kind_of, place_of, unwritable, write_files
+from tfgraphwidget.writable import check_options, check_place, kind_of, place_of, unwritable, write_files
 
 Write = Callable[[Path, ExportRequest], None]
 _FROZEN, _META = ("formats.frozen_graph", "write_frozen"), ("formats.meta_graph", "write_meta_graph")
 _WRITERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(writable.GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
     ".meta": _META,
+    **dict.fromkeys(writable.CONVERSIONS, ("formats.converted_model", "write_converted")),
     writable.EDITOR: ("formats.drawings", "write_editor"),
     ".dot": ("formats.drawings", "write_dot"),
     ".graphml": ("formats.drawings", "write_graphml"),
@@ -45,6 +46,7 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
     try:
         kind = kind_of(path, folder=folder, frozen=request.frozen)
         check_place(path, kind)
+        check_options(kind, [*request.options, *(["signature"] if request.signature else [])])
         module, name = writer = _FROZEN if request.frozen else _WRITERS[kind]
         write: Write = getattr(import_module(f"tfgraphwidget.export.{module}"), name)
         if writer == _META:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import Command
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.sources import find_checkpoint, locate_file, open_source, reopen_expression
+from tfgraphwidget.sources import Source, find_checkpoint, locate_file, open_source, reopen_expression
 from tfgraphwidget.widget import Exporter, GraphWidget, SaveFormat, is_saved_model, output_stem
 
 Tell = Callable[[dict[str, object]], None]
@@ -61,8 +61,10 @@ class Document:
         self.path = path
         self.editor = _create_editor(path, self._show)
         self.exporter = Exporter(self.editor, path, self._keep)
+        self.editor.core.watch_file(path, lambda: _open(self.path))
         self.notice = ""
         self._stamp = _stamp(path)
+        self._source = self.editor.core.source
         self._base: tuple[Command, ...] = ()  # the edits that the file itself holds
         self._saved: tuple[Command, ...] = ()  # those that some file holds
         self._on_page: tuple[Command, ...] = ()
@@ -98,6 +100,7 @@ class Document:
         source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title = _title(path)
         self.path = self.exporter.path = path
+        self.editor.core.watch_file(path, lambda: _open(self.path))
 
     def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""
@@ -203,7 +206,11 @@ class Document:
         return tuple(step.command for step in self.editor.history.done)
 
     def _follow(self) -> None:
-        if not _same(self._commands(), self._on_page):
+        if self.editor.core.source is not self._source:  # the file has changed, and was opened again
+            self._source, self._stamp = self.editor.core.source, _stamp(self.path)
+            self._base = self._saved = ()
+            self._push()
+        elif not _same(self._commands(), self._on_page):
             self._push()
 
     def _push(self) -> None:
@@ -216,9 +223,13 @@ class Document:
 
 def _create_editor(path: Path, show: Callable[[GraphEditor], object]) -> GraphEditor:
     """An editor on a file, with the checkpoint that its format finds beside it."""
+    return GraphEditor(_open(path), show=show)
+
+
+def _open(path: Path) -> Source:
     source = open_source(path, checkpoint=find_checkpoint(path))
     source.title = _title(path)
-    return GraphEditor(source, show=show)
+    return source
 
 
 def _title(path: Path) -> str:

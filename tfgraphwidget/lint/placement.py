@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+
+import numpy as np
 
 from tfgraphwidget.edits.rewrite import Place
-from tfgraphwidget.graph import selectors
+from tfgraphwidget.graph import reachable_functions, selectors
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
 from tfgraphwidget.lint.target_ops import ONNX, TFLITE
@@ -70,18 +72,19 @@ def no_kernel(context: LintContext) -> Iterator[Finding]:
         context: The graph and the target of the check.
     """
     index = context.index
+    missing: dict[int, set[str]] = {}
     if context.target == "cpu":
         ops = [op for op in range(len(index)) if context.needed_mask[op] and not context.has_kernel(op)]
         where = "TensorFlow has no kernel for on a CPU"
     elif context.target:
         target_ops = TFLITE if context.target == "tflite" else ONNX
-        here = {kind for kind in index.kinds[0] if kind not in target_ops and kind not in index.functions}
-        ops = [op for op in context.of_types(here.__contains__) if context.needed_mask[op]]
+        missing = {op: _missing_types(context, op, target_ops) for op in np.flatnonzero(context.needed_mask).tolist()}
+        ops = [op for op, types in missing.items() if types]
         where = "TFLite has no builtin op for" if context.target == "tflite" else "tf2onnx does not convert"
     else:
         return
     if ops:
-        types = sorted({index.types[op] for op in ops})
+        types = sorted({kind for op in ops for kind in missing.get(op, (index.types[op],))})
         way = "; SELECT_TF_OPS of the converter may take them" if context.target == "tflite" else ""
         yield Finding(
             "no-kernel",
@@ -89,6 +92,20 @@ def no_kernel(context: LintContext) -> Iterator[Finding]:
             f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {_types_text(types)}, which {where}{way}.",
             context.names(ops),
         )
+
+
+def _missing_types(context: LintContext, op: int, target_ops: Collection[str]) -> set[str]:
+    """The types that a target does not have, of an op and of what is in the functions that it calls."""
+    index = context.index
+    kind = index.types[op]
+    if kind not in target_ops and kind not in index.functions:
+        return {kind}
+    return {
+        node.op
+        for name in reachable_functions(index.functions, index.extras, [index.nodes[op]])
+        for node in index.extras.function(name).node_def
+        if node.op not in target_ops and node.op not in index.functions
+    }
 
 
 def _types_text(types: list[str]) -> str:

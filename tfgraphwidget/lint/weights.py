@@ -48,7 +48,9 @@ def not_finite(context: LintContext) -> Iterator[Finding]:
         context: The graph and the target of the check.
     """
     for op, value in _values(context):
-        if value.dtype.kind in _FLOATING and not (finite := np.isfinite(value)).all():
+        if value.dtype.kind not in _FLOATING or (value.size == 1 and np.isinf(value).all()):  # as the -inf of a mask
+            continue
+        if not (finite := np.isfinite(value)).all():
             name, count = context.index.names[op], int(value.size - finite.sum())
             yield Finding(
                 "not-finite",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import Edits, Trainable, registry
+from tfgraphwidget.edits import Edits, RemoveSignature, Trainable, registry
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import mask_of, shape_text
+from tfgraphwidget.graph import Signature, mask_of, shape_text
+from tfgraphwidget.lint import Target
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
@@ -34,6 +36,8 @@ _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _MAKING = ("insert", "replace")  # verbs after which the user looks at what they have made
 _MOST_REASONS = 3
+_MOST_ENDS = 6  # inputs or outputs of a signature that a row names
+_MOST_LIT = 1_000  # ops of a finding that the page frames
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 
 
@@ -127,6 +131,53 @@ class EditRequests:
         offers = {command.code(): command for command in commands}
         self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
+
+    def lint(self, target: Target) -> p.LintReply:
+        """What rules find in the graph, with a button for each edit that mends something.
+
+        Args:
+            target: What it is to run on.
+        """
+        return p.LintReply(
+            tuple(
+                p.LintFinding(
+                    each.severity,
+                    each.code,
+                    each.sentence,
+                    each.ops[:_MOST_LIT],
+                    None if each.fix is None else self.offer(each.fix)[0],
+                )
+                for each in self._editor.lint(target)
+            ),
+            tuple(self._signatures()),
+        )
+
+    def _signatures(self) -> Iterator[p.SignatureRow]:
+        """The signatures, with a button that removes each; without any the likely one, with a button that adds it."""
+        core = self._editor.core
+        if len(core.navigator.path) > 1 or core.executor.in_function:
+            return
+        signatures = core.executor.signatures
+        for signature in signatures:
+            yield self._signature_row(signature, "", RemoveSignature(signature.name))
+        if signatures:
+            return
+        try:
+            likely = core.arguments.signature("serving_default", None, None)
+        except GraphEditError:  # nothing looks like a result
+            return
+        yield self._signature_row(Signature(likely.name, likely.inputs, likely.outputs), "None; likely ", likely)
+
+    def _signature_row(self, signature: Signature, before: str, edit: Command) -> p.SignatureRow:
+        inputs, outputs = (
+            ", ".join(key if key == name else f"{key}={name}" for key, name in side[:_MOST_ENDS])
+            + (f" and {len(side) - _MOST_ENDS:,} more" if len(side) > _MOST_ENDS else "")
+            for side in (signature.inputs, signature.outputs)
+        )
+        ops = dict.fromkeys(split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs))
+        text = f"{before}{signature.name}: {inputs or 'nothing'} → {outputs}"
+        offer = replace(self.offer(edit)[0], text="Add" if before else "Remove")
+        return p.SignatureRow(text, tuple(ops)[:_MOST_LIT], offer)
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""

@@ -25,11 +25,12 @@ from tfgraphwidget.widget.save_formats import (
     is_saved_model,
     list_save_formats,
 )
-from tfgraphwidget.writable import format_size, unwritable, write_file
+from tfgraphwidget.writable import format_size, parse_options, unwritable, write_file
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
+Options = tuple[tuple[str, str], ...]
 _MOST_BYTES = 200_000_000  # what a page can hold twice
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # a NUL, half of a character
 
@@ -79,7 +80,15 @@ class Exporter:
         """The formats that can be chosen, each with a name that is proposed, or with the reason why it cannot be."""
         return list_save_formats(self._editor, self.path)
 
-    def save(self, kind: object, name: str, *, replace: bool = False, colors: tuple[str, ...] = ()) -> SavedFile:
+    def save(
+        self,
+        kind: object,
+        name: str,
+        *,
+        replace: bool = False,
+        colors: tuple[str, ...] = (),
+        options: Options = (),
+    ) -> SavedFile:
         """Save the current graph.
 
         Args:
@@ -87,6 +96,7 @@ class Exporter:
             name: A path in `folder`.
             replace: Whether an existing file is replaced.
             colors: Of a picture: the colors of its background and of text.
+            options: The (name, value) of each option of the format that was chosen.
 
         Returns:
             What was written.
@@ -104,7 +114,7 @@ class Exporter:
         if os.path.lexists(target) and not replace:
             what = "The folder" if target.is_dir() else "A file"
             raise FileExists(f"{what} {target.name!r} is there already in {str(target.parent)!r}.")
-        path, notices = self._write(target, save_format, colors)
+        path, notices = self._write(target, save_format, colors, options)
         if self._saved is not None:
             self._saved(path, save_format)
         ending = "/" if save_format.suffix == "/" else ""
@@ -112,11 +122,12 @@ class Exporter:
         about = " ".join([f"Saved as {relative}, {_size(path)}.", *notices])
         return SavedFile(path, relative, about)
 
-    def download(self, kind: object) -> tuple[str, bytes, str]:
+    def download(self, kind: object, options: Options = ()) -> tuple[str, bytes, str]:
         """Save the current graph in a temporary folder.
 
         Args:
             kind: The name of the format.
+            options: The (name, value) of each option of the format that was chosen.
 
         Returns:
             A file name, the bytes of the file (of an archive for several files), and a sentence with the notices.
@@ -127,7 +138,7 @@ class Exporter:
         save_format = _format_named(kind)
         name = next((one.name for one in self.formats() if one.kind == save_format.kind), f"graph{save_format.suffix}")
         with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder:
-            path, notices = self._write(Path(folder, name.rstrip("/")), save_format)
+            path, notices = self._write(Path(folder, name.rstrip("/")), save_format, options=options)
             files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
             if sum(file.stat().st_size for file in files) > _MOST_BYTES:
                 raise GraphEditError(f"{name} is too large to be downloaded; save it in the folder of the kernel.")
@@ -137,7 +148,9 @@ class Exporter:
                 name, data = f"{Path(name).stem}.zip", _archive(files, Path(folder))
         return name, data, " ".join([f"Downloaded {name}, {format_size(len(data))}.", *notices])
 
-    def _write(self, target: Path, kind: SaveFormat, colors: tuple[str, ...] = ()) -> tuple[Path, list[str]]:
+    def _write(
+        self, target: Path, kind: SaveFormat, colors: tuple[str, ...] = (), options: Options = ()
+    ) -> tuple[Path, list[str]]:
         """Write a file; its path and the notices."""
         if colors:
             request = p.Picture(cast("Any", kind.kind), colors=colors)
@@ -151,7 +164,7 @@ class Exporter:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
-            path = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen)
+            path = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen, **parse_options(options))
         return path, [str(warning.message) for warning in caught if warning.category is UserWarning]
 
     def _target(self, name: str, suffix: str) -> Path:

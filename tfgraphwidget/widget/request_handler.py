@@ -80,7 +80,7 @@ class RequestHandler:
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
             case (
                 p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs() | p.Preview() | p.PreviewEdit()
-                | p.Like()
+                | p.Like() | p.Lint()
             ):  # fmt: skip
                 return self._form(request), []
             case p.Examine(name):
@@ -102,7 +102,7 @@ class RequestHandler:
 
     def _form(
         self,
-        request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs | p.Preview | p.PreviewEdit | p.Like,
+        request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs | p.Preview | p.PreviewEdit | p.Like | p.Lint,
     ) -> p.Reply:
         """The reply for a form, with its preview, or for a table."""
         match request:
@@ -112,6 +112,8 @@ class RequestHandler:
                 return self._edits.preview(request)
             case p.Like(names):
                 return self._selections.like(names)
+            case p.Lint(target):
+                return self._edits.lint(target)
             case p.Palette():
                 return self._ops.palette(request)
             case p.Describe():
@@ -148,14 +150,14 @@ class RequestHandler:
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
         match request:
-            case p.Export(kind, path, replace, colors):
+            case p.Export(kind, path, replace, colors, options):
                 try:
-                    saved = exporter.save(kind, path, replace=replace, colors=colors)
+                    saved = exporter.save(kind, path, replace=replace, colors=colors, options=options)
                 except FileExists as existing:
                     return p.ExportReply(exists=existing.why), []
                 return p.ExportReply(str(saved.path), saved.relative, saved.about), []
-            case p.Download(kind):
-                name, data, about = exporter.download(kind)
+            case p.Download(kind, options):
+                name, data, about = exporter.download(kind, options)
                 return p.DownloadReply(name, about), [data]
         return p.Formats(tuple(exporter.formats()), str(exporter.folder)), []
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import handles
+from tfgraphwidget.writable import CONVERSIONS, SaveOption, missing_packages
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -27,6 +28,7 @@ class SaveFormat:
         keeps: Whether the edited graph can be restored from it.
         name: A file name that is proposed.
         refused: Why the graph cannot be saved in it now, or "".
+        options: What can be chosen for it.
     """
 
     kind: str
@@ -37,6 +39,7 @@ class SaveFormat:
     keeps: bool = False
     name: str = ""
     refused: str = ""
+    options: tuple[SaveOption, ...] = ()
 
 
 _ALL = (
@@ -63,6 +66,17 @@ _ALL = (
     SaveFormat(
         "meta", "MetaGraph", ".meta", "Every op and collection, and a checkpoint of the values beside.", "Model", True
     ),
+    *(
+        SaveFormat(
+            suffix[1:],
+            conversion.label,
+            suffix,
+            f"The frozen graph for {conversion.runtime}, run there and compared with the graph.",
+            "Model",
+            options=conversion.options,
+        )
+        for suffix, conversion in CONVERSIONS.items()
+    ),
     SaveFormat(
         "script", "Python script", ".py", "The code that opens the graph and makes the same edits.", "Edits", True
     ),
@@ -76,7 +90,8 @@ _ALL = (
 )
 _BY_NAME = {kind.kind: kind for kind in _ALL}
 _OWN = {kind.suffix: kind.kind for kind in _ALL if kind.kind in ("graph", "text", "meta")}
-_RUNNABLE = frozenset({"saved_model", "frozen", "meta"})
+_CONVERTED = frozenset(suffix[1:] for suffix in CONVERSIONS)
+_RUNNABLE = frozenset({"saved_model", "frozen", "meta"}) | _CONVERTED
 _BARE = "Every op and collection; without a checkpoint, as the file came without the values of its variables."
 
 
@@ -173,6 +188,8 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> tuple[str, bool]:
         return "mark its outputs in the drawing first", True
     if kind.kind == "frozen" and frozen_outputs(editor) == ():
         return "mark its outputs in the drawing first", True
+    if kind.kind in _CONVERTED and (missing := missing_packages(kind.suffix)):
+        return missing, False
     if kind.kind in {"script", "edits"} and not editor.history.done:
         return "there are no edits yet", False
     return "", False

@@ -73,7 +73,9 @@ class GraphWidget(anywidget.AnyWidget):
             editor.listeners.remove(self._follow)
 
     def catch_up(self) -> None:
-        """Take in what other cells or threads have added to the graph; views then ask for the new drawing."""
+        """Take in what others have added to the graph or written to its file; views then ask for the new drawing."""
+        if self._editor.core.file_watch is not None:
+            self._editor.core.file_watch.look()
         if self._editor.core.target.is_behind():
             self._follow()
 

@@ -6,6 +6,8 @@ import type {
   Feed,
   Hit,
   Joints,
+  LintReply,
+  LintRequest,
   PaletteRequest,
   PreviewedEdit,
   Request,
@@ -90,6 +92,19 @@ export class Edits {
     if (answer?.type !== "selection_reply") return false;
     bringForward(this.#store, "history");
     return true;
+  }
+
+  /** What may stand in the way of the graph where it is to run; null if that was refused, which is shown. */
+  async lint(target: LintRequest["target"]): Promise<LintReply | null> {
+    const answer = await this.#queue.run({ type: "lint", target });
+    if (answer?.type === "lint_reply") return answer;
+    if (answer) this.#queue.accept(answer);
+    return null;
+  }
+
+  /** Frame the ops of a finding or a signature. */
+  light(text: string, ops: readonly string[]): void {
+    this.#store.set({ status: { kind: "notice", text }, warned: [...ops] });
   }
 
   /** Apply a suggested fix. */

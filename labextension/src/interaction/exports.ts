@@ -1,5 +1,6 @@
 // Saves the graph in a folder of the kernel, or downloads it.
-import type { ExportReply, Formats, SaveFormat } from "../protocol/messages";
+import type { ExportReply, Formats, Refusal, SaveFormat } from "../protocol/messages";
+import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
 import type { Status, Store } from "../state/store";
 import { download } from "./download";
@@ -38,9 +39,11 @@ export class Exports {
     replace: boolean,
     from: Element,
     colors: string[],
+    options: [string, string][],
   ): Promise<Outcome> {
-    const answer = await this.#queue.run({ type: "export", format: format.kind, path, replace, colors });
-    if (answer?.type === "refusal") return { done: false, why: answer.why };
+    const request = { path, replace, colors, options };
+    const answer = await this.#queue.run({ type: "export", format: format.kind, ...request });
+    if (answer?.type === "refusal") return this.#refuse(answer);
     if (answer?.type !== "export_reply") return { done: false };
     if (answer.exists) return { done: false, exists: answer.exists };
     this.#store.set({ status: this.#savedStatus(answer, from) });
@@ -48,13 +51,19 @@ export class Exports {
   }
 
   /** Download the graph as one file. */
-  async download(format: SaveFormat): Promise<Outcome> {
-    const answer = await this.#queue.run({ type: "download", format: format.kind });
-    if (answer?.type === "refusal") return { done: false, why: answer.why };
+  async download(format: SaveFormat, options: [string, string][]): Promise<Outcome> {
+    const answer = await this.#queue.run({ type: "download", format: format.kind, options });
+    if (answer?.type === "refusal") return this.#refuse(answer);
     if (answer?.type !== "download_reply") return { done: false };
     download(answer.name, answer.buffer);
     this.#store.set({ status: { kind: "notice", text: answer.about } });
     return { done: true };
+  }
+
+  /** The ops that a converter does not take are lit, and what would help is offered below the drawing. */
+  #refuse(refusal: Answer & Refusal): Outcome {
+    if (refusal.ops.length > 0 || refusal.mends.length > 0) this.#queue.accept(refusal);
+    return { done: false, why: refusal.why };
   }
 
   /** The sentence, with buttons that open the file and copy its path. */

@@ -267,6 +267,14 @@ export interface EditButton {
   keywords?: string;
 }
 
+/** An option of a kind of file. */
+export interface SaveOption {
+  name: string;
+  label: string;
+  choices: string[];
+  about: string;
+}
+
 /** A format to save in: its label, its suffix, and a sentence on it. */
 export interface SaveFormat {
   kind: string;
@@ -277,6 +285,23 @@ export interface SaveFormat {
   keeps: boolean;
   name: string;
   refused: string;
+  options: SaveOption[];
+}
+
+/** What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it. */
+export interface LintFinding {
+  severity: string;
+  code: string;
+  sentence: string;
+  ops: string[];
+  fix: Offer | null;
+}
+
+/** A signature in words, the ops of its inputs and outputs, and the edit that removes it. */
+export interface SignatureRow {
+  text: string;
+  ops: string[];
+  edit: Offer;
 }
 
 /** Send the scene; the first thing a view says. */
@@ -565,6 +590,12 @@ export interface PictureRequest {
   colors: string[];
 }
 
+/** Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or "onnx". */
+export interface LintRequest {
+  type: "lint";
+  target: "" | "cpu" | "tflite" | "onnx";
+}
+
 /** The formats in which the current graph can be saved. */
 export interface ListFormatsRequest {
   type: "list_formats";
@@ -577,12 +608,14 @@ export interface ExportRequest {
   path: string;
   replace: boolean;
   colors: string[];
+  options: [string, string][];
 }
 
 /** Send the current graph in a format, as the bytes of a file. */
 export interface DownloadRequest {
   type: "download";
   format: string;
+  options: [string, string][];
 }
 
 /** The ops that an edit of the history added or changed; `step` counts from 1. */
@@ -849,6 +882,13 @@ export interface PictureReply {
   name: string;
 }
 
+/** All that rules have found, errors first, and the signatures. */
+export interface LintReply {
+  type: "lint_reply";
+  findings: LintFinding[];
+  signatures: SignatureRow[];
+}
+
 /** The formats in which the graph can be saved, and the folder that their paths are in. */
 export interface Formats {
   type: "formats";
@@ -950,6 +990,7 @@ export type Request =
   | ScriptRequest
   | ExamineRequest
   | PictureRequest
+  | LintRequest
   | ListFormatsRequest
   | ExportRequest
   | DownloadRequest
@@ -985,6 +1026,7 @@ export type Reply =
   | UploadReply
   | ScriptReply
   | PictureReply
+  | LintReply
   | Formats
   | ExportReply
   | DownloadReply

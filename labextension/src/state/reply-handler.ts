@@ -63,6 +63,7 @@ export class ReplyHandler {
       case "upload_reply":
       case "script_reply":
       case "picture_reply":
+      case "lint_reply":
       case "formats":
       case "export_reply":
       case "download_reply":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +44,7 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import FunctionDefLibrary, TensorCompatible, TensorProto
+from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible, TensorProto
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
 
@@ -60,6 +60,48 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
         with function_as_graph(request) as alone:
             write_frozen(path, alone)
         return
+    frozen = freeze_graph(request, "The frozen graph")
+    is_alone = not tf_protos.is_tensorflow_installed()
+    write_message(path, frozen.graph_def, verify=request.verify and not is_alone)
+    if request.verify and not frozen.why_not_run and not is_alone:
+        check(
+            GraphReference(frozen.request, frozen.state),
+            "The frozen graph",
+            [("tf.import_graph_def", lambda: _load(path, frozen.part, frozen.state))],
+        )
+
+
+@dataclass(frozen=True)
+class FrozenGraph:
+    """A frozen graph, before it is written.
+
+    Attributes:
+        request: The request, with the signatures that run.
+        graph_def: The graph with constants in place of variables.
+        part: The subgraph that the signatures need, before variables became constants.
+        state: The values of its variables, and what else it needs to run.
+        remaining_state: (op, kind) of each table, queue and other state that no constant replaces.
+        why_not_run: Why the graph cannot be run to be compared; "" if it can.
+    """
+
+    request: ExportRequest
+    graph_def: GraphDef
+    part: ExportedSubgraph
+    state: ExportedState
+    remaining_state: tuple[tuple[str, str], ...]
+    why_not_run: str
+
+
+def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
+    """The frozen graph of a request.
+
+    Args:
+        request: What to write, and of which graph.
+        kind: What is written, for messages: "The frozen graph".
+
+    Raises:
+        GraphEditError: It has no outputs, or a variable has no value.
+    """
     request = request.with_signatures(_runnable_signatures(request))
     need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
     is_alone = not tf_protos.is_tensorflow_installed()
@@ -73,18 +115,12 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
         state, why = ExportedState(variables, present_values(request, variables), (), (), (), {}), error.why
     else:
         why = ""
-    part, frozen_part, library = _freeze(request, state)
+    part, frozen_part, library = _freeze(request, state, kind)
     graph_def = tf_protos.GraphDef(node=frozen_part.nodes, versions=request.envelope().versions, library=library)
     if not library.ByteSize():
         graph_def.ClearField("library")
-    write_message(path, graph_def, verify=request.verify and not is_alone)
     _report_omissions(request, frozen_part, state, why)
-    if request.verify and not why and not is_alone:
-        check(
-            GraphReference(request, state),
-            "The frozen graph",
-            [("tf.import_graph_def", lambda: _load(path, part, state))],
-        )
+    return FrozenGraph(request, graph_def, part, state, tuple(frozen_part.remaining_state), why)
 
 
 def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
@@ -124,21 +160,21 @@ def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
 
 
 def _freeze(
-    request: ExportRequest, state: ExportedState
+    request: ExportRequest, state: ExportedState, kind: str
 ) -> tuple[ExportedSubgraph, ConvertedGraph, FunctionDefLibrary]:
     """The subgraph, its frozen form, and the functions that it calls."""
     index = request.index
     starters = [name for name in state.starters if name in index.ids]
     part = extract_subgraph(index, request.signatures, starters)
     inside = build(
-        without_remote_devices(request, (*part.nodes, *state.nodes), "The frozen graph"),
+        without_remote_devices(request, (*part.nodes, *state.nodes), kind),
         typing=index.typing,
         functions=index.functions,
         extras=index.extras,
     )
     constant_bytes = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
     library = library_of(index, inside.nodes)
-    check_size("The frozen graph", inside.nodes, library, _WAY_OUT, constant_bytes)
+    check_size(kind, inside.nodes, library, _WAY_OUT, constant_bytes)
     outputs = [*(tensor for s in part.signatures for _, tensor in s.outputs), *state.starters]
     frozen_part = freeze(inside, outputs, lambda name: _tensor_proto(inside, name, state.values[name]))
     return part, frozen_part, _library(index, frozen_part)

@@ -83,7 +83,7 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         save_modules(path, request, request.modules)
         return
     if not request.signatures:
-        request = _with_apparent_signature(request)
+        request = with_apparent_signature(request, "A SavedModel")
     need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
     state = read_state(request, need)
     part = extract_subgraph(request.index, request.signatures, state.ops)
@@ -92,13 +92,21 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         check_saved_model(path, GraphReference(request, state))
 
 
-def _with_apparent_signature(request: ExportRequest) -> ExportRequest:
-    """The request with the signature of what the graph seems to be for, and a notice of it."""
+def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
+    """The request with the signature of what the graph seems to be for, and a notice of it.
+
+    Args:
+        request: What to write, and of which graph.
+        kind: What is written, for messages: "A SavedModel".
+
+    Raises:
+        GraphEditError: Nothing in the graph looks like a result.
+    """
     try:
         signature = request.find_apparent_signature()
     except GraphEditError as error:
         raise GraphEditError(
-            "A SavedModel needs a signature, and nothing in the graph looks like a result: choose a boundary first, or "
+            f"{kind} needs a signature, and nothing in the graph looks like a result: choose a boundary first, or "
             "give inputs=[…] and outputs=[…]."
         ) from error
     inputs, outputs = (names_text([tensor for _, tensor in side]) for side in (signature.inputs, signature.outputs))

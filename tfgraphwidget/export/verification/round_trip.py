@@ -54,7 +54,8 @@ def check(
     kind: str,
     loaders: Sequence[tuple[str, Callable[[], AbstractContextManager[Run]]]],
     is_excused: Callable[[str, Sequence[ReferenceRun]], bool] = lambda *_: False,
-) -> None:
+    tolerance: float | None = None,
+) -> float | None:
     """Check that a written file computes what the editor's graph computes.
 
     Args:
@@ -62,11 +63,17 @@ def check(
         kind: What was written, for the message.
         loaders: The functions that load the file: the name of each, and a context manager that gives a `Run`.
         is_excused: Whether a loader that fails is passed over, from its name and the runs that were tried.
+        tolerance: How much outputs may differ, relative to the largest number of an output; None for what the same
+            kernels differ by.
+
+    Returns:
+        The largest difference of an element of an output; None if nothing was run.
 
     Raises:
         GraphEditError: If the file cannot be loaded or has other outputs.
     """
     expected = reference.run_all()
+    largest: list[float] = []
     for loader, load in loaders:
         tell(f"Proving what is saved: {loader}")
         try:
@@ -81,7 +88,13 @@ def check(
                 f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing was written. "
                 f"{_ANYWAY}."
             ) from error
-        _compare(reference, kind, loader, expected, results)
+        _compare(reference, kind, loader, expected, results, tolerance)
+        largest = [
+            largest_difference(values[key], result[key])
+            for (_, _, values), result in zip(expected, results, strict=True)
+            for key in values
+        ]
+    return max(largest) if expected else None
 
 
 def first_line(error: Exception) -> str:
@@ -97,16 +110,17 @@ def _compare(
     loader: str,
     expected: Sequence[ReferenceRun],
     results: Sequence[dict[str, np.ndarray]],
+    tolerance: float | None,
 ) -> None:
     once_more: list[ReferenceRun] = []
     moved: list[ReferenceRun] = []
     for k, (signature, _, expected_values) in enumerate(expected):
         for key, tensor in signature.outputs:
-            why = describe_difference(expected_values[key], results[k][key])
+            why = describe_difference(expected_values[key], results[k][key], tolerance)
             if why and same_dtype_and_shape(expected_values[key], results[k][key]):
                 # Unseeded random numbers differ from run to run; those of the reference do too then.
                 once_more = once_more or reference.rerun(expected)
-                why = "" if describe_difference(expected_values[key], once_more[k][2][key]) else why
+                why = "" if describe_difference(expected_values[key], once_more[k][2][key], tolerance) else why
                 if why:  # a deep model that was not trained can turn the last bit of a number into the first
                     moved = moved or reference.rerun(expected, moved=True)
                     why = "" if is_rounding(expected_values[key], results[k][key], moved[k][2][key]) else why
@@ -129,12 +143,28 @@ def same_dtype_and_shape(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
     return bool(a.dtype == b.dtype and a.shape == b.shape)
 
 
-def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
+def largest_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> float:
+    """The largest difference of two elements of arrays of one shape; 0 for what are no numbers.
+
+    Args:
+        expected: The value that was expected.
+        actual: The value that was computed.
+    """
+    a, b = np.asarray(expected), np.asarray(actual)
+    if not np.issubdtype(a.dtype, np.number) and a.dtype.name != "bfloat16":
+        return 0.0
+    wide = np.complex128 if np.iscomplexobj(a) else np.float64
+    differences = np.abs(a.astype(wide) - b.astype(wide))
+    return float(np.max(differences[np.isfinite(differences)], initial=0.0))
+
+
+def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike, tolerance: float | None = None) -> str:
     """How an array differs from the expected one, as the end of a sentence; "" if it does not.
 
     Args:
         expected: The value that was expected.
         actual: The value that was computed.
+        tolerance: How much they may differ, relative to the largest number; None for that of the dtype.
     """
     expected_array, actual_array = np.asarray(expected), np.asarray(actual)
     if not same_dtype_and_shape(expected_array, actual_array):
@@ -154,11 +184,8 @@ def describe_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> str:
         return "has its infinite numbers, or those that are none, in other places"
     largest = float(np.max(np.abs(a[finite] - b[finite]), initial=0.0))
     scale = float(np.max(np.abs(a[finite]), initial=0.0))
-    return (
-        f"differs by {largest:.3g}"
-        if largest > _TOLERANCE.get(expected_array.dtype.name, _COARSE) * max(scale, 1e-30)
-        else ""
-    )
+    allowed = _TOLERANCE.get(expected_array.dtype.name, _COARSE) if tolerance is None else tolerance
+    return f"differs by {largest:.3g}" if largest > allowed * max(scale, 1e-30) else ""
 
 
 def is_rounding(expected: npt.ArrayLike, actual: npt.ArrayLike, moved: npt.ArrayLike) -> bool:

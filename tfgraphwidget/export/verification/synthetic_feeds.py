@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.graph import Shape
+from tfgraphwidget.graph import GraphIndex, Shape, pairs
 from tfgraphwidget.tensorflow_modules import tf
 
 # (size of unknown dimensions, rank if that is unknown, how to fill), the most likely first.
@@ -23,6 +23,20 @@ class InputSpec(NamedTuple):
     key: str
     dtype: tf.DType
     shape: Shape
+
+
+def input_specs(index: GraphIndex, names: Iterable[str]) -> list[InputSpec]:
+    """The dtype and shape of tensors.
+
+    Args:
+        index: The graph.
+        names: The names of the tensors, which are the keys.
+    """
+    names = list(names)
+    return [
+        InputSpec(name, tf.as_dtype(index.dtypes(op)[port]).base_dtype, index.shape(op, port))
+        for name, (op, port) in zip(names, pairs(index, names), strict=True)
+    ]
 
 
 def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]]:

@@ -648,6 +648,37 @@ class PictureReply:
 
 
 @dataclasses.dataclass(frozen=True)
+class LintFinding:
+    """What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it."""
+
+    severity: str
+    code: str
+    sentence: str
+    ops: tuple[str, ...]
+    fix: Offer | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class SignatureRow:
+    """A signature in words, the ops of its inputs and outputs, and the edit that removes it.
+
+    Of a graph without any: the likely inputs and outputs, and the edit that adds them as a signature.
+    """
+
+    text: str
+    ops: tuple[str, ...]
+    edit: Offer
+
+
+@dataclasses.dataclass(frozen=True)
+class LintReply:
+    """All that rules have found, errors first, and the signatures."""
+
+    findings: tuple[LintFinding, ...]
+    signatures: tuple[SignatureRow, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Formats:
     """The formats in which the graph can be saved, and the folder that their paths are in."""
 
@@ -750,6 +781,7 @@ Reply = (
     | UploadReply
     | ScriptReply
     | PictureReply
+    | LintReply
     | Formats
     | ExportReply
     | DownloadReply

@@ -473,18 +473,29 @@ class Picture:
 
 
 @dataclasses.dataclass(frozen=True)
+class Lint:
+    """Find what may stand in the way of the graph where it is to run: "", "cpu", "tflite" or "onnx"."""
+
+    target: Literal["", "cpu", "tflite", "onnx"] = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class ListFormats:
     """The formats in which the current graph can be saved."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`."""
+    """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`.
+
+    `options` are names and values of options of the format.
+    """
 
     format: str
     path: str
     replace: bool = False
     colors: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -492,6 +503,7 @@ class Download:
     """Send the current graph in a format, as the bytes of a file."""
 
     format: str
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -530,6 +542,7 @@ Question = (
     | Script
     | Examine
     | Picture
+    | Lint
     | ListFormats
     | Export
     | Download

@@ -24,6 +24,7 @@ from tfgraphwidget.widget.protocol import (
     Image,
     Joint,
     Legend,
+    LintFinding,
     NearMatch,
     Offer,
     OpType,
@@ -33,6 +34,7 @@ from tfgraphwidget.widget.protocol import (
     Piece,
     Reply,
     Request,
+    SignatureRow,
     Slot,
     Source,
     State,
@@ -42,6 +44,7 @@ from tfgraphwidget.widget.protocol import (
 )
 from tfgraphwidget.widget.protocol.codec import message_type
 from tfgraphwidget.widget.save_formats import SaveFormat
+from tfgraphwidget.writable import SaveOption
 
 _PARTS = (
     *(
@@ -63,7 +66,7 @@ _PARTS = (
         EditReport,
     ),
     *(OpType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, NearMatch, PatternMatches),
-    *(FormField, EditButton, SaveFormat),
+    *(FormField, EditButton, SaveOption, SaveFormat, LintFinding, SignatureRow),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 

@@ -2,7 +2,7 @@
 import type { Outcome } from "../../interaction/exports";
 import type { Parts } from "../../interaction/parts";
 import type { Formats, SaveFormat } from "../../protocol/messages";
-import { checkboxField, TEXT } from "../controls/form-fields";
+import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { handleMenuKey, menuItem } from "../controls/menus";
 import { button, element, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
 import { colorsOf, isPicture, savePicture } from "./picture";
@@ -147,6 +147,17 @@ function exportForm(
   });
   path.value = format.name;
   const visible = element("input", { type: "checkbox", name: "visible" });
+  const fields = format.options.map(({ name, label, choices, about }) => {
+    const texts = Object.fromEntries(choices.map((value: string) => [` ${value}`, value || "as it is"]));
+    const field = selectField(name, texts); // a space before numbers keeps the order
+    setAttributes(field.select, { title: about });
+    return { name, label, field };
+  });
+  const options = () =>
+    fields.flatMap(({ name, field }): [string, string][] => {
+      const value = field.value().trim();
+      return value ? [[name, value]] : [];
+    });
   const why = element("p", { class: "tgw-refusal", role: "alert", hidden: true });
   const save = element("button", { type: "submit", class: "tgw-primary" }, "Save");
   let replaces = false;
@@ -166,7 +177,7 @@ function exportForm(
     () =>
       whileBusy(download, async () => {
         if (isPicture(format.kind)) finish(await savePicture(parts, format.kind, !visible.checked));
-        else finish(await exports.download(format));
+        else finish(await exports.download(format, options()));
       }),
     "Download",
   );
@@ -181,13 +192,16 @@ function exportForm(
     element("p", { class: "tgw-hint" }, format.about),
     path,
     element("p", { class: "tgw-hint tgw-export-folder" }, `in ${folder}`),
+    ...fields.map(({ label, field }) => labeledField(label, field.select)),
     ...(isPicture(format.kind) ? [checkboxField("Only the visible part, as a download", visible)] : []),
     why,
     element("div", { class: "tgw-buttons" }, save, download),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void whileBusy(save, async () => finish(await exports.save(format, path.value, replaces, from, colors)));
+    void whileBusy(save, async () =>
+      finish(await exports.save(format, path.value, replaces, from, colors, options())),
+    );
   });
   form.addEventListener("keydown", (event) => {
     event.stopPropagation();

@@ -5,6 +5,7 @@ import { type EditCommand, editButtons } from "../controls/edit-form";
 import { TEXT } from "../controls/form-fields";
 import { element, taskButton, uniqueId } from "../dom";
 import { insertCell } from "../history/insert-cell";
+import { lintList } from "./lint-list";
 
 /** The group of what does not edit the graph: it stands behind those of the edits. */
 const COMPARE = "Compare";
@@ -76,6 +77,7 @@ export function graphCommands(parts: Parts): HTMLElement {
     ...groups.map(({ root }) => root),
     others,
     none,
+    lintList(parts),
   );
 }
 

@@ -1,0 +1,74 @@
+// What may stand in the way of the graph where it is to run: a list, lit on the drawing, with a button for each fix.
+import type { Parts } from "../../interaction/parts";
+import type { LintFinding, LintRequest, Offer } from "../../protocol/messages";
+import { selectField } from "../controls/form-fields";
+import { button, element, taskButton } from "../dom";
+
+const TITLE = "Check";
+const TARGETS: Record<LintRequest["target"], string> = {
+  "": "as it is",
+  cpu: "for a CPU",
+  tflite: "for TFLite",
+  onnx: "for ONNX",
+};
+
+export function lintList(parts: Parts): HTMLElement {
+  const { edits } = parts.actions;
+  const target = selectField("target", TARGETS);
+  target.select.setAttribute("aria-label", "Where the graph is to run");
+  const signatures = element("ul", { class: "tgw-lint", "aria-label": "Signatures" });
+  const list = element("ul", { class: "tgw-lint", "aria-label": "Findings", "aria-live": "polite" });
+  const check = async () => {
+    const reply = await edits.lint(target.value());
+    if (!reply) return;
+    const mend = async (line: string) => {
+      await edits.mend(line);
+      await check();
+    };
+    const rows = reply.findings.map((finding) =>
+      row(finding, () => edits.light(finding.sentence, finding.ops), mend),
+    );
+    signatures.replaceChildren(
+      ...reply.signatures.map(({ text, ops, edit }) => line(text, () => edits.light(text, ops), edit, mend)),
+    );
+    list.replaceChildren(
+      ...(rows.length > 0 ? rows : [element("li", { class: "tgw-none" }, "Nothing found")]),
+    );
+  };
+  const title = "Find what may stand in the way of a graph that is to run elsewhere";
+  const start = taskButton({ class: "tgw-button", title }, check, "Check the graph");
+  return element(
+    "div",
+    { class: "tgw-command-group" },
+    element("p", { class: "tgw-subtitle" }, TITLE),
+    element("div", { class: "tgw-derive", role: "group", "aria-label": TITLE }, start, target.select),
+    list,
+    signatures,
+  );
+}
+
+/** A finding: its sentence frames its ops, and its fix is a button. */
+function row(finding: LintFinding, light: () => void, mend: (line: string) => Promise<void>): HTMLElement {
+  const { severity, code, sentence, fix } = finding;
+  const item = line(sentence, light, fix, mend);
+  for (const [key, value] of [
+    ["code", code],
+    ["severity", severity],
+  ] as const)
+    item.dataset[key] = value;
+  return item;
+}
+
+/** A text that frames its ops, and the button of an edit. */
+function line(
+  text: string,
+  light: () => void,
+  edit: Offer | null,
+  mend: (line: string) => Promise<void>,
+): HTMLElement {
+  const show = button({ class: "tgw-finding", title: "Frame its ops in the drawing" }, light, text);
+  const item = element("li", {}, show);
+  if (edit)
+    item.append(taskButton({ class: "tgw-button", title: edit.line }, () => mend(edit.line), edit.text));
+  return item;
+}

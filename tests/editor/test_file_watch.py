@@ -1,0 +1,117 @@
+"""`tgw.edit(path, watch=True)`: it follows its file, or says what no longer fits; then nothing has changed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import tfgraphwidget as tgw
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.sources import tf_protos
+
+pytestmark = pytest.mark.no_tensorflow
+
+
+def graph_def(*names: str) -> bytes:
+    """A chain of ops, each of which reads the one before."""
+    nodes = [tf_protos.NodeDef(name=names[0], op="Placeholder")]
+    nodes[0].attr["dtype"].type = 1
+    for source, name in pairwise(names):
+        nodes.append(tf_protos.NodeDef(name=name, op="Relu", input=[source]))
+        nodes[-1].attr["T"].type = 1
+    data: bytes = tf_protos.GraphDef(node=nodes).SerializeToString()
+    return data
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "m.pb"
+    path.write_bytes(graph_def("x", "net/a", "net/b", "net/c"))
+    return path
+
+
+@pytest.fixture
+def editor(path: Path) -> GraphEditor:
+    return tgw.edit(path, watch=True)
+
+
+def test_a_file_that_is_as_it_was_is_not_opened_again(editor: GraphEditor) -> None:
+    index = editor.index
+    assert editor.follow() == ""
+    assert editor.index is index
+
+
+def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEditor, path: Path) -> None:
+    told: list[int] = []
+    editor.listeners.append(lambda: told.append(len(editor.index)))
+    editor.rename("net/c", "net/last")
+    editor.open("net")
+    editor.mark("x:0", "net/b:0")
+    path.write_bytes(graph_def("x", "net/new", "net/a", "net/b", "net/c"))
+    assert editor.follow() == "m.pb has changed; it was opened again, and 1 edit was made again."
+    assert list(editor.index.names) == ["x", "net/new", "net/a", "net/b", "net/last"]
+    assert told[-1] == 5
+    assert (editor.inputs, editor.outputs) == (("x:0",), ("net/b:0",))
+    assert "net" in editor.opened
+    assert editor.undo()
+    assert "net/c" in editor.index.ids
+    assert any("was opened again" in notice for notice in editor.notices)
+
+
+def test_an_edit_that_no_longer_fits_is_named_and_all_stays(editor: GraphEditor, path: Path) -> None:
+    editor.rename("net/a", "net/first")
+    editor.bypass("net/b")
+    index = editor.index
+    path.write_bytes(graph_def("x", "net/a", "net/b"))
+    assert "Edit 2 (bypass) cannot be done" in editor.follow()
+    assert editor.index is index
+    assert len(editor.history.done) == 2
+    assert editor.follow() == ""
+    path.write_bytes(graph_def("x", "net/a", "net/b", "net/c", "net/d"))
+    assert "2 edits were made again" in editor.follow()
+    assert sum("m.pb" in notice for notice in editor.notices) == 1
+
+
+def test_half_a_file_and_none_leave_the_drawing_until_it_is_there_again(editor: GraphEditor, path: Path) -> None:
+    index, data = editor.index, graph_def("x", "net/a", "net/z")
+    path.write_bytes(data[: len(data) // 2])
+    assert "cannot be read" in editor.follow()
+    path.unlink()
+    assert editor.follow() == "m.pb is gone; the drawing shows what it was."
+    assert editor.index is index
+    path.write_bytes(data)
+    assert "was opened again" in editor.follow()
+    assert "net/z" in editor.index.ids
+
+
+def test_a_look_waits_until_the_file_is_at_rest(editor: GraphEditor, path: Path) -> None:
+    watch = editor.core.file_watch
+    assert watch is not None
+    path.write_bytes(graph_def("x", "net/a"))
+    assert watch.look() == ""
+    path.write_bytes(graph_def("x", "net/a", "net/q"))
+    assert watch.look() == ""
+    assert "was opened again" in watch.look()
+    assert "net/q" in editor.index.ids
+
+
+def test_another_model_is_reported_as_one(editor: GraphEditor, path: Path) -> None:
+    path.write_bytes(graph_def("image", "conv", "logits"))
+    assert editor.follow() == "m.pb holds another model now; it was opened again."
+
+
+def test_what_the_editor_writes_there_itself_is_not_opened_again(editor: GraphEditor, path: Path) -> None:
+    editor.rename("net/c", "net/last")
+    editor.save(path)
+    assert editor.follow() == ""
+    assert len(editor.history.done) == 1
+
+
+def test_what_is_no_file_cannot_be_watched() -> None:
+    with pytest.raises(InvalidArgument, match="not a file"):
+        tgw.edit(graph_def("x", "a"), watch=True)
+    with pytest.raises(GraphEditError, match="does not watch"):
+        tgw.edit(graph_def("x", "a")).follow()

@@ -1,0 +1,232 @@
+"""TFLite and ONNX: equal to the graph, cut at the boundary, refused with the ops; the kernel outlives the converter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp, initialised, v1
+from tests.export import child_jobs
+from tfgraphwidget import writable
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, PackageMissing, UnknownName
+from tfgraphwidget.export.conversion import converter_process, onnx_model, tflite_model
+from tfgraphwidget.export.conversion.converter_process import ConversionRefused, ConverterProcess
+from tfgraphwidget.export.formats import converted_model
+
+BOUNDARY = ("x:0", {"logits": "net/logits:0"})
+SUFFIXES = [".tflite", ".onnx"]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[v1.Session]:
+    session = initialised(build_mlp(resource=True))
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def editor(session: v1.Session) -> GraphEditor:
+    return tgw.edit(session.graph, session=session)
+
+
+class InProcess:
+    """Calls converters in this process, which has imported TensorFlow."""
+
+    def call(self, function: Any, *arguments: Any, seconds: float) -> Any:
+        result, refusal = converter_process._answer(function, arguments)
+        if refusal is not None:
+            raise refusal
+        return result
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())
+
+
+def build_graph(kind: str) -> GraphEditor:
+    """x → h → y, where h is of an op type."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        h = tf.identity(x, name="before")
+        if kind == "while":
+            h = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, tf.math.igamma(a, a)), [0, h], name="loop")[1]
+        elif kind == "igamma":
+            h = tf.math.igamma(h, h, name="igamma")
+        else:
+            h = v1.nn.dropout(h, rate=0.5, name="dropout")
+            h = tf.math.igamma(h, h, name="igamma")
+        tf.identity(h, name="y")
+    return tgw.edit(graph)
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_model_has_the_keys_of_the_boundary_and_gives_what_the_graph_gives(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray, tmp_path: Path, suffix: str
+) -> None:
+    with pytest.warns(UserWarning, match="largest difference from the graph is"):
+        path = editor.save(tmp_path / f"m{suffix}", *BOUNDARY)
+    expected = session.run("net/logits:0", {"x:0": batch})
+    if suffix == ".onnx":
+        found = onnxruntime.InferenceSession(path).run(["logits"], {"x": batch})[0]
+    else:
+        interpreter = tflite_model._interpreter(path.read_bytes())
+        found = interpreter.get_signature_runner("serving_default")(x=batch)["logits"]
+    assert np.allclose(found, expected, atol=1e-5)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures("in_process")
+def test_an_onnx_model_is_cut_at_its_input_and_has_the_opset(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray, tmp_path: Path
+) -> None:
+    with pytest.warns(UserWarning, match="largest"):
+        path = editor.save(tmp_path / "m.onnx", {"h": "net/one/out:0"}, {"logits": "net/logits:0"}, opset=13)
+    hidden, expected = session.run(["net/one/out:0", "net/logits:0"], {"x:0": batch})
+    assert np.allclose(onnxruntime.InferenceSession(path).run(["logits"], {"h": hidden})[0], expected, atol=1e-5)
+    import onnx
+
+    assert [each.version for each in onnx.load(path).opset_import if not each.domain] == [13]
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("kind", ["igamma", "while"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_a_converter_does_not_take_is_named_also_in_a_function(tmp_path: Path, kind: str, suffix: str) -> None:
+    editor = build_graph(kind)
+    (tmp_path / f"m{suffix}").write_bytes(b"old")
+    with pytest.raises(GraphEditError, match=r"\(Igamma\): .*nothing was written") as refusal:
+        editor.save(tmp_path / f"m{suffix}", "x:0", "y:0")
+    assert refusal.value.code == "conversion-refused"
+    assert refusal.value.ops == (("igamma",) if kind == "igamma" else ("loop",))
+    assert (tmp_path / f"m{suffix}").read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [tmp_path / f"m{suffix}"]
+
+
+def test_a_refusal_offers_the_edits_that_take_its_ops_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def call(self, *_: Any, **__: Any) -> Any:
+            raise ConversionRefused("no", (), ("RandomUniform",))
+
+    monkeypatch.setattr(converted_model, "CONVERTERS", Refusing())
+    with pytest.raises(GraphEditError) as refusal:
+        build_graph("dropout").save(tmp_path / "m.onnx", "x:0", "y:0")
+    assert [mend.code() for mend in refusal.value.mends] == ['editor.bypass(what="dropout/")']
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_table_is_refused_by_name_and_the_part_behind_it_converts(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="words")
+        number = tf.identity(table.lookup(v1.placeholder(tf.string, [None], name="x")), name="number")
+        tf.identity(tf.cast(number, tf.float32) * 2.0, name="y")
+        session = v1.Session(graph=graph)
+        session.run(v1.tables_initializer())
+    editor = tgw.edit(graph, session=session)
+    with pytest.raises(GraphEditError, match="has no place for") as refusal:
+        editor.save(tmp_path / "m.onnx", "x:0", "y:0")
+    assert refusal.value.ops
+    assert refusal.value.ops[0] in editor.index.ids
+    with pytest.warns(UserWarning, match="largest difference"):
+        editor.save(tmp_path / "m.onnx", "number:0", "y:0")
+    session.close()
+
+
+@pytest.mark.usefixtures("in_process")
+def test_another_result_of_the_runtime_is_refused(
+    editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(model: bytes, runs: Sequence[Any]) -> list[dict[str, np.ndarray]]:
+        return [{key: value * 1.01 for key, value in each.items()} for each in onnx_run(model, runs)]
+
+    onnx_run = onnx_model.run
+    monkeypatch.setattr(onnx_model, "run", wrong)
+    with pytest.raises(GraphEditError, match="gives something else than the graph does"):
+        editor.save(tmp_path / "m.onnx", *BOUNDARY)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("in_process")
+def test_one_of_several_signatures_is_chosen_and_the_others_are_reported(editor: GraphEditor, tmp_path: Path) -> None:
+    editor.add_signature("hidden", {"x": "x:0"}, {"h": "net/one/out:0"})
+    editor.add_signature("serving_default", {"x": "x:0"}, {"y": "net/logits:0"})
+    with pytest.warns(UserWarning, match="without 'hidden'|largest difference"):
+        path = editor.save(tmp_path / "m.onnx")
+    assert any("without 'hidden'" in notice for notice in editor.notices)
+    assert [each.name for each in onnxruntime.InferenceSession(path).get_outputs()] == ["y"]
+    with pytest.warns(UserWarning, match="largest"):
+        editor.save(path, signature="hidden")
+    assert [each.name for each in onnxruntime.InferenceSession(path).get_outputs()] == ["h"]
+    with pytest.raises(UnknownName, match="Did you mean 'hidden'"):
+        editor.save(path, signature="hiden")
+    with pytest.raises(GraphEditError, match="save one file of each"):
+        editor.save(path, signatures={"a": ("x:0", "net/logits:0"), "b": ("x:0", "net/one/out:0")})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("m.onnx", {"optimize": "float16"}), ("m.pb", {"opset": 13}), ("m.pbtxt", {"signature": "a"})],
+)
+def test_an_option_of_another_kind_of_file_is_refused(
+    editor: GraphEditor, tmp_path: Path, name: str, options: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidArgument, match="has no such option"):
+        editor.save(tmp_path / name, **options)
+
+
+def test_without_the_packages_one_sentence_says_what_to_install(
+    editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writable, "find_spec", lambda _: None)
+    with pytest.raises(
+        PackageMissing, match=r"tf2onnx and onnx and onnxruntime .* pip install 'tfgraphwidget\[onnx\]'"
+    ):
+        editor.save(tmp_path / "m.onnx", *BOUNDARY)
+
+
+# The process of its own
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[ConverterProcess]:
+    process = ConverterProcess()
+    yield process
+    process.close()
+
+
+def test_a_process_does_several_jobs_and_outlives_refusals(
+    process: ConverterProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    assert [process.call(child_jobs.double, n, seconds=60) for n in (1, 2)] == [2, 4]
+    first = process._process
+    with pytest.raises(ConversionRefused) as refusal:
+        process.call(child_jobs.refuse, seconds=60)
+    assert (refusal.value.why, refusal.value.ops, refusal.value.op_types) == ("no", ("a",), ("Foo",))
+    with pytest.raises(ConversionRefused, match="ValueError: first"):
+        process.call(child_jobs.fail, seconds=60)
+    assert process._process is first
+
+
+@pytest.mark.parametrize(
+    ("job", "seconds", "code"),
+    [(child_jobs.crash, 60, "converter-crashed"), (child_jobs.wait, 0.2, "converter-timeout")],
+)
+def test_a_crash_and_a_job_without_end_leave_this_process_alive(
+    process: ConverterProcess, monkeypatch: pytest.MonkeyPatch, job: Any, seconds: float, code: str
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    with pytest.raises(GraphEditError) as refusal:
+        process.call(job, seconds=seconds)
+    assert refusal.value.code == code
+    assert process.call(child_jobs.double, 3, seconds=60) == 6

@@ -1,0 +1,51 @@
+"""The list of what may stand in the way of a graph: findings and signatures, each with the edit of its button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tfgraphwidget as tgw
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.request_handler import RequestHandler
+
+pytestmark = pytest.mark.no_tensorflow
+
+MODELS = Path(__file__).parents[2] / "notebooks" / "models"
+
+
+@pytest.fixture
+def editor() -> tgw.GraphEditor:
+    return tgw.edit(MODELS / "dqn_online_train.meta")
+
+
+def test_a_finding_has_the_button_that_mends_it(editor: tgw.GraphEditor) -> None:
+    handler = RequestHandler(editor)
+    reply, _ = handler.handle(p.Lint())
+    assert isinstance(reply, p.LintReply)
+    finding = next(each for each in reply.findings if each.code == "training-ops")
+    assert set(finding.ops) <= set(editor.index.ids)
+    assert finding.fix is not None
+    handler.handle(p.Mend(line=finding.fix.line))
+    assert len(editor.history.done) == 1
+    after, _ = handler.handle(p.Lint())
+    assert isinstance(after, p.LintReply)
+    assert "training-ops" not in {each.code for each in after.findings}
+
+
+def test_likely_inputs_and_outputs_are_proposed_as_a_signature_and_listed_when_there_is_one(
+    editor: tgw.GraphEditor,
+) -> None:
+    handler = RequestHandler(editor)
+    reply, _ = handler.handle(p.Lint())
+    assert isinstance(reply, p.LintReply)
+    (likely,) = reply.signatures
+    assert likely.text.startswith("None; likely serving_default: ")
+    assert "Mean" in likely.ops
+    editor.add_signature("serving_default")
+    reply, _ = handler.handle(p.Lint("tflite"))
+    assert isinstance(reply, p.LintReply)
+    (there,) = reply.signatures
+    assert there.text == likely.text.removeprefix("None; likely ")
+    assert there.edit.line == 'editor.remove_signature(name="serving_default")'

@@ -1,0 +1,144 @@
+"""Follows the file that an editor has open: when it changes on disk, it is opened again and the edits are made again.
+
+`look` is called now and then, by a widget twice a second. A file is opened when two looks have seen the same stamp, so
+that one which is being written is left alone. Whatever cannot be followed leaves the editor as it is, and a notice says
+why: a file that is gone or damaged, and edits of which one no longer fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.editor.replay import enter, replay
+from tfgraphwidget.edits.serialization import records_of
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources import Source, locate_file
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.graph_view import GraphView
+    from tfgraphwidget.editor.state import EditorCore
+
+_SAME_MODEL = 0.2  # of the names of its ops: what has fewer is another model
+
+
+class FileWatch:
+    """Watches the file of an editor.
+
+    Attributes:
+        path: The file, or the folder of a SavedModel.
+    """
+
+    def __init__(self, core: EditorCore, path: Path, reopen: Callable[[], Source]) -> None:
+        self.path = path
+        self._core, self._reopen = core, reopen
+        self._seen = self._pending = stamp_of(path)
+        self._notice = ""
+        self._count_in_file = 0  # edits that the file itself holds
+
+    def accept(self, path: Path) -> None:
+        """Take what the editor itself has written there for what it shows.
+
+        Args:
+            path: The file or folder that was written.
+        """
+        if path.absolute() in (self.path.absolute(), self.path.absolute().parent):
+            self._seen = self._pending = stamp_of(self.path)
+            self._count_in_file = len(self._core.executor.history.done)
+
+    def look(self, *, at_once: bool = False) -> str:
+        """Follow the file if it has changed.
+
+        Args:
+            at_once: Whether not to wait until a second look sees the same file.
+
+        Returns:
+            A sentence on what was done, or could not be; "" if the file is as it was.
+        """
+        stamp = stamp_of(self.path)
+        if stamp == self._seen:
+            self._pending = stamp
+            return ""
+        if stamp != self._pending and not at_once:
+            self._pending = stamp
+            return ""
+        self._seen = self._pending = stamp
+        sentence = self._follow() if stamp else f"{self.path.name} is gone; the drawing shows what it was."
+        source = self._core.source
+        source.notices = (*(notice for notice in source.notices if notice != self._notice), sentence)
+        self._notice = sentence
+        self._core.listeners.notify()
+        return sentence
+
+    def _follow(self) -> str:
+        core, name = self._core, self.path.name
+        try:
+            source = self._reopen()
+        except GraphEditError as error:
+            return f"{name} has changed and cannot be read, so the drawing shows what it was: {error.why}"
+        records = core.executor.history.done[self._count_in_file :]
+        count = len(records)
+        before = set(core.target.first.names)
+        try:
+            core.reopen(source, records_of(records))
+        except GraphEditError as error:
+            return f"{name} has changed, and the edits do not fit it, so the drawing shows what it was: {error.why}"
+        self._count_in_file = 0
+        edits = f", and {count:,} edit{'s' * (count > 1)} {'was' if count == 1 else 'were'} made again" if count else ""
+        common = len(before.intersection(core.target.first.names))
+        what = "holds another model now" if common < _SAME_MODEL * len(before) else "has changed"
+        return f"{name} {what}; it was opened again{edits}."
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """What changes when a file, or the main file or values of a folder, are written; () for what is not there.
+
+    Args:
+        path: The file or folder.
+    """
+    try:
+        main = locate_file(path)
+        values = main.parent / "variables" / "variables.index"
+        files = [main, *([values] if values.is_file() else [])]
+        stats = [file.stat() for file in files]
+    except (GraphEditError, OSError):
+        return ()
+    return tuple(number for each in stats for number in (each.st_mtime_ns, each.st_size, each.st_ino))
+
+
+def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) -> None:
+    """Make edits in an editor of a newer file, and show there what the old one shows.
+
+    Args:
+        old: The parts of the editor.
+        new: The parts of an editor without edits.
+        records: The edits, as data.
+
+    Raises:
+        GraphEditError: An edit does not fit.
+    """
+    if records:
+        replay(new.executor, records)
+    if new.navigator.path[1:] != old.navigator.path[1:]:
+        new.navigator.leave(0)
+        with suppress(GraphEditError):  # the function is not there any more
+            enter(new.executor, old.navigator.path[1:])
+    _show_alike(old.navigator.outermost, new.navigator.outermost)
+    if new.navigator.path[1:] == old.navigator.path[1:] and old.view is not old.navigator.outermost:
+        _show_alike(old.view, new.view)
+
+
+def _show_alike(old: GraphView, new: GraphView) -> None:
+    """Open, hide and mark what is there in both."""
+    there = new.outline.ids
+    is_there = lambda name: name in there or name.rstrip("/") in there or name in new.index.ids  # noqa: E731
+    new.opened = frozenset(filter(is_there, old.opened))
+    new.hidden = frozenset(filter(is_there, old.hidden))
+    new.pinned = {name: place for name, place in old.pinned.items() if is_there(name)}
+    new.direction, new.aspect = old.direction, old.aspect
+    inputs, outputs = ([n for n in side if n.partition(":")[0] in new.index.ids] for side in old.boundary)
+    with suppress(GraphEditError):
+        if outputs:
+            new.mark(inputs, outputs)

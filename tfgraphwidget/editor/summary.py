@@ -1,0 +1,107 @@
+"""A summary of the current graph in at most 60 lines of text: for programs, and for who opens an unknown model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from tfgraphwidget.editor.apparent import needed_placeholders
+from tfgraphwidget.editor.linting import lint_editor
+from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import GraphIndex, pairs, shape_text
+from tfgraphwidget.naming import escape
+
+MOST_LINES = 60
+_MOST_SCOPES, _MOST_ENDS, _MOST_FINDINGS, _MOST_TYPES, _MOST_NOTICES = 14, 8, 12, 10, 4
+_LONGEST = 160  # characters of a line
+
+
+def summarize(core: EditorCore) -> str:
+    """The summary; see `AnalysisAPI.summary`.
+
+    Args:
+        core: The parts of the editor.
+    """
+    lines = [*_head(core), *_ends(core), *_scopes(core), *_oddities(core)]
+    return "\n".join(escape(line)[:_LONGEST] for line in lines[:MOST_LINES])
+
+
+def _head(core: EditorCore) -> Iterator[str]:
+    index = core.index
+    yield " > ".join(core.navigator.path)
+    types = Counter(index.types).most_common()
+    counts = ", ".join(f"{kind} {count:,}" for kind, count in types[:_MOST_TYPES])
+    yield f"ops: {len(index):,} of {len(types):,} types: {counts}{', …' if len(types) > _MOST_TYPES else ''}"
+    if index.functions:
+        yield f"functions: {len(index.functions):,} in the library"
+    yield f"edits: {len(core.executor.history.done):,}"
+    yield from _limited([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES)
+
+
+def _ends(core: EditorCore) -> Iterator[str]:
+    index = core.index
+    for signature in core.executor.signatures if len(core.navigator.path) == 1 else ():
+        inputs, outputs = (", ".join(f"{key}={name}" for key, name in s) for s in (signature.inputs, signature.outputs))
+        yield f"signature {signature.name}: {inputs or 'nothing'} → {outputs}"
+    try:
+        outputs_of = core.arguments.outputs(None)
+    except GraphEditError:
+        outputs_of = ()
+    yield from _limited(
+        [f"input: {_tensor_text(index, name)}" for name in needed_placeholders(index, outputs_of)], _MOST_ENDS
+    )
+    yield from _limited([f"output: {_tensor_text(index, name)}" for name in outputs_of], _MOST_ENDS)
+
+
+def _tensor_text(index: GraphIndex, name: str) -> str:
+    op, port = pairs(index, [name])[0]
+    dtypes = index.dtypes(op)
+    port = max(port, 0)
+    if port >= len(dtypes):
+        return f"{name} ({index.types[op]})"
+    return f"{index.names[op]}:{port} {dtypes[port]} {shape_text(index.shape(op, port))}"
+
+
+def _scopes(core: EditorCore) -> Iterator[str]:
+    """What the outermost scopes hold and cost, the largest first."""
+    table = core.coloring.cost_table(1)
+    columns: dict[str, Sequence[float]] = {
+        by: np.nan_to_num(np.asarray(list(table[by]), float)).tolist() for by in ("parameters", "flops")
+    }
+    sums: dict[str, list[float]] = {}
+    for op, name in enumerate(core.index.names):
+        scope, sign, _ = name.partition("/")
+        of_scope = sums.setdefault(f"{scope}/" if sign else "(ops at the root)", [0.0, 0.0, 0.0])
+        for column, value in enumerate((1.0, columns["parameters"][op], columns["flops"][op])):
+            of_scope[column] += value
+    total = [sum(column) for column in zip(*sums.values(), strict=True)] or [0.0, 0.0, 0.0]
+    yield f"cost: {total[1]:,.0f} parameters, {total[2]:,.0f} FLOPs for a batch of 1"
+    rows = sorted(sums.items(), key=lambda row: (-row[1][2], -row[1][1], -row[1][0]))
+    texts = [f"scope {name}: {n:,.0f} ops, {p:,.0f} parameters, {f:,.0f} FLOPs" for name, (n, p, f) in rows]
+    yield from _limited(texts, _MOST_SCOPES)
+
+
+def _oddities(core: EditorCore) -> Iterator[str]:
+    try:
+        report = lint_editor(core, "", (), ("duplicate-weights",))
+    except GraphEditError as error:
+        yield f"lint: {error.why}"
+        return
+    yield f"lint: {len(report)} finding{'s' * (len(report) != 1)}"
+    texts = [
+        f"{finding.severity} {finding.code}: {finding.sentence}"
+        + (f" fix: {finding.fix.code()}" if finding.fix is not None else "")
+        for finding in report
+    ]
+    yield from _limited(texts, _MOST_FINDINGS)
+
+
+def _limited(lines: Iterable[str], most: int) -> Iterator[str]:
+    """At most so many lines, the last of which says how many more there are."""
+    texts = list(lines)
+    yield from texts[:most]
+    if len(texts) > most:
+        yield f"… and {len(texts) - most:,} more"

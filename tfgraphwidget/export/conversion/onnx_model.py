@@ -1,0 +1,118 @@
+"""ONNX: a frozen graph converted by tf2onnx, and its run by onnxruntime. Runs in the process of converters."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.export.conversion.converter_process import ConversionRefused
+from tfgraphwidget.graph import FUNCTION_CALLS, V1_CONTROL_FLOW, Signature
+from tfgraphwidget.tensorflow_modules import v1
+
+Arrays = Mapping[str, np.ndarray]
+
+_UNSUPPORTED = re.compile(r"Tensorflow op \[(?P<name>.*): (?P<type>\w+)\] is not supported")
+_AROUND = V1_CONTROL_FLOW | FUNCTION_CALLS
+_FAILED = re.compile(r"Failed to convert node '(?P<name>[^']+)'")
+
+
+def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[str, Any]) -> bytes:
+    """Convert a frozen graph.
+
+    Args:
+        graph_def: The GraphDef, serialized.
+        signatures: Its only signature; the keys are the names of inputs and outputs of the model.
+        options: "opset": the version of ONNX's ops, None for that which tf2onnx takes.
+
+    Returns:
+        The ModelProto, serialized.
+
+    Raises:
+        ConversionRefused: The converter does not take the graph.
+    """
+    (signature,) = signatures
+    log = _Log()
+    for name in ("tf2onnx", "tf2onnx.tfonnx"):
+        logging.getLogger(name).addHandler(log)
+    try:
+        model = _convert(v1.GraphDef.FromString(graph_def), signature, options.get("opset"))
+    except Exception as error:  # what tf2onnx raises: KeyError, ValueError, AssertionError
+        refusal = _refusal(log.lines)
+        if refusal is not None:
+            raise refusal from error
+        text = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        names = {node.name for node in v1.GraphDef.FromString(graph_def).node}
+        ops = tuple(name for name in re.findall(r"[\w./>-]+", " ".join([*log.lines, text])) if name in names)
+        raise ConversionRefused(text[:400].rstrip(". "), tuple(dict.fromkeys(ops))) from error
+    finally:
+        for name in ("tf2onnx", "tf2onnx.tfonnx"):
+            logging.getLogger(name).removeHandler(log)
+    refusal = _refusal(log.lines)
+    if refusal is not None:
+        raise refusal
+    result: bytes = model.SerializeToString()
+    return result
+
+
+def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
+    converter = import_module("tf2onnx.convert")
+    ends = dict(signature.inputs), dict(signature.outputs)
+    names = {tensor: key for side in ends for key, tensor in side.items()}
+    model, _ = converter.from_graph_def(
+        graph,
+        input_names=list(ends[0].values()),
+        output_names=list(ends[1].values()),
+        opset=opset,
+        tensors_to_rename=names,
+    )
+    return model
+
+
+class _Log(logging.Handler):
+    """The messages of tf2onnx, which names what it cannot convert in its log alone."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the message."""
+        self.lines.append(record.getMessage())
+
+
+def _refusal(lines: Sequence[str]) -> ConversionRefused | None:
+    """The refusal that tf2onnx has written into its log."""
+    matches = [match for line in lines if (match := _UNSUPPORTED.search(line))]
+    of_ops = [match for match in matches if match["type"] not in _AROUND]
+    matches = of_ops or matches  # what is around an op that is not converted is not either
+    if matches:
+        ops, types = (tuple(dict.fromkeys(match[group] for match in matches)) for group in ("name", "type"))
+        return ConversionRefused("tf2onnx has no conversion", ops, types)
+    failed = dict.fromkeys(match["name"] for line in lines if (match := _FAILED.search(line)))
+    return ConversionRefused("tf2onnx fails", tuple(failed)) if failed else None
+
+
+def run(model: bytes, runs: Sequence[tuple[Signature, Arrays]]) -> list[dict[str, np.ndarray]]:
+    """Run a model.
+
+    Args:
+        model: The ModelProto, serialized.
+        runs: Signatures, each with its feeds by key.
+
+    Returns:
+        The outputs of each by key.
+    """
+    runtime = import_module("onnxruntime")
+    session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    taken = {each.name for each in session.get_inputs()}
+    results = []
+    for signature, feeds in runs:
+        keys = [key for key, _ in signature.outputs]
+        values = session.run(keys, {key: np.asarray(value) for key, value in feeds.items() if key in taken})
+        results.append(dict(zip(keys, map(np.asarray, values), strict=True)))
+    return results

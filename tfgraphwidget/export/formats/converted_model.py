@@ -1,0 +1,217 @@
+"""Models of other runtimes: the frozen graph, converted and run in a process of its own, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError, PackageMissing, TensorFlowMissing, UnknownName
+from tfgraphwidget.export.conversion.converter_process import CONVERTERS, ConversionRefused
+from tfgraphwidget.export.formats.frozen_graph import FrozenGraph, freeze_graph
+from tfgraphwidget.export.formats.function_module import function_as_graph
+from tfgraphwidget.export.formats.saved_model import with_apparent_signature
+from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.signatures import DEFAULT
+from tfgraphwidget.export.verification.reference import GraphReference
+from tfgraphwidget.export.verification.round_trip import Run, check
+from tfgraphwidget.graph import GraphIndex, Signature, needed_ops, reachable_functions
+from tfgraphwidget.naming import did_you_mean, names_text, scope_around
+from tfgraphwidget.progress import tell
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import NodeDef, TensorCompatible
+from tfgraphwidget.writable import CONVERSIONS, Conversion, missing_packages
+
+_TOLERANCE = {None: 1e-4, "float16": 2e-2, "dynamic": 1e-1}
+"""How much outputs may differ, relative to the largest number of an output, by the option `optimize`."""
+_MOST_NAMES = 5
+
+
+def write_converted(path: Path, request: ExportRequest) -> None:
+    """Write a graph in the format of another runtime, and verify it.
+
+    Args:
+        path: The file to write; its suffix says in which format.
+        request: What to write, and of which graph.
+    """
+    suffix = path.suffix.lower()
+    conversion = CONVERSIONS[suffix]
+    _check_packages(suffix, conversion)
+    with function_as_graph(request) if request.read_only else nullcontext(request) as alone:
+        path.write_bytes(_checked_model(alone, conversion, suffix, request.index))
+
+
+def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, shown: GraphIndex) -> bytes:
+    """The converted graph of a request; `shown` is the graph that the user sees, to whose ops a refusal points."""
+    request = _with_one_signature(request, conversion, f"A '{suffix}' file")
+    frozen = freeze_graph(request, f"The graph of the {conversion.label} model")
+    if frozen.remaining_state:
+        name, kind = frozen.remaining_state[0]
+        raise GraphEditError(
+            f"{conversion.label} has no place for {kind} {name!r}; choose a boundary behind or before it: "
+            "save(path, inputs, outputs).",
+            [name for name, _ in frozen.remaining_state],
+            code="conversion-refused",
+        )
+    tell(f"Converting to {conversion.label}")
+    model = _convert(frozen, conversion, shown)
+    if request.verify and not frozen.why_not_run:
+        tolerance = _TOLERANCE[_option_text(request.options.get("optimize"))]
+        loader = (f"the {conversion.label} runtime", lambda: _load(model, frozen, conversion, request.seconds))
+        reference = GraphReference(frozen.request, frozen.state)
+        difference = check(reference, f"The {conversion.label} model", [loader], tolerance=tolerance)
+        if difference is not None:
+            request.add_notice(f"The largest difference from the graph is {difference:.3g}.")
+    return model
+
+
+def _with_one_signature(request: ExportRequest, conversion: Conversion, kind: str) -> ExportRequest:
+    """The request with the signature that is to be written, or with all that the user gave."""
+    signatures = request.signatures
+    by_name = {signature.name: signature for signature in signatures}
+    if request.signature:
+        if request.signature not in by_name:
+            raise UnknownName(
+                f"save(signature={request.signature!r}): there is no such signature; the graph has "
+                f"{names_text(list(by_name)) or 'none'}.{did_you_mean(request.signature, by_name)}"
+            )
+        return request.with_signatures((by_name[request.signature],))
+    if not signatures:
+        return with_apparent_signature(request, kind)
+    if request.signature is None and (conversion.label != "ONNX" or len(signatures) == 1):
+        return request
+    if request.signature is None:
+        raise GraphEditError(
+            f"An ONNX model has one signature, and these are {names_text(list(by_name))}; save one file of each."
+        )
+    chosen = by_name.get(DEFAULT, signatures[0])
+    others = [name for name in by_name if name != chosen.name]
+    if others:
+        request.add_notice(
+            f"{kind} has signature {chosen.name!r} alone, without {names_text(others)}; signature= chooses another."
+        )
+    return request.with_signatures((chosen,))
+
+
+def _option_text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _check_packages(suffix: str, conversion: Conversion) -> None:
+    if not tf_protos.is_tensorflow_installed():
+        raise TensorFlowMissing(
+            f"Writing a '{suffix}' file needs TensorFlow, which is not installed: run pip install "
+            f"'tfgraphwidget[{','.join(filter(None, ('tensorflow', conversion.extra)))}]'."
+        )
+    missing = missing_packages(suffix)
+    if missing:
+        raise PackageMissing(f"save(path): a '{suffix}' file cannot be written, since {missing}.")
+
+
+def _function(conversion: Conversion, name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(import_module(f"tfgraphwidget.export.conversion.{conversion.module}"), name)
+    return function
+
+
+def _convert(frozen: FrozenGraph, conversion: Conversion, shown: GraphIndex) -> bytes:
+    request = frozen.request
+    arguments = frozen.graph_def.SerializeToString(), frozen.part.signatures, dict(request.options)
+    try:
+        model: bytes = CONVERTERS.call(_function(conversion, "convert"), *arguments, seconds=request.seconds)
+    except ConversionRefused as refusal:
+        raise _describe(refusal, conversion, request, shown) from refusal
+    except GraphEditError as error:
+        raise GraphEditError(
+            f"The graph cannot be converted to {conversion.label}: {error.why}; nothing was written.", code=error.code
+        ) from error
+    return model
+
+
+def _describe(
+    refusal: ConversionRefused, conversion: Conversion, request: ExportRequest, shown: GraphIndex
+) -> GraphEditError:
+    """The refusal of a converter as a sentence on the ops of the graph."""
+    signatures = request.signatures if shown is request.index else ()
+    ops = find_ops(shown, signatures, refusal.ops, refusal.op_types)
+    types = f" ({', '.join(refusal.op_types[:_MOST_NAMES])})" if refusal.op_types else ""
+    more = f" (and {len(ops) - _MOST_NAMES:,} more)" if len(ops) > _MOST_NAMES else ""
+    names = names_text(ops[:_MOST_NAMES]) + more
+    what = f"{'op' if len(ops) == 1 else 'ops'} {names}{types}: " if ops else f"ops{types}: " if types else ""
+    helps = refusal.helps or (
+        "choose a boundary without them, save(path, inputs, outputs), or put other ops in their place: editor.replace"
+        if what
+        else f"editor.lint(target={conversion.label.lower()!r}) lists ops that it does not take"
+    )
+    return GraphEditError(
+        f"The graph cannot be converted to {conversion.label}: {what}{refusal.why}; nothing was written; {helps}.",
+        ops,
+        code="conversion-refused",
+    )
+
+
+def find_ops(
+    index: GraphIndex, signatures: Iterable[Signature], names: Sequence[str], op_types: Sequence[str]
+) -> tuple[str, ...]:
+    """The ops of a graph that a converter means by names, also of ops in functions, or else by types.
+
+    Args:
+        index: The graph.
+        signatures: The signatures that it was converted for; () for the whole graph.
+        names: Names in the graph that the converter has made of it: "while/body/_1/Lgamma".
+        op_types: Types of ops.
+
+    Returns:
+        Their names, in graph order: for what is in a function, the op that calls it.
+    """
+    found_ops = {op for name in names if (op := _op_around(index, name)) is not None}
+    if not found_ops and op_types:
+        need = np.full(len(index), not signatures)
+        for signature in signatures:
+            inputs, outputs = ([tensor for _, tensor in side] for side in (signature.inputs, signature.outputs))
+            need |= needed_ops(index, inputs, outputs)
+        found_ops = {op for op in np.flatnonzero(need).tolist() if _has_type(index, op, set(op_types))}
+    return tuple(index.names[op] for op in sorted(found_ops))
+
+
+def _op_around(index: GraphIndex, name: str) -> int | None:
+    """The op of that name, or that whose function it is in."""
+    while name:
+        if name in index.ids:
+            return index.ids[name]
+        name = scope_around(name)
+    return None
+
+
+def _has_type(index: GraphIndex, op: int, op_types: set[str]) -> bool:
+    """Whether an op, or an op in a function that it calls, has one of some types."""
+    if index.types[op] in op_types:
+        return True
+    return any(node.op in op_types for node in _nodes_inside(index, op))
+
+
+def _nodes_inside(index: GraphIndex, op: int) -> Iterator[NodeDef]:
+    """The NodeDefs of the functions that an op calls, at any depth."""
+    for name in reachable_functions(index.functions, index.extras, [index.nodes[op]]):
+        yield from index.extras.function(name).node_def
+
+
+@contextmanager
+def _load(model: bytes, frozen: FrozenGraph, conversion: Conversion, seconds: float) -> Iterator[Run]:
+    """Runs a model by the keys of the signatures, in the process of converters."""
+    signatures = {signature.name: signature for signature in frozen.part.signatures}
+
+    def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
+        arrays = {key: np.asarray(value) for key, value in feeds.items()}
+        runs = [(signatures[signature.name], arrays)]
+        try:
+            (outputs,) = CONVERTERS.call(_function(conversion, "run"), model, runs, seconds=seconds)
+        except GraphEditError as error:  # the process has ended; `check` writes the sentence
+            raise RuntimeError(error.why) from error
+        result: dict[str, np.ndarray] = outputs
+        return result
+
+    yield run
