@@ -31,6 +31,7 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import ARCHIVE_HEADER, Container, OpenOptions
 from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.files.summary import summarize_graph
+from tfgraphwidget.sources.files.tensor_bundle import StoredTensor
 from tfgraphwidget.sources.functions.stored_function import open_function_message
 from tfgraphwidget.sources.source import SavedEditor, Source
 
@@ -140,6 +141,7 @@ def _open(root: Path, header: Any, where: str, options: OpenOptions, folder: obj
         checkpoint=options.checkpoint if options.checkpoint is not None else checkpoint,
         tags=options.tags if options.tags is not None else header.get("tags"),
     )
+    is_other = options.checkpoint is not None
     stored = None if checkpoint is None else Checkpoint(checkpoint)
     open_graph: Callable[[str], Source]
     if header["kind"] == "function":
@@ -162,9 +164,11 @@ def _open(root: Path, header: Any, where: str, options: OpenOptions, folder: obj
         path=tuple(header["path"]),
         boundary=(tuple(header["inputs"]), tuple(header["outputs"])),
         selected=tuple(header["selected"]),
-        values=_readers(stored, header["variables"]),
-        tables={op: partial(_pair, stored, pair) for op, pair in header["tables"].items()},
-        iterators=_readers(stored, header["iterators"]),
+        values={} if is_other else {op: _stored(stored, key) for op, key in header["variables"].items()},
+        tables={
+            op: (_stored(stored, keys), _stored(stored, values)) for op, (keys, values) in header["tables"].items()
+        },
+        iterators={op: _stored(stored, key) for op, key in header["iterators"].items()},
         current=partial(_open_current, open_graph, source.title)
         if (root / ArchiveEntry.OPENED.value).is_file()
         else None,
@@ -204,15 +208,11 @@ def _open_function(root: Path, header: Any, stored: Checkpoint | None, file: str
     return open_function_message(_meta_graph(root / file), header["function"], stored)
 
 
-def _readers(stored: Checkpoint | None, keys: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
-    return {op: partial(_value, stored, key) for op, key in keys.items()}
+def _stored(stored: Checkpoint | None, key: str) -> StoredTensor:
+    return StoredTensor(key, partial(_value, stored, key))
 
 
 def _value(stored: Checkpoint | None, key: str) -> Any:
     if stored is None or key not in stored.shapes:
         raise GraphEditError(f"The values of this editor lack {key!r}; write it again with editor.to_bytes().")
     return stored.value(key)
-
-
-def _pair(stored: Checkpoint | None, pair: tuple[str, str]) -> tuple[Any, Any]:
-    return _value(stored, pair[0]), _value(stored, pair[1])
