@@ -18,6 +18,9 @@ STEPS = """
 import sys
 import tfgraphwidget as tgw
 editor = tgw.edit(sys.argv[1])
+editor.scene()
+slow = {"IPython", "matplotlib", "networkx", "numpy.ma", "pandas", "scipy", "statistics"} & sys.modules.keys()
+assert not slow, f"the first drawing imports {slow}"
 relu = "net/two/out"
 for step in (
     "editor.scene()", "editor.find('type:MatMul')", "editor.inspect(relu)", "editor.upstream(relu)",

@@ -393,6 +393,15 @@ def with_entry(name: str) -> Callable[[bytes], bytes]:
     return changed
 
 
+def damaged_model(data: bytes) -> bytes:
+    """The same as of a SavedModel whose file is cut off."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as written:
+        written.writestr("tfgraphwidget.json", json.dumps({**json.loads(header(data)), "kind": "model"}))
+        written.writestr("model/saved_model.pb", b"\x0a\xff")
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
@@ -405,6 +414,7 @@ def with_entry(name: str) -> Callable[[bytes], bytes]:
         (other_header(lambda content: content.pop("kind")), "This data is damaged ('kind')"),
         (other_header(lambda content: content.update(version="new")), "This data is damaged ("),
         (other_header(dict.clear), "This data is damaged ('version')"),
+        (damaged_model, "This data is damaged (saved_model.pb is no SavedModel)"),
         (with_entry("../../out"), "This data is damaged (entry '../../out' is none of an editor)"),
         (with_entry("/out"), "This data is damaged (entry '/out' is none of an editor)"),
     ],

@@ -63,7 +63,7 @@ _KEPT = 64
 """So many of the last states of a graph are kept, and of those before, one in so many."""
 
 
-def _sliced(read: Callable[[], object], variable: VariableDef) -> object:
+def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
     return variable_slice(read(), variable)
 
 
@@ -83,9 +83,9 @@ def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[
         old_names, new = {now: old for old, now in patch.renamed}, {node.name for node in patch.add.nodes}
         current = {name: old_names.get(now, now) for name, now in current.items() if now in old_names or now not in new}
     for patch in after[common:]:
-        new_names, gone = dict(patch.renamed), {node.name for node in patch.remove.nodes}
+        new_names, removed_ops = dict(patch.renamed), {node.name for node in patch.remove.nodes}
         current = {
-            name: new_names.get(now, now) for name, now in current.items() if now in new_names or now not in gone
+            name: new_names.get(now, now) for name, now in current.items() if now in new_names or now not in removed_ops
         }
     return {now: name for name, now in current.items()}
 
@@ -696,7 +696,7 @@ class LiveTarget:
             origin = origins.get(variable.handle, variable.handle)
             tensor = None if saved is None else saved.values.get(saved_names.get(variable.handle, ""))
             if tensor is not None:
-                readers[variable.handle] = partial(_sliced, tensor.read, variable)
+                readers[variable.handle] = partial(_slice_of, tensor.read, variable)
             elif not isinstance(origin, str):
                 readers[variable.handle] = origin
             elif stored is not None and stored.key(origin) is not None:
