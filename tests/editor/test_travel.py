@@ -146,6 +146,64 @@ def test_the_values_of_a_clone_are_those_of_the_session_not_those_of_an_initiali
     assert other.lines == editor.lines
 
 
+def test_tables_and_iterators_go_on_from_where_nobody_has_run_them() -> None:
+    editor = stateful()
+    other = tgw.edit(tgw.edit(tgw.edit(editor.to_bytes()).to_bytes()).to_bytes())
+    for fetch in FETCHES:
+        feeds = {"x:0": np.ones([1, 4])} if fetch == "out:0" else {}
+        assert np.array_equal(counted(other.session, feeds, fetch), counted(editor.session, feeds, fetch)), fetch
+
+
+def test_values_of_copies_and_of_renamed_variables_go_on_from_where_nobody_has_run_them(tmp_path: Path) -> None:
+    feeds, fetches = {"x:0": np.ones([1, 4])}, ["net/logits:0", "c/net/logits:0"]
+    editor = tgw.example()
+    editor.clone("x:0", "net/logits:0", into="c")
+    editor.rename("net/hidden/w", "net/hidden/kernel")
+    for variable in editor.graph.get_collection("variables"):
+        start = variable.initializer.inputs[1]
+        editor.session.run(variable.initializer, {start: np.full(start.shape, 2 + variable.name.startswith("c/"))})
+    expected = editor.session.run(fetches, feeds)
+    assert expected[0].tolist() != expected[1].tolist()
+
+    there = tgw.edit(editor.to_bytes())
+    assert np.unique(there.inspect("c/net/hidden/w").array()) == 3
+    assert np.unique(there.inspect("net/hidden/kernel").array()) == 2
+    there.undo()
+    there.redo()
+    there.rename("c/net/hidden/w", "c/net/hidden/kernel")
+    saved = there.save(tmp_path / "net.meta")
+    for other in (tgw.edit(there.to_bytes()), tgw.edit(saved, checkpoint=tmp_path / "net"), there):
+        assert np.array_equal(other.session.run(fetches, feeds), expected)
+    assert there.lines[:2] == editor.lines
+
+
+def test_slices_of_a_partitioned_variable_go_on_as_copies_too(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        slices = v1.get_variable("p", [4, 2], partitioner=v1.fixed_size_partitioner(2))
+        tf.matmul(x, slices, name="out")
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, str(tmp_path / "m"))
+        expected = session.run("out:0", {x: np.ones([1, 4])})
+    editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+    editor.clone("x:0", "out:0", into="c")
+    other = tgw.edit(tgw.edit(editor.to_bytes()).to_bytes())
+    assert graph is not other.graph
+    for fetch in ("out:0", "c/out:0"):
+        assert np.array_equal(counted(other.session, {"x:0": np.ones([1, 4])}, fetch), expected)
+
+
+def test_a_checkpoint_that_the_user_names_goes_before_the_values_of_the_archive(sources: Sources) -> None:
+    editor = sources.kinds()["`.meta`, checkpoint"]()
+    before = counted(editor.session)
+    for variable in editor.graph.get_collection("variables"):
+        start = variable.initializer.inputs[1]
+        editor.session.run(variable.initializer, {start: np.zeros(start.shape)})
+    assert not counted(tgw.edit(editor.to_bytes()).session).any()
+    other = tgw.edit(editor.to_bytes(), checkpoint=str(sources.folder / "m.ckpt"))
+    assert np.array_equal(counted(other.session), before)
+
+
 def test_a_graph_without_a_session_goes_without_values_and_runs_once_they_are_initialized(sources: Sources) -> None:
     graph = sources.kinds()["graph and session"]().graph
     other = pickle.loads(pickle.dumps(tgw.edit(graph)))
@@ -335,6 +393,15 @@ def with_entry(name: str) -> Callable[[bytes], bytes]:
     return changed
 
 
+def damaged_model(data: bytes) -> bytes:
+    """The same as of a SavedModel whose file is cut off."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as written:
+        written.writestr("tfgraphwidget.json", json.dumps({**json.loads(header(data)), "kind": "model"}))
+        written.writestr("model/saved_model.pb", b"\x0a\xff")
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
@@ -347,6 +414,7 @@ def with_entry(name: str) -> Callable[[bytes], bytes]:
         (other_header(lambda content: content.pop("kind")), "This data is damaged ('kind')"),
         (other_header(lambda content: content.update(version="new")), "This data is damaged ("),
         (other_header(dict.clear), "This data is damaged ('version')"),
+        (damaged_model, "This data is damaged (saved_model.pb is no SavedModel)"),
         (with_entry("../../out"), "This data is damaged (entry '../../out' is none of an editor)"),
         (with_entry("/out"), "This data is damaged (entry '/out' is none of an editor)"),
     ],

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfgraphwidget.graph.adjacency import (
+    distinct,
     first_to_reach,
+    is_among,
     reach,
     rows_of,
     shortest_path,
@@ -91,3 +93,10 @@ def test_the_opposite_direction_lists_each_edge_once_and_says_where_it_was(edges
     assert sorted(found) == sorted(edges)
     assert found == sorted(found, key=lambda edge: edge[::-1])
     assert [values[place] for place in places] == [b for _, b in found]
+
+
+@given(st.lists(NODES), st.lists(NODES))
+def test_distinct_numbers_and_those_among_others_are_those_that_numpy_finds(some: list[int], others: list[int]) -> None:
+    values, known = np.array(some, dtype=np.int64), np.array(others, dtype=np.int64)
+    assert distinct(values).tolist() == np.unique(values).tolist()
+    assert is_among(values, known).tolist() == np.isin(values, known).tolist()

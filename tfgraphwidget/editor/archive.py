@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,7 @@ from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.graph import PYTHON_CALLS, GraphIndex, VariableDef, definitions, handles, ops, reachable_functions
 from tfgraphwidget.naming import as_input, split_input
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.session import SessionContents, read_contents
+from tfgraphwidget.runtime.session import read_contents
 from tfgraphwidget.sources import (
     ArchiveEntry,
     NotStorable,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.sources import Source
 
 Reader = Callable[[], object]
+_OWN = "_tfgraphwidget/"  # begins the names of values that no graph restores
 
 
 @dataclass
@@ -66,6 +67,10 @@ class _Contents:
         """Add a tensor, or replace the one of the same name."""
         self.tensors[name] = StoredTensor(name, read)
         return name
+
+    def add_own(self, kind: str, read: Reader) -> str:
+        """Add a tensor under a name of its own, which no variable has."""
+        return self.add(f"{_OWN}{kind}_{len(self.tensors)}", read)
 
 
 # Writing
@@ -159,7 +164,8 @@ def _graph(core: EditorCore, root: Path) -> dict[str, object]:
     if folder is not None:
         if edits is None:
             raise GraphEditError(f"to_bytes: {notices[0].partition(': ')[2]}")
-        if source.session is None and source.stored is not None and not source.stored.other_values():
+        is_as_saved = source.saved_editor is None and source.session is None
+        if is_as_saved and source.stored is not None and not source.stored.other_values():
             contents = _Contents()  # those in the folder
     else:
         _write_graph(core, root / ArchiveEntry.GRAPH.value, target.index, core.executor.signatures)
@@ -184,72 +190,95 @@ def _write_graph(core: EditorCore, file: Path, index: GraphIndex, signatures: tu
 def _values(core: EditorCore) -> _Contents:
     """All values of a graph: of its session, or of its file; none without either."""
     source, index, contents = core.source, core.target.index, _Contents()
-    variables = definitions(index, handles(index))
-    keys = checkpoint_keys(index.nodes, variables.values())
     if source.stored is not None:
         for name, read in source.stored.all_values().items():
-            contents.add(name, read)
-        for handle, original in saving.stored_names(core).items():
-            contents.variables[handle] = source.stored.key(original) or original
+            if not name.startswith(_OWN):
+                contents.add(name, read)
     if source.graph is None:
-        for handle, read in saving.stored_values(core).items():
-            if handle not in contents.variables:  # of a copy
-                contents.variables[handle] = contents.add(handle, read)
-    if source.session is not None and source.graph is not None:
+        _add_variables(core, contents, saving.stored_values(core))
+        _add_saved(core, contents)
+    elif source.session is not None:
         in_session = read_contents(source.session, source.graph, index.ids)
-        _add_variables(contents, source, in_session, variables.values(), keys)
-        _add_tables(contents, in_session)
+        values = in_session.variables
+        _add_variables(core, contents, {handle: partial(values.__getitem__, handle) for handle in values})
+        for op, pair in in_session.tables.items():
+            keys, content = (contents.add_own("table", partial(_same, array)) for array in pair)
+            contents.tables[op] = keys, content
+        for op, position in in_session.iterators.items():
+            contents.iterators[op] = contents.add_own("iterator", partial(_same, position))
     return contents
 
 
-def _add_variables(
-    contents: _Contents,
-    source: Source,
-    in_session: SessionContents,
-    variables: Iterable[VariableDef],
-    keys: Mapping[str, str],
-) -> None:
-    """Add the values of variables in a session; `keys` are their names in a checkpoint of the graph's Saver."""
+def _add_variables(core: EditorCore, contents: _Contents, readers: Mapping[str, Reader]) -> None:
+    """Add the values that `readers` read of variables, by their handle ops.
+
+    Each goes under the name by which the graph as it was opened restores it, and by which the graph as it is now does.
+    """
+    opened, index, originals = core.target.first, core.target.index, saving.original_names(core)
+    variables = [v for v in definitions(index, handles(index)).values() if v.handle in readers]
+    opened_keys = _restoring_keys(core, opened)
+    present_keys = checkpoint_keys(index.nodes, variables)
     slices: dict[str, list[VariableDef]] = {}
-    for variable in variables:
+    owners: dict[str, str] = {}  # names of values -> the variables that have them, those that were opened first
+
+    def owner(variable: VariableDef, key: str) -> str:
+        return variable.handle if variable.slice_info is None else f"slices of {key}"
+
+    def original_keys(variable: VariableDef) -> tuple[str, ...]:
+        return opened_keys.get(originals.get(variable.handle, variable.handle), ())
+
+    for variable in sorted(variables, key=lambda variable: not original_keys(variable)):
         handle = variable.handle
-        if handle not in in_session.variables:
-            contents.variables.pop(handle, None)
-        elif variable.slice_info is not None:
-            slices.setdefault(keys[handle], []).append(variable)
-            contents.variables[handle] = keys[handle]
-        else:
-            stored_keys = () if source.stored is None else source.stored.keys(handle)
-            for key in stored_keys or (keys[handle],):
-                contents.variables[handle] = contents.add(key, partial(in_session.variables.__getitem__, handle))
+        keys = (*original_keys(variable), present_keys[handle])
+        keys = tuple(
+            key for key in keys if owners.setdefault(key, owner(variable, keys[0])) == owner(variable, keys[0])
+        )
+        keys = keys or (f"{_OWN}variable/{handle}",)  # another variable had its name
+        contents.variables[handle] = keys[0]
+        for key in dict.fromkeys(keys):
+            if variable.slice_info is None:
+                contents.add(key, readers[handle])
+            else:
+                slices.setdefault(key, []).append(variable)
     for key, parts in slices.items():
-        contents.add(key, partial(_whole, parts, in_session))
+        contents.add(key, partial(_whole, parts, readers))
 
 
-def _add_tables(contents: _Contents, in_session: SessionContents) -> None:
-    """Add the contents of tables, and the positions of iterators."""
-    for number, (op, pair) in enumerate(in_session.tables.items()):
-        names = f"_tfgraphwidget/table_{number}/keys", f"_tfgraphwidget/table_{number}/values"
-        contents.tables[op] = names
-        for name, array in zip(names, pair, strict=True):
-            contents.add(name, partial(_same, array))
-    for number, (op, position) in enumerate(in_session.iterators.items()):
-        contents.iterators[op] = contents.add(f"_tfgraphwidget/iterator_{number}", partial(_same, position))
+def _restoring_keys(core: EditorCore, index: GraphIndex) -> dict[str, tuple[str, ...]]:
+    """The names of the values that the graph restores which was opened, by its variables' handle ops."""
+    variables, stored = definitions(index, handles(index)).values(), core.source.stored
+    if stored is not None and stored.all_values():
+        return {variable.handle: stored.keys(variable.handle) for variable in variables}
+    return {handle: (key,) for handle, key in checkpoint_keys(index.nodes, variables).items()}
+
+
+def _add_saved(core: EditorCore, contents: _Contents) -> None:
+    """Add the tables and iterators of an archive whose graph was not imported since, as they are there."""
+    saved = core.source.saved_editor
+    if saved is None:
+        return
+    for op, name in core.target.saved_names().items():
+        if name in saved.tables:
+            keys, content = (contents.add_own("table", tensor.read) for tensor in saved.tables[name])
+            contents.tables[op] = keys, content
+        elif name in saved.iterators:
+            contents.iterators[op] = contents.add_own("iterator", saved.iterators[name].read)
 
 
 def _same(value: object) -> object:
     return value
 
 
-def _whole(parts: list[VariableDef], in_session: SessionContents) -> np.ndarray:
+def _whole(parts: list[VariableDef], readers: Mapping[str, Reader]) -> np.ndarray:
     """The value of a partitioned variable, put together from its slices."""
-    first: Any = in_session.variables[parts[0].handle]
-    info: Any = parts[0].slice_info
-    whole = np.zeros(tuple(info.full_shape), np.asarray(first).dtype)
+    whole: np.ndarray | None = None
     for part in parts:
-        info = part.slice_info
+        info: Any = part.slice_info
+        value = np.asarray(readers[part.handle]())
+        whole = np.zeros(tuple(info.full_shape), value.dtype) if whole is None else whole
         place = tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))
-        whole[place] = in_session.variables[part.handle]
+        whole[place] = value
+    assert whole is not None  # there are parts
     return whole
 
 
@@ -334,7 +363,7 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
             replay.replay(core.executor, saved.edits)
         if saved.edits and not _is_as_expected(core, saved.expected):
             raise GraphEditError("they give another graph here")
-        load_values(core)
+        core.target.take_saved_values()
     except GraphEditError as error:
         if saved.current is None:
             raise GraphEditError(
@@ -346,6 +375,7 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
         why = error.why.rstrip(".")
         source.notices += (f"The edits of this graph came with it and cannot be undone here: {why}.",)
         core = new_core(source)
+        core.target.take_saved_values()
     with suppress(GraphEditError):
         if saved.path[1:]:
             replay.enter(core.executor, saved.path[1:])
@@ -354,14 +384,6 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
         elif saved.selected:
             core.view.choose(ops(core.view.index, *saved.selected))
     return core
-
-
-def load_values(core: EditorCore) -> None:
-    """Load the values of the archive that `core` has open which the import of its graph has not.
-
-    Nothing before that.
-    """
-    core.target.load_saved_values()
 
 
 def _is_as_expected(core: EditorCore, expected: Mapping[str, tuple[str, tuple[str, ...]]]) -> bool:

@@ -320,10 +320,10 @@ class EditExecutor:
             signatures=lambda: self.signatures,
             refusal=self.read_only() if self.in_function else "",
             state=self.state,
-            readers=self._value_readers,
+            readers=self.value_readers,
         )
 
-    def _value_readers(self) -> Mapping[str, Callable[[], object]]:
+    def value_readers(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a file's variables in the current graph, unless TensorFlow has imported it."""
         is_outermost = self.view.target is self.target and self.target.is_file
         return self.target.value_readers(self.patches()) if is_outermost else {}
@@ -495,7 +495,7 @@ class EditExecutor:
         """Clone a part of a file's graph that TensorFlow has not imported."""
         own = self.target.present_graph()
         with self.transaction() as steps:
-            planned_copy = self._in_file(patch, own, self._value_readers())
+            planned_copy = self._in_file(patch, own, self.value_readers())
             return self._carry_out(command, planned_copy, self.target, steps, marking=(command.inputs, command.outputs))
 
     def _in_file(
@@ -612,9 +612,7 @@ class EditExecutor:
         patch = command.plan(IndexContext(self.index, build(())))
         if not stays_in_file(patch, self.index, self.target, self.target):
             return None
-        return replace(
-            patch, values=clone_values.file_values(patch, self.target.present_graph(), self._value_readers())
-        )
+        return replace(patch, values=clone_values.file_values(patch, self.target.present_graph(), self.value_readers()))
 
     def copy_out(self, command: Clone) -> None:
         """Apply a clone into another graph; it is not an edit of this one, and is not recorded.

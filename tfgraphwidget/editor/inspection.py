@@ -122,7 +122,7 @@ class Inspection:
         body = core.view.body
         fixed = body.constants.get(self._original_name(self.name))
         op = current_values.find_state_op(index, self.name)
-        place = current_values.ValueContext(core.source, core.target.index, body)
+        place = current_values.ValueContext(core.source, core.target.index, body, core.executor.value_readers)
         constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
         if constant is not None:
             return current_values.constant_value(constant, largest or current_values.LARGEST_WHOLE)

@@ -18,7 +18,7 @@ from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, Signature, build, definitions, handles
+from tfgraphwidget.graph import GraphIndex, Signature, build
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import FileStoredData, OpenOptions, Source, open_message, tf_protos
 from tfgraphwidget.tf_types import Module, TensorKey
@@ -152,16 +152,16 @@ def stored_values(core: EditorCore) -> dict[str, Callable[[], object]]:
     return core.target.value_readers(core.executor.patches_of(core.navigator.outermost))
 
 
-def stored_names(core: EditorCore) -> dict[str, str]:
-    """The names in the file of the handle ops that have values there, by the names that they have now in `core`."""
-    stored, index = core.source.stored, core.target.index
-    if stored is None:
-        return {}
+def original_names(core: EditorCore) -> dict[str, str]:
+    """The names of ops before the edits, by the names that they have now, for those that edits have renamed.
+
+    Args:
+        core: The parts of the editor.
+    """
     names: dict[str, str] = {}
     for patch in core.executor.patches_of(core.navigator.outermost):
         names |= {new: names.pop(old, old) for old, new in patch.renamed}
-    originals = {v.handle: names.get(v.handle, v.handle) for v in definitions(index, handles(index)).values()}
-    return {handle: original for handle, original in originals.items() if stored.key(original) is not None}
+    return names
 
 
 def file_extract(core: EditorCore, command: Clone) -> Source | None:

@@ -11,7 +11,7 @@ and then: those between are made again from their edits, which takes less memory
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ from tfgraphwidget.edits import (
     without_hidden,
 )
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import GraphIndex, Shape, build, definitions, handles, reachable_functions
+from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, definitions, handles, reachable_functions
 from tfgraphwidget.runtime.live import (
     COLLECTIONS,
     check_not_growing,
@@ -61,6 +61,33 @@ if TYPE_CHECKING:
 
 _KEPT = 64
 """So many of the last states of a graph are kept, and of those before, one in so many."""
+
+
+def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
+    return variable_slice(read(), variable)
+
+
+def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[Patch]) -> dict[str, str]:
+    """The names of ops after other edits of the same graph, by those that they have now; without ops that are gone.
+
+    Args:
+        names: The names of the ops after the edits `before`.
+        before: The edits, oldest first.
+        after: The other edits, which begin with the same ones.
+    """
+    common = 0
+    while common < min(len(before), len(after)) and before[common] is after[common]:
+        common += 1
+    current = {name: name for name in names}
+    for patch in reversed(before[common:]):
+        old_names, new = {now: old for old, now in patch.renamed}, {node.name for node in patch.add.nodes}
+        current = {name: old_names.get(now, now) for name, now in current.items() if now in old_names or now not in new}
+    for patch in after[common:]:
+        new_names, removed_ops = dict(patch.renamed), {node.name for node in patch.remove.nodes}
+        current = {
+            name: new_names.get(now, now) for name, now in current.items() if now in new_names or now not in removed_ops
+        }
+    return {now: name for name, now in current.items()}
 
 
 def _nothing() -> None:
@@ -223,6 +250,7 @@ class LiveTarget:
         self._imported_names: dict[str, str] = {}  # of ops that edits of a file changed, where TensorFlow has new ones
         self._reading: _Reading
         self._form: FileForm | None = None  # of a file that was imported
+        self._edits_in_archive: tuple[Patch, ...] = ()
         self._imported: GraphIndex | None = None  # as it was then
         self.reread()
         self.first = self._reading.index  # before all edits
@@ -277,22 +305,39 @@ class LiveTarget:
                 for planned, fitted in self._actual_patches.values():
                     source.notices += fitted.notes[len(planned.notes) :]
                     self._imported_names |= dict(fitted.output_renames[len(planned.output_renames) :])
-            self.load_saved_values()
+            self._load_saved_values(() if draft is None else draft.patches)
 
-    def load_saved_values(self) -> None:
-        """Load what the session held with which the editor was written, also into what edits have added since."""
+    def take_saved_values(self) -> None:
+        """Take the values with which the editor was written for those of the graph as it is now."""
+        self._edits_in_archive = () if self._draft is None else self._draft.patches
+        self._load_saved_values(self._edits_in_archive)
+
+    def saved_names(self) -> dict[str, str]:
+        """The names that ops had when the editor was written, if it was, by those that they have now."""
+        return self._saved_names(() if self._draft is None else self._draft.patches)
+
+    def _saved_names(self, edits: Sequence[Patch]) -> dict[str, str]:
+        saved = self.source.saved_editor
+        if saved is None:
+            return {}
+        names = (*saved.values, *saved.tables, *saved.iterators)
+        return _names_after(names, self._edits_in_archive, edits)
+
+    def _load_saved_values(self, edits: Sequence[Patch]) -> None:
+        """Load what the session held with which the editor was written, also into what `edits` have added."""
         source, saved = self.source, self.source.saved_editor
         if saved is None or source.graph is None or source.session is None:
             return
         ids, types = self.index.ids, self.index.types
-        tables = {op: read for op, read in saved.tables.items() if op in ids}
+        names = {now: name for now, name in self._saved_names(edits).items() if now in ids}
+        tables = [op for op, name in names.items() if name in saved.tables]
         if source.stored is not None and source.stored.folder() is not None:  # whose import has filled all others
-            tables = {op: read for op, read in tables.items() if types[ids[op]].startswith("Mutable")}
-        variables = definitions(self.index, [ids[handle] for handle in saved.values if handle in ids])
+            tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
+        variables = definitions(self.index, [ids[handle] for handle, name in names.items() if name in saved.values])
         contents = SessionContents(
-            {v.handle: variable_slice(saved.values[v.handle](), v) for v in variables.values()},
-            {op: read() for op, read in tables.items()},
-            {op: read() for op, read in saved.iterators.items() if op in ids},
+            {v.handle: variable_slice(saved.values[names[v.handle]].read(), v) for v in variables.values()},
+            {op: tuple(tensor.read() for tensor in saved.tables[names[op]]) for op in tables},
+            {op: saved.iterators[name].read() for op, name in names.items() if name in saved.iterators},
         )
         load_contents(contents, source.session, source.graph)
 
@@ -644,10 +689,15 @@ class LiveTarget:
         for patch in patches:
             origins |= {new: origins.pop(old, old) for old, new in patch.renamed}
             origins |= dict(patch.values)
+        saved = None if self.source.graph is not None else self.source.saved_editor
+        saved_names = {} if saved is None else self.saved_names()
         readers: dict[str, Callable[[], object]] = {}
         for variable in definitions(self.index, handles(self.index)).values():
             origin = origins.get(variable.handle, variable.handle)
-            if not isinstance(origin, str):
+            tensor = None if saved is None else saved.values.get(saved_names.get(variable.handle, ""))
+            if tensor is not None:
+                readers[variable.handle] = partial(_slice_of, tensor.read, variable)
+            elif not isinstance(origin, str):
                 readers[variable.handle] = origin
             elif stored is not None and stored.key(origin) is not None:
                 readers[variable.handle] = partial(stored.value, origin)

@@ -6,10 +6,18 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import prod
 
-import numpy as np
-
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.graph import CONSTANTS, MERGE, NEXT, SHAPE_ARITHMETIC, SHAPE_QUERIES, SIZE_VECTORS, GraphIndex, Shape
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    MERGE,
+    NEXT,
+    SHAPE_ARITHMETIC,
+    SHAPE_QUERIES,
+    SIZE_VECTORS,
+    GraphIndex,
+    Shape,
+    distinct,
+)
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 
@@ -240,7 +248,7 @@ def is_small(shape: Shape) -> bool:
 def _is_topologically_sorted(index: GraphIndex) -> bool:
     """Whether every op stands behind what it reads, but for what comes round in a v1 loop."""
     owner = index.inputs.owner
-    back = np.unique(owner[index.inputs.values >= owner])
+    back = distinct(owner[index.inputs.values >= owner])
     return all(index.types[i] in MERGE for i in back.tolist())
 
 

@@ -8,7 +8,9 @@ from . import selectors as selectors
 from . import table as table
 from . import tensor_values as tensor_values
 from . import traversal as traversal
+from .adjacency import distinct as distinct
 from .adjacency import first_to_reach as first_to_reach
+from .adjacency import is_among as is_among
 from .adjacency import reach as reach
 from .adjacency import rows_of as rows_of
 from .adjacency import shortest_path as shortest_path

@@ -7,10 +7,12 @@ All is numpy and Python, so that opening a file does not wait for SciPy's import
 from __future__ import annotations
 
 from collections import deque
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+_Int = TypeVar("_Int", bound=np.integer)
 Ints = npt.NDArray[np.integer]
 Labels = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -55,6 +57,34 @@ def _starts(owner: Ints, count: int) -> Labels:
     return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))]).astype(np.int32)
 
 
+def distinct(values: npt.NDArray[_Int]) -> npt.NDArray[_Int]:
+    """The distinct numbers of an array of integers, sorted.
+
+    `np.unique` does that too, but imports numpy.ma, which takes as long as the drawing of a small graph.
+
+    Args:
+        values: The array, of any shape.
+    """
+    ordered = np.sort(values, axis=None)
+    is_first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
+def is_among(values: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -> Mask:
+    """Whether each integer of an array is in another array; `np.isin`, without numpy.ma.
+
+    Args:
+        values: The integers.
+        others: The other array.
+    """
+    members = distinct(others)
+    at = np.searchsorted(members, values)
+    result: Mask = at < len(members)
+    result[result] = members[at[result]] == values[result]
+    return result
+
+
 def reach(start: Ints, values: Ints, seeds: Ints) -> Mask:
     """Find what edges lead to.
 
@@ -70,7 +100,7 @@ def reach(start: Ints, values: Ints, seeds: Ints) -> Mask:
     reached[seeds] = True
     flags, offsets, successors = reached.view(np.uint8).data, _view(start), _view(values)
     spread: _Spread | None = None
-    nodes = np.unique(seeds).tolist()
+    nodes = distinct(seeds).tolist()
     while nodes:
         if len(nodes) > _WIDE:
             spread = spread or _Spread(start, values, reached)

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from tfgraphwidget.graph.adjacency import distinct
 from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
@@ -189,7 +190,7 @@ def resources_of(index: GraphIndex, ops: Mask, boundary: Mask | None = None, *, 
         return mask
     visited = ops.copy() if boundary is None else ops | boundary
     read = index.inputs.values[ops[index.inputs.owner]]
-    stack = np.unique(read[~visited[read]]).tolist()
+    stack = distinct(read[~visited[read]]).tolist()
     while stack:
         at = stack.pop()
         if not visited[at]:

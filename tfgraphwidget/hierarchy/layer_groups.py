@@ -20,7 +20,7 @@ from itertools import groupby, pairwise, takewhile
 
 import numpy as np
 
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, distinct
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
@@ -189,7 +189,7 @@ def _is_whole(block: _Block, edges: SiblingEdges, lines: Lines) -> bool:
     """Whether nothing lies between members of a block."""
     beside = edges.around[lines[0]] == block.container
     a, b = lines[0][beside], lines[1][beside]
-    local = np.unique(np.concatenate([a, b, block.things]))
+    local = distinct(np.concatenate([a, b, block.things]))
     members = np.searchsorted(local, block.things).tolist()
     return bool(keep_acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local)))
 

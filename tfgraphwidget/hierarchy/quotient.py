@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import NEXT, GraphIndex, rows_of, strong_components
+from tfgraphwidget.graph import NEXT, GraphIndex, distinct, rows_of, strong_components
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges
 
@@ -29,7 +29,7 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
     """
     count = len(edges.around)
     flows = depends_on_input[edges.source] & ~of_types(index, NEXT)[edges.op]
-    pairs = np.unique(edges.source[flows].astype(np.int64) * count + edges.target[flows])
+    pairs = distinct(edges.source[flows].astype(np.int64) * count + edges.target[flows])
     return pairs // count, pairs % count
 
 
@@ -48,7 +48,7 @@ def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
 
 def _find_cyclic(source: Things, target: Things, count: int) -> Mask:
     """Which vertices are in a cycle of two or more; most graphs have few vertices that could be."""
-    lines = np.unique((source * count + target)[source != target])
+    lines = distinct((source * count + target)[source != target])
     source, target = lines // count, lines % count
     # What nothing leads to, or what leads to nothing, is in no cycle: a few rounds find the short ends of the graph.
     for _ in range(_TRIMS):

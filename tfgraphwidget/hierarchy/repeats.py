@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, distinct
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import Hashes, SiblingEdges, mix, sibling_edges, structural_hashes
@@ -104,7 +104,7 @@ class _RepeatFinder:
         in_chain[[thing for run in chains for thing in run]] = True
         a, b = stands_for[self.source], stands_for[self.target]
         sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
-        once = np.unique(a * len(self.color) + b)
+        once = distinct(a * len(self.color) + b)
         a, b = once // len(self.color), once % len(self.color)
         np.add.at(sign, b, mix(a.astype(np.uint64) * np.uint64(2)))
         np.add.at(sign, a, mix(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import no_collections
+from tfgraphwidget.graph import distinct, no_collections
 from tfgraphwidget.layout.aspect import aspect_of, choose_child_levels, level_of
 from tfgraphwidget.layout.cache import DerivedKey, ExternalKey, Layout, LayoutCache, LevelsKey, PinnedKey, ScopeKey
 from tfgraphwidget.layout.container import layout_container
@@ -390,6 +390,6 @@ def _estimate_areas(visible: VisibleGraph, size: Floats) -> Floats:
     for a, b in zip(start[-2:0:-1].tolist(), start[:1:-1].tolist(), strict=True):
         around = visible.parent[a:b]
         open_children = np.bincount(around, weights=area[a:b] * (visible.kind[a:b] != 3), minlength=len(visible))
-        outer = np.unique(around[is_open[around]])
+        outer = distinct(around[is_open[around]])
         area[outer] = _MORE * open_children[outer] + _FRAME * np.sqrt(open_children[outer]) + 1000
     return area

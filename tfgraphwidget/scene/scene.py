@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, distinct
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
@@ -253,12 +253,12 @@ def paint(
     coverage = _coverage(scene, selected)
     mark = np.zeros(len(scene), dtype=np.uint8)
     for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)):
-        op_array = np.unique(np.fromiter(ops, dtype=np.int64))
+        op_array = distinct(np.fromiter(ops, dtype=np.int64))
         mark[scene.badge_item[np.isin(scene.badge_op, op_array)]] |= bit
-        items = np.unique(scene.home_of_op[op_array])
+        items = distinct(scene.home_of_op[op_array])
         while len(items):
             mark[items] |= bit
-            items = np.unique(scene.parent[items[items > 0]])
+            items = distinct(scene.parent[items[items > 0]])
     new, idle = (
         np.zeros(len(scene), dtype=np.uint8) if ops is None else (_coverage(scene, ops) == 2).astype(np.uint8)
         for ops in (fresh, unused)

@@ -14,6 +14,7 @@ from tfgraphwidget.graph import Member, SavedGradient, Signature, Typing, Variab
 from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, KerasModel, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
+    from tfgraphwidget.sources.files.tensor_bundle import StoredTensor  # noqa: TC004  # a string at run time
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
     from tfgraphwidget.tensorflow_modules import tf  # noqa: TC004  # a string at run time
 
@@ -146,8 +147,8 @@ class SavedEditor:
         path: The titles of the current graph and those around it.
         boundary: The marked inputs and outputs.
         selected: The names of the selected ops.
-        values: The value of each variable by its handle op, read on use.
-        tables: The keys and values of each hash table, by its op, read on use.
+        values: The value of each variable, by its handle op.
+        tables: The keys and the values of each hash table, by its op.
         iterators: The position of each iterator in its dataset, by its op.
         current: Opens the graph as it is after the edits, without these.
         folder: What keeps the files.
@@ -158,9 +159,9 @@ class SavedEditor:
     path: tuple[str, ...]
     boundary: tuple[tuple[str, ...], tuple[str, ...]]
     selected: tuple[str, ...]
-    values: Mapping[str, Callable[[], object]]
-    tables: Mapping[str, Callable[[], object]]
-    iterators: Mapping[str, Callable[[], object]]
+    values: Mapping[str, StoredTensor]
+    tables: Mapping[str, tuple[StoredTensor, StoredTensor]]
+    iterators: Mapping[str, StoredTensor]
     current: Callable[[], Source] | None
     folder: object = field(repr=False)
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import HANDLE_DTYPES, MERGE, NEXT, GraphIndex, reach
+from tfgraphwidget.graph import HANDLE_DTYPES, MERGE, NEXT, GraphIndex, distinct, is_among, reach
 from tfgraphwidget.hierarchy import Mask, of_types
 from tfgraphwidget.visible.badges import format_shape
 
@@ -144,11 +144,12 @@ def bundle_edges(parent: Ints, depth: Ints, is_open: Mask, data: EdgePairs, cont
     lines, line = np.unique(key[fresh], return_inverse=True)
     forward = np.bincount(line, weights=~data.back[row[fresh]], minlength=len(lines)) > 0
     pair = control.source.astype(np.int64) * n + control.target
-    alone = ~np.isin(pair, data.source.astype(np.int64) * n + data.target)
+    alone = ~is_among(pair, data.source.astype(np.int64) * n + data.target)
     a, b, _ = _split(parent, depth, control.source[alone], control.target[alone])
     out, into = _borders(parent, is_open, a, b)
     leaves, enters = (np.where(end >= 0, ports[np.maximum(end, 0)], -1) for end in (out, into))
-    keys = np.concatenate([lines, np.setdiff1d(_line_keys(n, a, b, leaves, enters), lines)])
+    others = distinct(_line_keys(n, a, b, leaves, enters))
+    keys = np.concatenate([lines, others[~is_among(others, lines)]])
     ends, at = keys // _PORTS**2, keys % _PORTS**2
     source, target = (ends // n).astype(np.int32), (ends % n).astype(np.int32)
     order = np.lexsort((at, target, source, np.where(target == parent[source], target, parent[target])))
@@ -302,9 +303,9 @@ def find_training_lines(
     op, entry = pairs.op[into], _siblings(parent, depth, pairs.source[into], pairs.target[into])[1]
     entries, number = np.unique(entry, return_inverse=True)
     search, last = np.minimum(number, _MOST_ENTRIES - 1), np.zeros(len(into), dtype=bool)
-    for each in np.unique(search).tolist():
+    for each in distinct(search).tolist():
         rows = np.flatnonzero(search == each)
-        last[rows] = ~_precedes_some(index, np.unique(op[rows]))[op[rows]]
+        last[rows] = ~_precedes_some(index, distinct(op[rows]))[op[rows]]
     # Ops of a loop precede each other; and what leads to another box may be all that a box has.
     latest = np.full(len(entries), -1, dtype=np.int64)
     np.maximum.at(latest, number, op)
@@ -330,7 +331,7 @@ def _precedes_some(index: GraphIndex, ops: Ints) -> Mask:
     start, values = index.inputs.start, index.inputs.values
     of_these = np.zeros(len(index), dtype=bool)
     of_these[ops] = True
-    producers = np.unique(values[np.repeat(of_these, np.diff(start))])
+    producers = distinct(values[np.repeat(of_these, np.diff(start))])
     return reach(start, values, producers)
 
 

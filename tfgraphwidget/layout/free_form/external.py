@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite, nan
-from statistics import median
 
 import networkx as nx
 import numpy as np
@@ -102,7 +101,7 @@ def _routes(
     middle = (corner[:, 0] + sizes[:, 0] / 2).tolist()
     heads = [middle[edge.target] for edge in problem.edges if edge.source == BORDER]
     tails = [middle[edge.source] for edge in problem.edges if edge.target == BORDER]
-    enter, leave = median(heads) if heads else None, median(tails) if tails else None
+    enter, leave = (float(np.median(ends)) if ends else None for ends in (heads, tails))
     margin = CLEAR + 2 * STUB  # so no line to it ends like one to a port (`PolylineRerouter`)
     level = -margin, float((corner + sizes)[:, 1].max()) + margin
     ports = [None if port is None else (port[0][0], port[1][0]) for port in problem.ports]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import PackageMissing
+from tfgraphwidget.graph import distinct
 
 Points = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.intp]
@@ -114,7 +115,7 @@ def _neighbors(points: Points) -> Pairs:
 
 
 def _unique_pairs(pairs: Pairs, n: int) -> Pairs:
-    return np.stack(np.divmod(np.unique(pairs[:, 0] * n + pairs[:, 1]), n), axis=1)
+    return np.stack(np.divmod(distinct(pairs[:, 0] * n + pairs[:, 1]), n), axis=1)
 
 
 def _wanted_offsets(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points, Points]:

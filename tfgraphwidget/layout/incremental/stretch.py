@@ -17,6 +17,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph import distinct
 from tfgraphwidget.layout.geometry import Point
 from tfgraphwidget.layout.incremental.previous_layout import Packing
 from tfgraphwidget.layout.layered.layered_graph import Hyperedge, LayeredGraph
@@ -312,7 +313,7 @@ class _Stretch:
 
     def __init__(self, spans: list[Span]) -> None:
         low, high, more = np.array(spans).reshape(-1, 3).T
-        self.at = np.unique(np.concatenate([low, high]))
+        self.at = distinct(np.concatenate([low, high]))
         rate = np.full(max(0, len(self.at) - 1), -np.inf)
         start, stop = np.searchsorted(self.at, low), np.searchsorted(self.at, high)
         # The largest last: it overwrites the others.

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -329,7 +328,7 @@ def _op_name(label: str, index: GraphIndex) -> str:
 
 
 def _median(values: Iterable[float]) -> float:
-    return float(median(values))
+    return float(np.median(list(values)))
 
 
 def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str]) -> None:

@@ -6,7 +6,7 @@ Only a variable's handle and ops that do nothing but read it are run, so nothing
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -74,11 +74,15 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
 
 
 class ValueContext(NamedTuple):
-    """The graphs to look for state in: `outermost` is the source's own graph, `body` the one that is viewed."""
+    """The graphs to look for state in: `outermost` is the source's own graph, `body` the one that is viewed.
+
+    `readers` gives for a file what reads the values of variables in `outermost`, by their handle ops.
+    """
 
     source: Source
     outermost: GraphIndex
     body: Body
+    readers: Callable[[], Mapping[str, Callable[[], object]]]
 
 
 def variable_value(
@@ -97,7 +101,7 @@ def variable_value(
         GraphEditError: The value is unknown here, or large.
         SessionRefused: There is no session, or the variable has no value.
     """
-    source, outermost, body = place
+    source, outermost, body, readers = place
     attributes = index.nodes[op].attr
     name, dtype = index.names[op], dtype_name(attributes["dtype"].type) or "unknown"
     what = f"Variable {name!r}"
@@ -111,6 +115,11 @@ def variable_value(
     origin = was if is_outermost else (body.origins or {}).get(was, "")
     if source.graph is not None and origin in outermost.ids:
         return dtype, _session_value(source, outermost, outermost.ids[origin])
+    read = readers().get(name if is_outermost else origin)
+    if read is not None:
+        value = np.asarray(read())
+        _check_size(what, dtype, value.shape, largest)
+        return dtype, value
     if source.graph is not None or source.stored is None or not origin:
         raise GraphEditError(
             f"{what} is passed in by the caller of this function, so its value can differ in each call; "

@@ -48,8 +48,8 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
     """
     check_session(session, graph)
     tell("Reading what the session holds")
-    stateful, transfer_ops = find_stateful_ops(graph), TransferOps(graph)
-    by_kind = {kind: [node for node in nodes if node.name in ops] for kind, nodes in stateful.by_kind.items()}
+    stateful, transfer_ops = find_stateful_ops(graph, among=ops), TransferOps(graph)
+    by_kind = dict(stateful.by_kind)
     transfers: dict[str, Any] = {
         kind: transfer(by_kind.pop(kind, []), transfer_ops) for kind, transfer in _KINDS.items()
     }

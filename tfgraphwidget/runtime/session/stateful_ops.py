@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -49,10 +49,17 @@ class StatefulOps:
     keys: Set[StateKey]
 
 
-def find_stateful_ops(graph: tf.Graph, known_keys: Set[StateKey] = frozenset()) -> StatefulOps:
-    """Return the ops that hold state, in graph order, except those whose keys are `known_keys`.
+def find_stateful_ops(
+    graph: tf.Graph, known_keys: Set[StateKey] = frozenset(), among: Container[str] | None = None
+) -> StatefulOps:
+    """Return the ops that hold state, in graph order.
 
     Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them again.
+
+    Args:
+        graph: The graph.
+        known_keys: The keys of those that are left out.
+        among: The names of the ops of the graph that are looked at; None for all, hidden ones included.
     """
     in_graph: dict[StateKey, NodeDef] = {}
     inside: dict[StateKey, NodeDef] = {}
@@ -60,7 +67,8 @@ def find_stateful_ops(graph: tf.Graph, known_keys: Set[StateKey] = frozenset()) 
     iterators_by_string: list[str] = []
     hidden = record_of(graph).hidden
     failed = record_of(graph).failed.keys() & hidden  # an edit under way shows its ops first, and then fills them
-    for op in (op for op in graph.get_operations() if op.name not in failed):
+    chosen = graph.get_operations() if among is None else (op for op in graph.get_operations() if op.name in among)
+    for op in (op for op in chosen if op.name not in failed):
         if _has_key(op.type):
             node = op.node_def
             in_graph.setdefault(_key(node), node)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph import distinct
 from tfgraphwidget.hierarchy import Ints, Mask
 from tfgraphwidget.scene.coloring.palette import RAMP_STEPS, TINTS
 from tfgraphwidget.visible import BADGE, CLOSED, OPEN, sum_inside
@@ -235,7 +236,7 @@ def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[
     pair = item * labels + op_values.code[op]
     ranks = np.zeros(len(op), dtype=np.int8) if op_values.rank is None else op_values.rank[op]
     code, count = np.full(items, -1, dtype=np.int32), np.zeros(items, dtype=np.int32)
-    for rank in np.unique(ranks)[::-1].tolist():
+    for rank in distinct(ranks)[::-1].tolist():
         mine = (ranks == rank) & (code[item] == -1)
         now, winners = _winners(*np.unique(pair[mine], return_counts=True), labels)
         code[now] = winners

@@ -23,7 +23,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph
 from tfgraphwidget.sources import tf_protos
@@ -31,10 +31,12 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import ARCHIVE_HEADER, Container, OpenOptions
 from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.files.summary import summarize_graph
+from tfgraphwidget.sources.files.tensor_bundle import StoredTensor
 from tfgraphwidget.sources.functions.stored_function import open_function_message
 from tfgraphwidget.sources.source import SavedEditor, Source
-from tfgraphwidget.tf_types import MetaGraphDef
+from tfgraphwidget.tf_types import Message
 
+_Message = TypeVar("_Message", bound=Message)
 VERSION = 1
 """The version of the format. An archive of a newer one is refused."""
 _DAMAGED = "{} is damaged ({}); write it again with editor.save('{}') or editor.to_bytes()."
@@ -97,13 +99,16 @@ def describe_archive(container: Container) -> list[dict[str, object]]:
     """One summary of the graph in the archive `container`; of a SavedModel, of each of its graphs."""
     with tempfile.TemporaryDirectory() as folder:
         _unpack(container, Path(folder), [ArchiveEntry.GRAPH.value, f"{ArchiveEntry.MODEL.value}/saved_model.pb"])
-        if (Path(folder) / ArchiveEntry.GRAPH.value).is_file():
-            meta = container.messages.MetaGraphDef.FromString((Path(folder) / ArchiveEntry.GRAPH.value).read_bytes())
-            return [summarize_graph(meta.graph_def, meta)]
-        model = container.messages.SavedModel.FromString(
-            (Path(folder) / ArchiveEntry.MODEL.value / "saved_model.pb").read_bytes()
-        )
-        return [summarize_graph(meta.graph_def, meta) for meta in model.meta_graphs]
+        file = Path(folder) / ArchiveEntry.GRAPH.value
+        try:
+            if file.is_file():
+                graphs = [_message(container.messages.MetaGraphDef, file)]
+            else:
+                file = Path(folder) / ArchiveEntry.MODEL.value / "saved_model.pb"
+                graphs = list(_message(container.messages.SavedModel, file).meta_graphs)
+        except (ValueError, OSError) as error:
+            raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
+        return [summarize_graph(meta.graph_def, meta) for meta in graphs]
 
 
 def _unpack(container: Container, folder: Path, names: list[str] | None = None) -> dict[str, Any]:
@@ -141,6 +146,7 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
         checkpoint=options.checkpoint if options.checkpoint is not None else checkpoint,
         tags=options.tags if options.tags is not None else header.get("tags"),
     )
+    is_other = options.checkpoint is not None
     stored = None if checkpoint is None else Checkpoint(checkpoint)
     open_graph: Callable[[str], Source]
     if header["kind"] == "function":
@@ -163,9 +169,12 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
         path=tuple(header["path"]),
         boundary=(tuple(header["inputs"]), tuple(header["outputs"])),
         selected=tuple(header["selected"]),
-        values=_readers(stored, header["variables"]),
-        tables={op: partial(_pair, stored, pair) for op, pair in header["tables"].items()},
-        iterators=_readers(stored, header["iterators"]),
+        values={} if is_other else {op: _stored_tensor(stored, key) for op, key in header["variables"].items()},
+        tables={
+            op: (_stored_tensor(stored, keys), _stored_tensor(stored, values))
+            for op, (keys, values) in header["tables"].items()
+        },
+        iterators={op: _stored_tensor(stored, key) for op, key in header["iterators"].items()},
         current=partial(_open_current, open_graph, source.title)
         if (root / ArchiveEntry.OPENED.value).is_file()
         else None,
@@ -180,15 +189,16 @@ def _open_current(open_graph: Callable[[str], Source], title: str) -> Source:
     return source
 
 
-def _meta_graph(file: Path) -> MetaGraphDef:
+def _message(kind: type[_Message], file: Path) -> _Message:
+    data = file.read_bytes()
     try:
-        return tf_protos.MetaGraphDef.FromString(file.read_bytes())
+        return kind.FromString(data)
     except Exception as error:  # protobuf's own exception has no public name
-        raise ValueError(f"{file.name} is no MetaGraphDef") from error
+        raise ValueError(f"{file.name} is no {kind.__name__}") from error
 
 
 def _open_graph(root: Path, where: str, options: OpenOptions, signature: str | None, file: str) -> Source:
-    meta = _meta_graph(root / file)
+    meta = _message(tf_protos.MetaGraphDef, root / file)
     if options.signature is None and signature in meta.signature_def:  # edits may have removed it
         options = replace(options, signature=signature)
     return open_message(meta, "", where, replace(options, tags=None))
@@ -197,23 +207,19 @@ def _open_graph(root: Path, where: str, options: OpenOptions, signature: str | N
 def _open_model(folder: Path, where: str, options: OpenOptions, signature: str | None) -> Source:
     if options.signature is None:
         options = replace(options, signature=signature)
-    model = tf_protos.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    model = _message(tf_protos.SavedModel, folder / "saved_model.pb")
     return open_message(model, "", where, options, folder)
 
 
 def _open_function(root: Path, header: Mapping[str, Any], stored: Checkpoint | None, file: str) -> Source:
-    return open_function_message(_meta_graph(root / file), header["function"], stored)
+    return open_function_message(_message(tf_protos.MetaGraphDef, root / file), header["function"], stored)
 
 
-def _readers(stored: Checkpoint | None, keys: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
-    return {op: partial(_value, stored, key) for op, key in keys.items()}
+def _stored_tensor(stored: Checkpoint | None, key: str) -> StoredTensor:
+    return StoredTensor(key, partial(_value, stored, key))
 
 
 def _value(stored: Checkpoint | None, key: str) -> Any:
     if stored is None or key not in stored.shapes:
         raise GraphEditError(f"The values of this editor lack {key!r}; write it again with editor.to_bytes().")
     return stored.value(key)
-
-
-def _pair(stored: Checkpoint | None, pair: tuple[str, str]) -> tuple[Any, Any]:
-    return _value(stored, pair[0]), _value(stored, pair[1])
