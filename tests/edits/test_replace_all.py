@@ -329,6 +329,24 @@ def test_functions_edits_the_bodies_of_called_functions_too(tmp_path: Path) -> N
     assert saved(editor, tmp_path) == before
 
 
+def test_a_function_that_several_calls_share_is_edited_once_and_stays_shared(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        function: Any = tf.function(lambda t: tf.tanh(silu(t)), autograph=False)
+        for _ in range(5):  # there are 63 calls in calls
+            function = tf.function(lambda t, inner=function: inner(t) + inner(t * 2.0), autograph=False)
+        tf.identity(function(x), "y")
+
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    expected = ran(editor, tmp_path, "y:0", X)
+    functions = editor.index.functions
+    report = editor.replace_all("Mul(x, Sigmoid(x))", "RealDiv(x, AddV2(1.0, Exp(Neg(x))))", functions=True)
+    assert len(report.replaced) == 1
+    assert len(editor.index.functions - functions) == len(functions) == 6
+    np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected, rtol=1e-5)
+    editor.undo()
+    assert editor.index.functions == functions
+
+
 def test_a_function_itself_is_edited_and_its_callers_are_not(tmp_path: Path) -> None:
     @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
     def model(x: Any) -> Any:

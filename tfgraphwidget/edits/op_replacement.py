@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
 from tfgraphwidget.graph import GraphIndex, Member
-from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, enclosing_scopes, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 
@@ -24,9 +24,9 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
     fixed = [edited for edited in patch.changed if _is_fixed(index, edited)]
     if not fixed:
         return patch
-    names_in_use = {name.lower() for name in (*index.names, *(node.name for node in patch.add.nodes))} | set(
-        index.reserved
-    )
+    new = {path for node in patch.add.nodes for path in (node.name, *enclosing_scopes(node.name))}
+    # TensorFlow imports no op whose name is that of a scope.
+    names_in_use = index.used_names() | {name.lower() for name in new}
     names: dict[str, str] = {}
     for edited in fixed:
         names[edited.name] = free_name(edited.name, names_in_use)

@@ -73,6 +73,10 @@ class GraphIndex:
     def __len__(self) -> int:
         return len(self.names)
 
+    def used_names(self) -> set[str]:
+        """The names that no new op can have, in lower case: of ops, of scopes, and those that are reserved."""
+        return {name.lower() for name in (*self.names, *self.scopes.names)} | self.reserved
+
     def dtypes(self, i: int) -> tuple[str, ...]:
         """The dtype of each output of op i, in port order; "" where it is not known."""
         dtypes = self.typing.dtypes(self.nodes[i])

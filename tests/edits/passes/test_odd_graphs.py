@@ -138,6 +138,18 @@ def test_the_values_of_variables_stay_in_a_running_session() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def test_a_new_op_is_not_named_like_a_scope() -> None:
+    with tf.Graph().as_default() as graph:  # TensorFlow would refuse it
+        x = v1.placeholder(tf.float32, [2], "x")
+        sums = tf.add(tf.constant(1.0), tf.constant(2.0), "sum")
+        tf.multiply(tf.nn.relu(x * sums, "sum_1/relu"), 2.0, "y")
+    editor = tgw.edit(graph)
+    editor.fold_constants()
+    assert "sum_2" in editor.index.ids
+    with v1.Session(graph=graph) as session:
+        assert session.run("y:0", {"x:0": [1, -1]}).tolist() == [6, 0]
+
+
 def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.int32, [2], "x")

@@ -392,7 +392,7 @@ class _Making:
         self._functions: list[FunctionDef] = []
         self._renamed: list[tuple[str, str]] = []
         self._now: dict[tuple[int, int], Array] = {}
-        self._used_names = {name.lower() for name in index.names} | set(index.reserved)
+        self._used_names = index.used_names()
 
     def fold(self, fold: _Fold) -> None:
         """Let the layer do what the normalization did; its consumers read the layer, or what adds its bias."""

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from tfgraphwidget.graph import (
     SHAPE_QUERIES,
     V1_CONTROL_FLOW,
     GraphIndex,
+    Mask,
     control_flow,
     definitions,
     handles,
@@ -188,11 +190,15 @@ class _ConstantFolding:
             sizes = [size or 0 for size in shape]
             value = len(sizes) if node.op == "Rank" else sizes if node.op != "Size" else int(np.prod(sizes))
             values.append(np.array(value, np.int32 if node.op == "Rank" else dtype))
-        before = np.flatnonzero(traversal.backward(index, [op])).tolist()
-        if side_effects(index, before):
+        if self._depends_on_effects[op]:
             return False
         self.values[op], self.sizes[op] = values, 0
         return True
+
+    @cached_property
+    def _depends_on_effects(self) -> Mask:
+        """The ops that need one with side effects, which runs on only if they do."""
+        return traversal.forward(self.index, side_effects(self.index, range(len(self.index))))
 
     def _inputs(self, op: int) -> list[Array]:
         index, start = self.index, int(self.index.inputs.start[op])

@@ -102,7 +102,7 @@ def obfuscated_names(index: GraphIndex) -> dict[str, str]:
     """
     paths: dict[str, str] = {"": ""}
     numbers: Counter[tuple[str, str]] = Counter()
-    used = {name.lower() for name in (*index.names, *index.scopes.names)} | index.reserved
+    used = index.used_names()
 
     def new_path(path: str) -> str:
         if path not in paths:

@@ -149,8 +149,7 @@ class GraphRewrite:
             The NodeDef, whose attributes are to be set.
         """
         if not self._used_names:
-            self._used_names = {name.lower() for name in (*self.index.names, *self.index.scopes.names)}
-            self._used_names |= self.index.reserved
+            self._used_names = self.index.used_names()
         free = free_name(name, self._used_names)
         self._used_names.add(free.lower())
         self._new.append(type(self.index.nodes[0])(name=free, op=op_type, input=list(inputs), device=device))

@@ -375,7 +375,7 @@ class SetConstant(Command):
                 "readers read another tensor: editor.replace.",
                 [name],
             )
-        names_in_use = {existing.lower() for existing in (*index.names, *index.scopes.names)} | index.reserved
+        names_in_use = index.used_names()
         node = type(index.nodes[op])(name=free_name(f"{name}/value", names_in_use), op="Const")
         node.attr["dtype"].type = index.typing.number(index.dtypes(op)[port])
         node.attr["value"].tensor.CopyFrom(value)

@@ -111,7 +111,7 @@ class ReplaceInput(Command):
                 [first, name],
                 [replace(self, mend="Cast")],
             )
-        names_in_use = {existing.lower() for existing in (*index.names, *index.scopes.names)} | index.reserved
+        names_in_use = index.used_names()
         node = type(index.nodes[op])(name=free_name(f"{name}/Cast", names_in_use), op="Cast", input=[name])
         node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (new, old))
         node.attr["Truncate"].b = False

@@ -602,8 +602,8 @@ class _Matcher:
                 return {op, int(self.through.op[op])}
             if isinstance(value, Alternatives):
                 choices = [reach(choice) for choice in value.choices]
-                known = [ops for ops in choices if ops is not None]
-                return set[int]().union(*known) if len(known) == len(choices) else None
+                levels_of_choices = [ops for ops in choices if ops is not None]
+                return None if None in choices else set[int]().union(*levels_of_choices)
             for child in children(value):
                 ops = reach(child)
                 if ops is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from tfgraphwidget.graph import FUNCTION_CALLS, Shape
 from tfgraphwidget.naming import split_tensor
@@ -21,6 +21,7 @@ def call_shapes(
     sources: Sequence[NodeDef | None],
     function: Callable[[str], FunctionDef],
     depth: int = 0,
+    by_call: dict[Hashable, tuple[Shape, ...] | None] | None = None,
 ) -> tuple[Shape, ...] | None:
     """The static shapes of the results of a call; None if they do not follow from our own shape functions.
 
@@ -30,10 +31,28 @@ def call_shapes(
         sources: The ops that it reads them of.
         function: Finds a FunctionDef by its name; KeyError when there is none.
         depth: How many calls this one is in.
+        by_call: The shapes of calls inside the outermost one, which may call a function in many ways.
 
     Raises:
         ShapeMismatch: An op of the function cannot take the tensors.
     """
+    by_call = {} if by_call is None else by_call
+    handles = tuple(s.SerializeToString() if s is not None and s.op == "VarHandleOp" else b"" for s in sources)
+    attributes = frozenset((key, value.SerializeToString(deterministic=True)) for key, value in call.attr.items())
+    key = attributes, tuple(shapes), handles
+    if key not in by_call:
+        by_call[key] = _call_shapes(call, shapes, sources, function, depth, by_call)
+    return by_call[key]
+
+
+def _call_shapes(
+    call: NodeDef,
+    shapes: Sequence[Shape],
+    sources: Sequence[NodeDef | None],
+    function: Callable[[str], FunctionDef],
+    depth: int,
+    by_call: dict[Hashable, tuple[Shape, ...] | None],
+) -> tuple[Shape, ...] | None:
     try:
         definition = function(call.attr["f"].func.name)
     except KeyError:
@@ -48,7 +67,7 @@ def call_shapes(
             nodes[argument] = source
         else:
             nodes[argument].attr["shape"].shape.CopyFrom(shape_proto(shape))
-    inside = _BodyShapes(nodes, function, depth)
+    inside = _BodyShapes(nodes, function, depth, by_call)
     results = [inside.shape(*_port(body.returns[arg.name])) for arg in definition.signature.output_arg]
     if inside.mismatch is not None:
         raise inside.mismatch
@@ -84,9 +103,15 @@ def _port(tensor: str) -> tuple[str, int]:
 class _BodyShapes(DerivedShapes):
     """The shapes in a function's body; those that its NodeDefs store are of other arguments."""
 
-    def __init__(self, nodes: dict[str, NodeDef], function: Callable[[str], FunctionDef], depth: int) -> None:
+    def __init__(
+        self,
+        nodes: dict[str, NodeDef],
+        function: Callable[[str], FunctionDef],
+        depth: int,
+        by_call: dict[Hashable, tuple[Shape, ...] | None],
+    ) -> None:
         super().__init__(nodes, OpTypes(function).definition)
-        self._function, self._depth = function, depth
+        self._function, self._depth, self._call_results = function, depth, by_call
         self.mismatch: ShapeMismatch | None = None
 
     def _follows(self, node: NodeDef) -> bool:
@@ -100,7 +125,7 @@ class _BodyShapes(DerivedShapes):
     ) -> tuple[Shape, ...] | None:
         try:
             if node.op in FUNCTION_CALLS:
-                return call_shapes(node, shapes, sources, self._function, self._depth + 1)
+                return call_shapes(node, shapes, sources, self._function, self._depth + 1, self._call_results)
             return super()._infer(node, shapes, sources)
         except ShapeMismatch as mismatch:
             self.mismatch = mismatch
