@@ -171,8 +171,8 @@ def _open(root: Path, header: Any, where: str, options: OpenOptions, folder: obj
         selected=tuple(header["selected"]),
         values={} if is_other else {op: _stored_tensor(stored, key) for op, key in header["variables"].items()},
         tables={
-            op: (_stored_tensor(stored, keys), _stored_tensor(stored, values))
-            for op, (keys, values) in header["tables"].items()
+            op: (_stored_tensor(stored, keys), _stored_tensor(stored, contents))
+            for op, (keys, contents) in header["tables"].items()
         },
         iterators={op: _stored_tensor(stored, key) for op, key in header["iterators"].items()},
         current=partial(_open_current, open_graph, source.title)
