@@ -166,13 +166,13 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
     source.saved_editor = SavedEditor(
         edits=json.loads((root / ArchiveEntry.EDITS.value).read_bytes()) if is_edited else (),
         expected={name: (kind, tuple(inputs)) for name, (kind, inputs) in header["expected"].items()},
-        path=tuple(header["path"]),
-        boundary=(tuple(header["inputs"]), tuple(header["outputs"])),
-        selected=tuple(header["selected"]),
+        path=tuple(map(str, header["path"])),
+        boundary=(tuple(map(str, header["inputs"])), tuple(map(str, header["outputs"]))),
+        selected=tuple(map(str, header["selected"])),
         values={} if is_other else {op: _stored_tensor(stored, key) for op, key in header["variables"].items()},
         tables={
-            op: (_stored_tensor(stored, keys), _stored_tensor(stored, values))
-            for op, (keys, values) in header["tables"].items()
+            op: (_stored_tensor(stored, keys), _stored_tensor(stored, contents))
+            for op, (keys, contents) in header["tables"].items()
         },
         iterators={op: _stored_tensor(stored, key) for op, key in header["iterators"].items()},
         current=partial(_open_current, open_graph, source.title)
