@@ -99,7 +99,10 @@ _NO_INPUTS: Mapping[tuple[str, int], object] = MappingProxyType({})
 
 
 def _as_any(thing: object) -> Any:
-    """The thing itself, for a private name that types-tensorflow does not declare."""
+    """The thing itself, without its type.
+
+    Private: what callers read of it. types-tensorflow declares public names only.
+    """
     return thing
 
 
