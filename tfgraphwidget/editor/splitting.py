@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -33,10 +33,16 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import names_text
 
-if TYPE_CHECKING:
-    from tfgraphwidget.editor.graph_editor import GraphEditor
 
-E = TypeVar("E", bound="GraphEditor")
+class HasCore(Protocol):
+    """An editor, as far as its parts are needed."""
+
+    @property
+    def core(self) -> EditorCore:
+        """The parts of the editor."""
+
+
+E = TypeVar("E", bound=HasCore)
 Tensor = tuple[int, int]
 Names = tuple[str, ...]
 _TOLERANCE = 1e-5
@@ -136,10 +142,10 @@ class Split(Sequence[E], Generic[E]):
         return iter(self.parts)
 
     def __repr__(self) -> str:
-        lines = [
-            f"{number}. {names_text(ends.inputs) or 'nothing'} → {names_text(ends.outputs)}: {len(part.index):,} ops"
-            for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1)
-        ]
+        lines = []
+        for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1):
+            inputs = names_text(ends.inputs) or "nothing"
+            lines.append(f"{number}. {inputs} → {names_text(ends.outputs)}: {len(part.core.index):,} ops")
         return "\n".join(lines)
 
 
