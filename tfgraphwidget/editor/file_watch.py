@@ -33,7 +33,7 @@ class FileWatch:
     def __init__(self, core: EditorCore, path: Path, reopen: Callable[[], Source]) -> None:
         self.path = path
         self._core, self._reopen = core, reopen
-        self._seen = self._pending = stamp_of(path)
+        self._stamp = self._pending = stamp_of(path)
         self._notice = ""
         self._count_in_file = 0  # edits that the file itself holds
 
@@ -44,7 +44,7 @@ class FileWatch:
             path: The file or folder that was written.
         """
         if path.absolute() in (self.path.absolute(), self.path.absolute().parent):
-            self._seen = self._pending = stamp_of(self.path)
+            self._stamp = self._pending = stamp_of(self.path)
             self._count_in_file = len(self._core.executor.history.done)
 
     def look(self, *, at_once: bool = False) -> str:
@@ -57,13 +57,13 @@ class FileWatch:
             A sentence on what was done, or could not be; "" if the file is as it was.
         """
         stamp = stamp_of(self.path)
-        if stamp == self._seen:
+        if stamp == self._stamp:
             self._pending = stamp
             return ""
         if stamp != self._pending and not at_once:
             self._pending = stamp
             return ""
-        self._seen = self._pending = stamp
+        self._stamp = self._pending = stamp
         sentence = self._follow() if stamp else f"{self.path.name} is gone; the drawing shows what it was."
         source = self._core.source
         source.notices = (*(notice for notice in source.notices if notice != self._notice), sentence)

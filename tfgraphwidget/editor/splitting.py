@@ -102,7 +102,7 @@ class Split(Sequence[E], Generic[E]):
             GraphEditError: An output differs by more than rounding.
             SessionRefused: The graph or a part cannot run.
         """
-        expected, used = self._expected(feeds)
+        expected, used = self._reference_outputs(feeds)
         results = self.run(used)
         for name, value in expected.items():
             why = describe_difference(value, results[name], _TOLERANCE)
@@ -110,15 +110,17 @@ class Split(Sequence[E], Generic[E]):
                 raise GraphEditError(f"The parts give something else than the graph does: {name!r} {why}.", [name])
         return max((largest_difference(value, results[name]) for name, value in expected.items()), default=0.0)
 
-    def _expected(self, feeds: Mapping[str, object] | None) -> tuple[dict[str, np.ndarray], Mapping[str, object]]:
+    def _reference_outputs(
+        self, feeds: Mapping[str, object] | None
+    ) -> tuple[dict[str, np.ndarray], Mapping[str, object]]:
         """The outputs of the whole, and the feeds that they are of."""
         if feeds is not None:
             full = {_tensor(self._core.index, name): value for name, value in feeds.items()}
             return dict(zip(self._outputs, _run(self._core, self._outputs, full), strict=True)), full
         index = self._core.index
         names = dict.fromkeys(name for ends in self.ends for name in ends.inputs)
-        made = {name for ends in self.ends for name in ends.outputs}
-        specs = input_specs(index, (name for name in names if name not in made))
+        own_outputs = {name for ends in self.ends for name in ends.outputs}
+        specs = input_specs(index, (name for name in names if name not in own_outputs))
         refusal: GraphEditError | None = None
         for values in generate_feeds(specs):
             try:
@@ -263,10 +265,10 @@ class _CutPlan:
                 tensor = (int(source), port)
                 if port != CONTROL and until[source] and self._depends[source]:
                     crossing.setdefault(tensor)
-        found = [tensor for tensor in crossing if tensor not in available and tensor not in cut]
-        for tensor in found:
+        past = [tensor for tensor in crossing if tensor not in available and tensor not in cut]
+        for tensor in past:
             self._check_tensor(tensor)
-        return found
+        return past
 
     def _check_updates(self, masks: Sequence[Mask]) -> None:
         """Raise GraphEditError where one part updates a variable that another part has too."""
