@@ -166,12 +166,15 @@ def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) 
 def _show_alike(old: GraphView, new: GraphView) -> None:
     """Open, hide and mark what is there in both."""
     there = new.outline.ids
-    is_there = lambda name: name in there or name.rstrip("/") in there or name in new.index.ids  # noqa: E731
+
+    def is_there(name: str) -> bool:
+        return name in there or name.rstrip("/") in there or name in new.index.ids
+
     new.opened = frozenset(filter(is_there, old.opened))
     new.hidden = frozenset(filter(is_there, old.hidden))
     new.pinned = {name: place for name, place in old.pinned.items() if is_there(name)}
     new.direction, new.aspect = old.direction, old.aspect
-    inputs, outputs = ([n for n in side if n.partition(":")[0] in new.index.ids] for side in old.boundary)
+    inputs, outputs = (tuple(name for name in side if name.partition(":")[0] in new.index.ids) for side in old.boundary)
     with suppress(GraphEditError):
         if outputs:
             new.mark(inputs, outputs)
