@@ -85,7 +85,7 @@ def edit(
     >>> len(tgw.edit(graph.as_graph_def()).index)
     74
     """
-    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.editor import GraphEditor, watch_file
     from tfgraphwidget.graph import no_collections
     from tfgraphwidget.sources import open_source
 
@@ -94,7 +94,7 @@ def edit(
         source = open_source(graph, session, **options)
         editor = GraphEditor(source, show=_widget, layout=layout)
         if watch:
-            editor.core.watch_file(graph, lambda: open_source(graph, **options))
+            watch_file(editor.core, graph, lambda: open_source(graph, **options))
         return editor
 
 

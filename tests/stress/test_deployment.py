@@ -84,7 +84,8 @@ def test_a_mobilenet_has_its_batch_fixed_and_runs_as_float16(tmp_path: Path) -> 
     model = keras.applications.MobileNetV3Small(weights=None, input_shape=(64, 64, 3), include_preprocessing=True)
     model.export(tmp_path / "m", verbose=False)
     editor = tgw.edit(tmp_path / "m")
-    editor.replace_input(editor.inputs[0], [1, 64, 64, 3])
+    names = zip(editor.index.names, editor.index.types, strict=True)
+    editor.replace_input(f"{next(name for name, kind in names if kind == 'Placeholder')}:0", [1, 64, 64, 3])
     assert editor.save(tmp_path / "m.tflite", optimize="float16", verify=False).stat().st_size < 12e6
 
 

@@ -187,7 +187,7 @@ class FileAPI(ArgumentChecks):
 
     def split(
         self, at: Names | Sequence[Sequence[str]], inputs: Names | None = None, outputs: Names | None = None
-    ) -> Split[Self]:
+    ) -> Split[Any]:
         """Split the graph into several editors that compute, one after another, what it computes.
 
         Each part is a graph of its own, as `extract` makes it: with the values of its variables, its inputs and outputs
@@ -227,7 +227,7 @@ class FileAPI(ArgumentChecks):
         )
         cuts = [arguments.fetches(cast("Any", group)) for group in groups if group]
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
-        return split(self._core, cuts, *map(arguments.fetches, ends), self.extract)
+        return split(self._core, cuts, arguments.fetches(ends[0]), arguments.fetches(ends[1]), self.extract)
 
     def networkx(self) -> Any:
         """Convert the current graph to networkx.

@@ -7,19 +7,18 @@ why: a file that is gone or damaged, and edits of which one no longer fits.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.replay import enter, replay
+from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import records_of
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.sources import Source, locate_file
-
-if TYPE_CHECKING:
-    from tfgraphwidget.editor.graph_view import GraphView
-    from tfgraphwidget.editor.state import EditorCore
 
 _SAME_MODEL = 0.2  # of the names of its ops: what has fewer is another model
 
@@ -34,7 +33,7 @@ class FileWatch:
     def __init__(self, core: EditorCore, path: Path, reopen: Callable[[], Source]) -> None:
         self.path = path
         self._core, self._reopen = core, reopen
-        self._seen = self._pending = stamp_of(path)
+        self._stamp = self._pending = stamp_of(path)
         self._notice = ""
         self._count_in_file = 0  # edits that the file itself holds
 
@@ -45,7 +44,7 @@ class FileWatch:
             path: The file or folder that was written.
         """
         if path.absolute() in (self.path.absolute(), self.path.absolute().parent):
-            self._seen = self._pending = stamp_of(self.path)
+            self._stamp = self._pending = stamp_of(self.path)
             self._count_in_file = len(self._core.executor.history.done)
 
     def look(self, *, at_once: bool = False) -> str:
@@ -58,13 +57,13 @@ class FileWatch:
             A sentence on what was done, or could not be; "" if the file is as it was.
         """
         stamp = stamp_of(self.path)
-        if stamp == self._seen:
+        if stamp == self._stamp:
             self._pending = stamp
             return ""
         if stamp != self._pending and not at_once:
             self._pending = stamp
             return ""
-        self._seen = self._pending = stamp
+        self._stamp = self._pending = stamp
         sentence = self._follow() if stamp else f"{self.path.name} is gone; the drawing shows what it was."
         source = self._core.source
         source.notices = (*(notice for notice in source.notices if notice != self._notice), sentence)
@@ -82,7 +81,7 @@ class FileWatch:
         count = len(records)
         before = set(core.target.first.names)
         try:
-            core.reopen(source, records_of(records))
+            reopen(core, source, records_of(records))
         except GraphEditError as error:
             return f"{name} has changed, and the edits do not fit it, so the drawing shows what it was: {error.why}"
         self._count_in_file = 0
@@ -106,6 +105,40 @@ def stamp_of(path: Path) -> tuple[int, ...]:
     except (GraphEditError, OSError):
         return ()
     return tuple(number for each in stats for number in (each.st_mtime_ns, each.st_size, each.st_ino))
+
+
+def watch_file(core: EditorCore, path: object, open_again: Callable[[], Source]) -> None:
+    """Let an editor follow its file from now on.
+
+    Args:
+        core: The parts of the editor.
+        path: The file, or the folder of a SavedModel.
+        open_again: Opens it again.
+
+    Raises:
+        InvalidArgument: It is no path of a file.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgument("watch", "edit(watch=True): what is open is not a file; give the path of one.")
+    core.file_watch = FileWatch(core, Path(path), open_again)
+
+
+def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> None:
+    """Open another state of what is open, and make edits again; widgets and listeners stay.
+
+    Args:
+        core: The parts of the editor.
+        source: The newer source.
+        records: The edits, as data.
+
+    Raises:
+        GraphEditError: An edit does not fit; nothing has changed.
+    """
+    new = EditorCore.of(source, core.show, core.layout)
+    carry_over(core, new, records)
+    new.executor.listeners = core.listeners
+    for part in ("source", "target", "navigator", "arguments", "executor", "evaluator", "coloring", "entrance"):
+        setattr(core, part, getattr(new, part))
 
 
 def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) -> None:
@@ -133,12 +166,15 @@ def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) 
 def _show_alike(old: GraphView, new: GraphView) -> None:
     """Open, hide and mark what is there in both."""
     there = new.outline.ids
-    is_there = lambda name: name in there or name.rstrip("/") in there or name in new.index.ids  # noqa: E731
+
+    def is_there(name: str) -> bool:
+        return name in there or name.rstrip("/") in there or name in new.index.ids
+
     new.opened = frozenset(filter(is_there, old.opened))
     new.hidden = frozenset(filter(is_there, old.hidden))
     new.pinned = {name: place for name, place in old.pinned.items() if is_there(name)}
     new.direction, new.aspect = old.direction, old.aspect
-    inputs, outputs = ([n for n in side if n.partition(":")[0] in new.index.ids] for side in old.boundary)
+    inputs, outputs = (tuple(name for name in side if name.partition(":")[0] in new.index.ids) for side in old.boundary)
     with suppress(GraphEditError):
         if outputs:
             new.mark(inputs, outputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -33,10 +33,16 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import names_text
 
-if TYPE_CHECKING:
-    from tfgraphwidget.editor.graph_editor import GraphEditor
 
-E = TypeVar("E", bound="GraphEditor")
+class HasCore(Protocol):
+    """An editor, as far as its parts are needed."""
+
+    @property
+    def core(self) -> EditorCore:
+        """The parts of the editor."""
+
+
+E = TypeVar("E", bound=HasCore)
 Tensor = tuple[int, int]
 Names = tuple[str, ...]
 _TOLERANCE = 1e-5
@@ -96,7 +102,7 @@ class Split(Sequence[E], Generic[E]):
             GraphEditError: An output differs by more than rounding.
             SessionRefused: The graph or a part cannot run.
         """
-        expected, used = self._expected(feeds)
+        expected, used = self._reference_outputs(feeds)
         results = self.run(used)
         for name, value in expected.items():
             why = describe_difference(value, results[name], _TOLERANCE)
@@ -104,15 +110,17 @@ class Split(Sequence[E], Generic[E]):
                 raise GraphEditError(f"The parts give something else than the graph does: {name!r} {why}.", [name])
         return max((largest_difference(value, results[name]) for name, value in expected.items()), default=0.0)
 
-    def _expected(self, feeds: Mapping[str, object] | None) -> tuple[dict[str, np.ndarray], Mapping[str, object]]:
+    def _reference_outputs(
+        self, feeds: Mapping[str, object] | None
+    ) -> tuple[dict[str, np.ndarray], Mapping[str, object]]:
         """The outputs of the whole, and the feeds that they are of."""
         if feeds is not None:
             full = {_tensor(self._core.index, name): value for name, value in feeds.items()}
             return dict(zip(self._outputs, _run(self._core, self._outputs, full), strict=True)), full
         index = self._core.index
         names = dict.fromkeys(name for ends in self.ends for name in ends.inputs)
-        made = {name for ends in self.ends for name in ends.outputs}
-        specs = input_specs(index, (name for name in names if name not in made))
+        own_outputs = {name for ends in self.ends for name in ends.outputs}
+        specs = input_specs(index, (name for name in names if name not in own_outputs))
         refusal: GraphEditError | None = None
         for values in generate_feeds(specs):
             try:
@@ -136,10 +144,10 @@ class Split(Sequence[E], Generic[E]):
         return iter(self.parts)
 
     def __repr__(self) -> str:
-        lines = [
-            f"{number}. {names_text(ends.inputs) or 'nothing'} → {names_text(ends.outputs)}: {len(part.index):,} ops"
-            for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1)
-        ]
+        lines = []
+        for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1):
+            inputs = names_text(ends.inputs) or "nothing"
+            lines.append(f"{number}. {inputs} → {names_text(ends.outputs)}: {len(part.core.index):,} ops")
         return "\n".join(lines)
 
 
@@ -257,10 +265,10 @@ class _CutPlan:
                 tensor = (int(source), port)
                 if port != CONTROL and until[source] and self._depends[source]:
                     crossing.setdefault(tensor)
-        found = [tensor for tensor in crossing if tensor not in available and tensor not in cut]
-        for tensor in found:
+        past = [tensor for tensor in crossing if tensor not in available and tensor not in cut]
+        for tensor in past:
             self._check_tensor(tensor)
-        return found
+        return past
 
     def _check_updates(self, masks: Sequence[Mask]) -> None:
         """Raise GraphEditError where one part updates a variable that another part has too."""

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tfgraphwidget.editor.arguments import ArgumentResolver
 from tfgraphwidget.editor.coloring import ColorModel
 from tfgraphwidget.editor.evaluation import Evaluator
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.editor.file_watch import FileWatch, carry_over
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
-from tfgraphwidget.errors import InvalidArgument
 from tfgraphwidget.graph import GraphIndex, traversal
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import Source
 from tfgraphwidget.tf_types import Graph, Session
+
+
+class FollowedFile(Protocol):
+    """A file that an editor follows: see `file_watch.FileWatch`."""
+
+    def look(self, *, at_once: bool = False) -> str:
+        """Follow the file if it has changed.
+
+        Args:
+            at_once: Whether not to wait until a second look sees the same file.
+        """
+
+    def accept(self, path: Path) -> None:
+        """Take what the editor itself has written there for what it shows.
+
+        Args:
+            path: The file or folder that was written.
+        """
 
 
 @dataclass(eq=False)
@@ -52,7 +67,7 @@ class EditorCore:
     widget: Any = None
     save_notices: list[str] = field(default_factory=list)
     extracted: object = None
-    file_watch: FileWatch | None = None
+    file_watch: FollowedFile | None = None
     layout: Layout | None = None
 
     @classmethod
@@ -75,36 +90,6 @@ class EditorCore:
         coloring = ColorModel(navigator, evaluator)
         parts = (source, target, navigator, arguments, executor, evaluator, coloring, listeners)
         return cls(*parts, entrance=navigator.path, show=show, layout=layout)
-
-    def watch_file(self, path: object, reopen: Callable[[], Source]) -> None:
-        """Follow the file that is open from now on.
-
-        Args:
-            path: The file, or the folder of a SavedModel.
-            reopen: Opens it again.
-
-        Raises:
-            InvalidArgument: It is no path of a file.
-        """
-        if not isinstance(path, (str, os.PathLike)):
-            raise InvalidArgument("watch", "edit(watch=True): what is open is not a file; give the path of one.")
-        self.file_watch = FileWatch(self, Path(path), reopen)
-
-    def reopen(self, source: Source, records: list[dict[str, Any]]) -> None:
-        """Open another state of what is open, and make edits again; widgets and listeners stay.
-
-        Args:
-            source: The newer source.
-            records: The edits, as data.
-
-        Raises:
-            GraphEditError: An edit does not fit; nothing has changed.
-        """
-        new = EditorCore.of(source, self.show, self.layout)
-        carry_over(self, new, records)
-        new.executor.listeners = self.listeners
-        for part in ("source", "target", "navigator", "arguments", "executor", "evaluator", "coloring", "entrance"):
-            setattr(self, part, getattr(new, part))
 
     @property
     def view(self) -> GraphView:

@@ -38,7 +38,7 @@ def _head(core: EditorCore) -> Iterator[str]:
     if index.functions:
         yield f"functions: {len(index.functions):,} in the library"
     yield f"edits: {len(core.executor.history.done):,}"
-    yield from _limited([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES)
+    yield from _first_lines([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES)
 
 
 def _ends(core: EditorCore) -> Iterator[str]:
@@ -50,10 +50,10 @@ def _ends(core: EditorCore) -> Iterator[str]:
         outputs_of = core.arguments.outputs(None)
     except GraphEditError:
         outputs_of = ()
-    yield from _limited(
+    yield from _first_lines(
         [f"input: {_tensor_text(index, name)}" for name in needed_placeholders(index, outputs_of)], _MOST_ENDS
     )
-    yield from _limited([f"output: {_tensor_text(index, name)}" for name in outputs_of], _MOST_ENDS)
+    yield from _first_lines([f"output: {_tensor_text(index, name)}" for name in outputs_of], _MOST_ENDS)
 
 
 def _tensor_text(index: GraphIndex, name: str) -> str:
@@ -81,7 +81,7 @@ def _scopes(core: EditorCore) -> Iterator[str]:
     yield f"cost: {total[1]:,.0f} parameters, {total[2]:,.0f} FLOPs for a batch of 1"
     rows = sorted(sums.items(), key=lambda row: (-row[1][2], -row[1][1], -row[1][0]))
     texts = [f"scope {name}: {n:,.0f} ops, {p:,.0f} parameters, {f:,.0f} FLOPs" for name, (n, p, f) in rows]
-    yield from _limited(texts, _MOST_SCOPES)
+    yield from _first_lines(texts, _MOST_SCOPES)
 
 
 def _oddities(core: EditorCore) -> Iterator[str]:
@@ -96,10 +96,10 @@ def _oddities(core: EditorCore) -> Iterator[str]:
         + (f" fix: {finding.fix.code()}" if finding.fix is not None else "")
         for finding in report
     ]
-    yield from _limited(texts, _MOST_FINDINGS)
+    yield from _first_lines(texts, _MOST_FINDINGS)
 
 
-def _limited(lines: Iterable[str], most: int) -> Iterator[str]:
+def _first_lines(lines: Iterable[str], most: int) -> Iterator[str]:
     """At most so many lines, the last of which says how many more there are."""
     texts = list(lines)
     yield from texts[:most]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor import GraphEditor, watch_file
 from tfgraphwidget.edits import Command
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources import Source, find_checkpoint, locate_file, open_source, reopen_expression
@@ -61,7 +61,7 @@ class Document:
         self.path = path
         self.editor = _create_editor(path, self._show)
         self.exporter = Exporter(self.editor, path, self._keep)
-        self.editor.core.watch_file(path, lambda: _open(self.path))
+        watch_file(self.editor.core, path, lambda: _open(self.path))
         self.notice = ""
         self._stamp = _stamp(path)
         self._source = self.editor.core.source
@@ -100,7 +100,7 @@ class Document:
         source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title = _title(path)
         self.path = self.exporter.path = path
-        self.editor.core.watch_file(path, lambda: _open(self.path))
+        watch_file(self.editor.core, path, lambda: _open(self.path))
 
     def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""

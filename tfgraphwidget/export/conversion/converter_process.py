@@ -163,7 +163,7 @@ def serve() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what converters print is no answer
     jobs = sys.stdin.buffer
     while True:
-        idle = threading.Timer(_MOST_IDLE, os._exit, (0,))
+        idle = threading.Timer(_MOST_IDLE, os.kill, (os.getpid(), signal.SIGTERM))
         idle.daemon = True
         idle.start()
         try:

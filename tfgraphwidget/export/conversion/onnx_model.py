@@ -109,10 +109,10 @@ def run(model: bytes, runs: Sequence[tuple[Signature, Arrays]]) -> list[dict[str
     """
     runtime = import_module("onnxruntime")
     session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    taken = {each.name for each in session.get_inputs()}
+    input_names = {each.name for each in session.get_inputs()}
     results = []
     for signature, feeds in runs:
         keys = [key for key, _ in signature.outputs]
-        values = session.run(keys, {key: np.asarray(value) for key, value in feeds.items() if key in taken})
+        values = session.run(keys, {key: np.asarray(value) for key, value in feeds.items() if key in input_names})
         results.append(dict(zip(keys, map(np.asarray, values), strict=True)))
     return results

@@ -45,8 +45,8 @@ def write_converted(path: Path, request: ExportRequest) -> None:
         path.write_bytes(_checked_model(alone, conversion, suffix, request.index))
 
 
-def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, shown: GraphIndex) -> bytes:
-    """The converted graph of a request; `shown` is the graph that the user sees, to whose ops a refusal points."""
+def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, drawn: GraphIndex) -> bytes:
+    """The converted graph of a request; `drawn` is the graph that the user sees, to whose ops a refusal points."""
     request = _with_one_signature(request, conversion, f"A '{suffix}' file")
     frozen = freeze_graph(request, f"The graph of the {conversion.label} model")
     if frozen.remaining_state:
@@ -58,7 +58,7 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
             code="conversion-refused",
         )
     tell(f"Converting to {conversion.label}")
-    model = _convert(frozen, conversion, shown)
+    model = _convert(frozen, conversion, drawn)
     if request.verify and not frozen.why_not_run:
         tolerance = _TOLERANCE[_option_text(request.options.get("optimize"))]
         loader = (f"the {conversion.label} runtime", lambda: _load(model, frozen, conversion, request.seconds))
@@ -117,13 +117,13 @@ def _function(conversion: Conversion, name: str) -> Callable[..., Any]:
     return function
 
 
-def _convert(frozen: FrozenGraph, conversion: Conversion, shown: GraphIndex) -> bytes:
+def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> bytes:
     request = frozen.request
     arguments = frozen.graph_def.SerializeToString(), frozen.part.signatures, dict(request.options)
     try:
         model: bytes = CONVERTERS.call(_function(conversion, "convert"), *arguments, seconds=request.seconds)
     except ConversionRefused as refusal:
-        raise _describe(refusal, conversion, request, shown) from refusal
+        raise _describe(refusal, conversion, request, drawn) from refusal
     except GraphEditError as error:
         raise GraphEditError(
             f"The graph cannot be converted to {conversion.label}: {error.why}; nothing was written.", code=error.code
@@ -132,11 +132,11 @@ def _convert(frozen: FrozenGraph, conversion: Conversion, shown: GraphIndex) -> 
 
 
 def _describe(
-    refusal: ConversionRefused, conversion: Conversion, request: ExportRequest, shown: GraphIndex
+    refusal: ConversionRefused, conversion: Conversion, request: ExportRequest, drawn: GraphIndex
 ) -> GraphEditError:
     """The refusal of a converter as a sentence on the ops of the graph."""
-    signatures = request.signatures if shown is request.index else ()
-    ops = find_ops(shown, signatures, refusal.ops, refusal.op_types)
+    signatures = request.signatures if drawn is request.index else ()
+    ops = find_ops(drawn, signatures, refusal.ops, refusal.op_types)
     types = f" ({', '.join(refusal.op_types[:_MOST_NAMES])})" if refusal.op_types else ""
     more = f" (and {len(ops) - _MOST_NAMES:,} more)" if len(ops) > _MOST_NAMES else ""
     names = names_text(ops[:_MOST_NAMES]) + more
