@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tfgraphwidget.editor.apparent import needed_placeholders
+from tfgraphwidget.editor.apparent_signature import needed_placeholders
 from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
