@@ -22,7 +22,13 @@ Rewrite = Callable[[PlanContext], "Patch | None"]
 
 
 def plan_everywhere(
-    context: PlanContext, rewrite: Rewrite, suffix: str, *, within: Mask | None = None, keeps_gradients: bool = True
+    context: PlanContext,
+    rewrite: Rewrite,
+    suffix: str,
+    *,
+    within: Mask | None = None,
+    enters: Callable[[PlanContext, int], bool] = lambda *_: True,
+    keeps_gradients: bool = True,
 ) -> Patch | None:
     """Plan an edit of a graph and of the functions that it calls.
 
@@ -32,20 +38,30 @@ def plan_everywhere(
             InvalidArgument is raised.
         suffix: The names of the new functions end with it.
         within: The ops of the graph whose functions are entered; None for all.
+        enters: Whether the functions that an op of the graph or of a body calls are entered.
         keeps_gradients: Whether the new functions have the gradient functions of the old ones, which compute the same.
 
     Returns:
         The patch; None if there is nothing to do.
     """
     names = {name.lower() for name in context.index.functions} | set(context.index.reserved)
-    return _Bodies(rewrite, suffix, names, keeps_gradients=keeps_gradients).plan(context, frozenset(), within)
+    return _Bodies(rewrite, suffix, names, enters, keeps_gradients=keeps_gradients).plan(context, frozenset(), within)
 
 
 class _Bodies:
     """Plans an edit of graphs and bodies; remembers the new functions by what they do."""
 
-    def __init__(self, rewrite: Rewrite, suffix: str, names: set[str], *, keeps_gradients: bool) -> None:
-        self._rewrite, self._suffix, self._names, self._keeps_gradients = rewrite, suffix, names, keeps_gradients
+    def __init__(
+        self,
+        rewrite: Rewrite,
+        suffix: str,
+        names: set[str],
+        enters: Callable[[PlanContext, int], bool],
+        *,
+        keeps_gradients: bool,
+    ) -> None:
+        self._rewrite, self._suffix, self._names, self._enters = rewrite, suffix, names, enters
+        self._keeps_gradients = keeps_gradients
         self._new: dict[tuple[str, bytes], FunctionDef] = {}
         self._planned: dict[Hashable, tuple[Patch, FunctionDef, tuple[int, ...]] | GraphEditError | None] = {}
         self._reached: dict[str, frozenset[str]] = {}
@@ -65,7 +81,8 @@ class _Bodies:
         for op, before in enumerate(index.nodes):
             if before.name in removed or (within is not None and not within[op]):
                 continue
-            for reference in called_functions(after.get(before.name, before), index.functions):
+            references = called_functions(after.get(before.name, before), index.functions)
+            for reference in references if references and self._enters(context, op) else ():
                 if reference.function in ancestors or reference.label == "_gradient_op_type":
                     continue
                 result = self._body(context, before.name, reference.label, ancestors | {reference.function})

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
     ASSIGNS,
     CHECKPOINT_VALUES,

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import DT_RESOURCE
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of

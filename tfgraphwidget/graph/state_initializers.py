@@ -12,9 +12,9 @@ from collections.abc import Collection
 import numpy as np
 
 from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS, V1_LOOPS
 from tfgraphwidget.graph.stateful_resources import kind_of, of_type, persistent_state, users
 from tfgraphwidget.graph.variables import comes_from_outside

@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 from tfgraphwidget.graph.adjacency import distinct
-from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
     CONSTANTS,
     HANDLES,

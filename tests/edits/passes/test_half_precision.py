@@ -120,17 +120,31 @@ def test_each_network_runs_in_half_precision_on_a_live_graph(name: str) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def masked(x: Any) -> Any:
+    """Attention in a loop, whose second row may see nothing: with -inf for -1e9 it would be NaN."""
+    seen = tf.constant([[1.0, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]])
+    mask = tf.reshape((1.0 - seen) * -1e9, [3, 4])
+
+    def body(i: Any, y: Any, _: Any) -> Any:
+        return i + 1, y + tf.nn.softmax(tf.nn.relu(y) + mask), tf.constant(1e9)
+
+    return v1.while_loop(lambda i, *_: i < 2, body, [tf.constant(0), x, tf.constant(1.0)])[1:]
+
+
+def test_a_loop_of_tensorflow_2_that_reads_a_large_number_stays_float32_and_says_so() -> None:
+    net = network(lambda x: tf.nn.relu(masked(tf.nn.relu(x))[0]) * 2.0, control_flow_v2=True)
+    editor = tgw.edit(net.graph.as_graph_def())
+    report = editor.cast("float16")
+    assert any("stay float32: they read numbers outside of float16" in note for note in report.notes)
+    after = editor.compare(net.feeds, list(net.outputs))
+    assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after.outputs)
+    net = network(lambda x: tf.nn.softmax(tf.nn.relu(x) - masked(x)[1]), control_flow_v2=True)
+    editor = tgw.edit(net.graph.as_graph_def())
+    editor.cast("float16")
+    assert not any(each.largest for each in editor.compare(net.feeds, list(net.outputs)).outputs)
+
+
 def test_a_mask_of_a_large_number_stays_float32_also_in_a_loop() -> None:
-    def masked(x: Any) -> Any:
-        """Attention in a loop, whose second row may see nothing: with -inf for -1e9 it would be NaN."""
-        seen = tf.constant([[1.0, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]])
-        mask = tf.reshape((1.0 - seen) * -1e9, [3, 4])
-
-        def body(i: Any, y: Any, _: Any) -> Any:
-            return i + 1, y + tf.nn.softmax(tf.nn.relu(y) + mask), tf.constant(1e9)
-
-        return v1.while_loop(lambda i, *_: i < 2, body, [tf.constant(0), x, tf.constant(1.0)])[1:]
-
     net = network(masked)
     editor = tgw.edit(net.graph.as_graph_def())
     editor.cast("float16")

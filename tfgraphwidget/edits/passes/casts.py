@@ -27,10 +27,14 @@ from tfgraphwidget.graph import (
     REQUIRED_PLACEHOLDERS,
     SUMS,
     V1_FORWARDING,
+    GraphIndex,
+    cached_per_index,
+    called_functions,
+    reachable_functions,
     tensor_values,
 )
-from tfgraphwidget.naming import as_input, split_tensor
-from tfgraphwidget.tf_types import NodeDef, OpDef
+from tfgraphwidget.naming import as_input, names_text, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 Tensor = tuple[int, int]
 _FLOAT = 1  # DT_FLOAT
@@ -85,6 +89,11 @@ class Cast(Pass):
         """Why there is nothing to do in the graph of `context`."""
         return f"cast: the graph has no float32 op that can compute in {self.dtype}; leave it out."
 
+    def enters(self, context: PlanContext, op: int) -> bool:
+        """Whether the functions that op `op` of `context` calls are changed: not if they read a large number."""
+        index = context.index
+        return self.dtype != "float16" or _extremes(index).isdisjoint(index.input_lists[op])
+
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body. Raises GraphEditError for another dtype."""
         dtype: object = self.dtype  # replay and people give what they like
@@ -115,8 +124,8 @@ class _Casting:
         index = self.index = self.context.index
         self.number = index.typing.number(self.dtype)
         self.ends = self._find_ends()
-        self.float_constants = self._float_constants()
-        self.extremes = self._find_extremes()
+        self.float_constants = _float_constants(index)
+        self.extremes = _extremes(index) if self.dtype == "float16" else frozenset[int]()
         self.cast_ops = self._find_ops()
         self.cast_constants = {op for op in self.float_constants if self._is_cast(op)}
 
@@ -129,16 +138,6 @@ class _Casting:
         names |= {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
         ops = {index.ids[name] for name in names if name in index.ids}
         return ops | set(np.flatnonzero(without_consumers(index)).tolist())
-
-    def _float_constants(self) -> dict[int, Array]:
-        index, values = self.index, dict[int, Array]()
-        for op, node in enumerate(index.nodes):
-            if node.op in CONSTANTS and node.attr["dtype"].type == _FLOAT:
-                try:
-                    values[op] = tensor_values.tensor_array(node.attr["value"].tensor, "float32")
-                except ValueError:  # damaged
-                    continue
-        return values
 
     def _find_ops(self) -> set[int]:
         index = self.index
@@ -197,32 +196,6 @@ class _Casting:
         """Whether an op reads a value that the dtype cannot represent: a mask of -1e9, an epsilon of 1e-12."""
         return any(source in self.extremes for source in self.index.input_lists[op])
 
-    def _find_extremes(self) -> set[int]:
-        """The constants that the dtype cannot represent, and the ops that hand on such a value, also into a loop."""
-        if self.dtype != "float16":
-            return set()
-        limits = np.finfo(np.float16)
-        large: set[int] = set()
-        small: set[int] = set()
-        for op, value in self.float_constants.items():
-            finite = np.abs(value[np.isfinite(value)])
-            if finite.size and finite.max() > limits.max:
-                large.add(op)
-            elif finite.size <= _SMALL and bool(((finite > 0) & (finite < limits.tiny)).any()):
-                small.add(op)
-        # A product with a large number may be as large.
-        return self._carriers(large, _CARRIERS | {"Mul"}) | self._carriers(small, _CARRIERS)
-
-    def _carriers(self, ops: set[int], types: frozenset[str]) -> set[int]:
-        """Some ops, and the ops of some types that hand on what they give."""
-        index, stack = self.index, list(ops)
-        while stack:
-            for reader in index.consumer_lists[stack.pop()]:
-                if index.types[reader] in types and reader not in ops:
-                    ops.add(reader)
-                    stack.append(reader)
-        return ops
-
     def _is_for_sensitive(self, op: int) -> bool:
         index = self.index
         readers = index.consumer_lists[op]
@@ -230,8 +203,9 @@ class _Casting:
 
     def _flows(self) -> set[int]:
         """The ops that hand on the flow of a TensorArray, which is a float32 whose value is of no meaning."""
-        arrays = {op for op, kind in enumerate(self.index.types) if kind.startswith("TensorArray")}
-        return self._carriers(arrays, V1_FORWARDING)
+        index = self.index
+        arrays = {op for op, kind in enumerate(index.types) if kind.startswith("TensorArray")}
+        return _carriers(index, arrays, V1_FORWARDING)
 
     # Which constants
 
@@ -347,6 +321,90 @@ class _Casting:
             most = ", ".join(f"{kind} ({count:,})" for kind, count in self.float32_types.most_common(8))
             more = f" and {len(self.float32_types) - 8} more types" if len(self.float32_types) > 8 else ""
             yield f"Kept in float32: {most}{more}."
+        index = self.index
+        calls = [index.names[op] for op in sorted(_calls(index)) if self._reads_extreme(op)]
+        if calls:
+            yield f"The functions of {names_text(calls)} stay float32: they read numbers outside of {self.dtype}."
         variables = sum(kind in HANDLES for kind in self.index.types)
         if variables:
             yield f"{count_text(variables, 'variable')} stay float32; editor.freeze() first makes constants of them."
+
+
+def _float_constants(index: GraphIndex) -> dict[int, Array]:
+    """The values of the float32 constants, by op."""
+    values: dict[int, Array] = {}
+    for op, node in enumerate(index.nodes):
+        value = _float_constant(node)
+        if value is not None:
+            values[op] = value
+    return values
+
+
+def _float_constant(node: NodeDef) -> Array | None:
+    if node.op not in CONSTANTS or node.attr["dtype"].type != _FLOAT:
+        return None
+    try:
+        return tensor_values.tensor_array(node.attr["value"].tensor, "float32")
+    except ValueError:  # damaged
+        return None
+
+
+@cached_per_index
+def _extremes(index: GraphIndex) -> frozenset[int]:
+    """The constants that float16 cannot represent, and the ops that hand on such a value, also into and out of loops.
+
+    A function may hand on any number that it reads, or that one of its constants has.
+    """
+    large: set[int] = set()
+    small: set[int] = set()
+    for op, value in _float_constants(index).items():
+        finite = np.abs(value[np.isfinite(value)])
+        if _is_large(value):
+            large.add(op)
+        elif finite.size <= _SMALL and bool(((finite > 0) & (finite < np.finfo(np.float16).tiny)).any()):
+            small.add(op)
+    calls = _calls(index)
+    large |= {op for op, has_large in calls.items() if has_large}
+    call_types = {index.types[op] for op in calls}
+    # A product with a large number may be as large.
+    carriers = _carriers(index, large, _CARRIERS | {"Mul"} | call_types)
+    return frozenset(carriers | _carriers(index, small, _CARRIERS))
+
+
+def _is_large(value: Array) -> bool:
+    finite = np.abs(value[np.isfinite(value)])
+    return bool(finite.size and finite.max() > np.finfo(np.float16).max)
+
+
+@cached_per_index
+def _calls(index: GraphIndex) -> dict[int, bool]:
+    """The ops that call functions; whether a constant in these has a number that float16 does not have."""
+    calls: dict[int, bool] = {}
+    results: dict[tuple[str, ...], bool] = {}
+    has_large: dict[str, bool] = {}
+
+    def is_large(name: str) -> bool:
+        if name not in has_large:
+            definition: FunctionDef = index.extras.function(name)
+            values = map(_float_constant, definition.node_def)
+            has_large[name] = any(value is not None and _is_large(value) for value in values)
+        return has_large[name]
+
+    for op, node in enumerate(index.nodes):
+        names = tuple(each.function for each in called_functions(node, index.functions))
+        if names:
+            if names not in results:
+                results[names] = any(map(is_large, reachable_functions(index.functions, index.extras, [node])))
+            calls[op] = results[names]
+    return calls
+
+
+def _carriers(index: GraphIndex, ops: set[int], types: frozenset[str]) -> set[int]:
+    """Some ops, and the ops of some types that hand on what they give."""
+    stack = list(ops)
+    while stack:
+        for reader in index.consumer_lists[stack.pop()]:
+            if index.types[reader] in types and reader not in ops:
+                ops.add(reader)
+                stack.append(reader)
+    return ops

@@ -51,13 +51,20 @@ class Pass(Command):
             context: The graph.
         """
 
+    def enters(self, context: PlanContext, op: int) -> bool:  # noqa: ARG002
+        """Whether the functions that op `op` of `context`, the graph or a body, calls are changed too."""
+        return True
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the graph of `context` and of the functions that it calls.
 
         GraphEditError if there is nothing to do.
         """
         rewrite = self.rewrite
-        patch = plan_everywhere(context, rewrite, self.verb()) if self.functions else rewrite(context)
+        if self.functions:
+            patch = plan_everywhere(context, rewrite, self.verb(), enters=self.enters)
+        else:
+            patch = rewrite(context)
         if patch is None:
             raise GraphEditError(self.nothing(context))
         return patch

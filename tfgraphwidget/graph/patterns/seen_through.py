@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfgraphwidget.graph.cached_per_index import cached_per_index
 from tfgraphwidget.graph.edges import Ids, Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import IDENTITY, VARIABLE_READS
 from tfgraphwidget.graph.stateful_resources import of_type
 
